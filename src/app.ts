@@ -1,0 +1,48 @@
+import { cors } from "@elysiajs/cors";
+import { Elysia } from "elysia";
+import type { Deps } from "./deps";
+import { docs } from "./http/docs";
+import { errors, type Router } from "./http/errors";
+import { health } from "./http/health";
+import { metricsPage } from "./http/metrics";
+import { requestLog } from "./http/request-log";
+import { audit } from "./modules/audit/routes";
+import { certificates, monitoring, portal } from "./modules/certificates/routes";
+import { organizations } from "./modules/organizations/routes";
+import { sessions } from "./modules/sessions/routes";
+import { users } from "./modules/users/routes";
+
+/** The whole server, by audience. */
+export function createApp(deps: Deps) {
+  const router: Router = { methodsAt: () => [] };
+  const app = new Elysia({ normalize: false })
+    .use(requestLog(deps))
+    .use(errors(deps, router))
+    .use(deps.config.corsOrigins.length > 0 ? cors({ origin: deps.config.corsOrigins }) : new Elysia())
+    .onParse({ as: "global" }, () => null) // guards read the body, after they know the caller
+    .use(docs())
+    .use(health(deps))
+    .use(metricsPage(deps))
+    // users
+    .use(users(deps))
+    .use(sessions(deps))
+    .use(portal(deps))
+    // organizations
+    .use(certificates(deps))
+    .use(monitoring(deps))
+    .use(audit(deps))
+    // platform staff
+    .use(organizations(deps));
+  router.methodsAt = createMethodLookup(app.routes);
+  return app;
+}
+
+export type App = ReturnType<typeof createApp>;
+
+function createMethodLookup(routes: { method: string; path: string }[]): Router["methodsAt"] {
+  const patterns = routes.map(({ method, path }) => ({ method, pattern: new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}/?$`) }));
+  return (path) => {
+    const methods = patterns.filter(({ pattern }) => pattern.test(path)).map((each) => each.method);
+    return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)))];
+  };
+}

@@ -1,0 +1,63 @@
+import type { Command } from "commander";
+import { migrate } from "../db/migrate";
+import { isUuid } from "../http/schema";
+import { addAdmin } from "../modules/members/queries";
+import { createOrganization } from "../modules/organizations/queries";
+import { grantPlatformAdmin, saveUser } from "../modules/users/queries";
+import { CommandError, withDatabase } from "./environment";
+
+const BY = { actor: { type: "command-line" as const }, requestId: null };
+
+type NewOrganization = { name: string; adminUser: string; adminEmail: string; seatLimit?: string };
+
+export function addAdminCommand(program: Command) {
+  const admin = program.command("admin").description("Grant or revoke platform administration, create organizations.");
+  const command = (name: string) => admin.command(name).exitOverride().showHelpAfterError();
+  command("grant").argument("<user-id>").description("Make a user a platform admin.").action(grant);
+  command("revoke").argument("<user-id>").description("Take platform administration away from a user.").action(revoke);
+  command("create-organization")
+    .description("Create an organization with its first admin, and print its id.")
+    .requiredOption("--name <name>", "its name")
+    .requiredOption("--admin-user <uuid>", "user id of its first admin: the subject of their tokens")
+    .requiredOption("--admin-email <address>", "e-mail address of its first admin")
+    .option("--seat-limit <number>", "how many members it may have")
+    .action(createWithAdmin);
+}
+
+const grant = (userId: string) =>
+  withDatabase(async ({ $client: sql }) => {
+    const user = readUserId(userId);
+    await migrate(sql);
+    await saveUser(sql, { userId: user, email: null, name: null });
+    await grantPlatformAdmin(sql, user, true);
+    console.info(`${user} is a platform admin.`);
+  });
+
+const revoke = (userId: string) =>
+  withDatabase(async ({ $client: sql }) => {
+    const user = readUserId(userId);
+    await migrate(sql);
+    if (!(await grantPlatformAdmin(sql, user, false))) throw new CommandError(`There is no user ${user}.`);
+    console.info(`${user} is no platform admin any more. PLATFORM_ADMINS may still name them.`);
+  });
+
+const createWithAdmin = ({ name, adminUser, adminEmail, seatLimit }: NewOrganization) =>
+  withDatabase(async ({ $client: sql }) => {
+    const userId = readUserId(adminUser);
+    if (name.trim() === "" || name.length > 200) throw new CommandError("--name must be text of 1 to 200 characters.", 2);
+    if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(adminEmail)) throw new CommandError("--admin-email must be an e-mail address.", 2);
+    if (seatLimit !== undefined && !/^[1-9]\d{0,6}$/.test(seatLimit)) throw new CommandError("--seat-limit must be a number of at least 1.", 2);
+    await migrate(sql);
+    const organizationId = Bun.randomUUIDv7();
+    await sql.begin(async (tx) => {
+      await saveUser(tx, { userId, email: adminEmail.toLowerCase(), name: null });
+      await createOrganization(tx, { id: organizationId, name: name.trim(), seatLimit: seatLimit ? Number(seatLimit) : null }, BY);
+      await addAdmin(tx, { ...BY, organizationId }, { userId, email: adminEmail });
+    });
+    console.info(organizationId);
+  });
+
+function readUserId(value: string) {
+  if (!isUuid(value)) throw new CommandError(`"${value}" is not a user id (a UUID).`, 2);
+  return value.toLowerCase();
+}

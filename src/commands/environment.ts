@@ -1,0 +1,34 @@
+import { type Config, ConfigError, readConfig } from "../config";
+import type { Db } from "../db/connect";
+import { reachDatabase } from "../db/open";
+import { createLog } from "../log";
+
+/** Words for a person, and the exit code: 1 failed, 2 wrong usage. */
+export class CommandError extends Error {
+  constructor(
+    message: string,
+    readonly exitCode: 1 | 2 = 1,
+  ) {
+    super(message);
+  }
+}
+
+export function readConfigOrExit(): Config {
+  try {
+    return readConfig(Bun.env);
+  } catch (error) {
+    if (error instanceof ConfigError) throw new CommandError(error.message, 2);
+    throw error;
+  }
+}
+
+/** Runs a command that needs the database, and closes it however the command ends. */
+export async function withDatabase(work: (db: Db, config: Config) => Promise<void>) {
+  const config = readConfigOrExit();
+  const { db, stop } = await reachDatabase(config, createLog("silent"));
+  try {
+    await work(db, config);
+  } finally {
+    await stop();
+  }
+}

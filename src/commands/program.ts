@@ -1,0 +1,55 @@
+import { Command, CommanderError } from "commander";
+import { version } from "../../package.json";
+import { addAdminCommand } from "./admin";
+import { CommandError } from "./environment";
+import { addHealthcheck } from "./healthcheck";
+import { addMigrate } from "./migrate";
+import { addOpenapi } from "./openapi";
+import { addServe } from "./serve";
+import { addToken } from "./token";
+
+const CONFIGURATION = `
+Configuration (environment):
+  PORT 3000 · HOST 127.0.0.1          where it listens
+  DATABASE_URL                        Postgres 15 or later; absent: embedded under DATA_DIR
+  DATA_DIR ./data                     files of the embedded default, its secrets too
+  JWT_SECRET                          signs user tokens (HS256), at least 32 characters
+  OIDC_ISSUER · JWT_AUDIENCE          the identity provider whose user tokens count
+  SECRETS_KEY                         seals secrets at rest: 32 bytes, base64
+  WORKER_API_KEY                      key of the workers; two, comma-separated, while rotating
+  PLATFORM_ADMINS                     user ids of the platform's staff
+  PLATFORM_STAFF_DOMAINS              e-mail domains of the staff
+  TRUSTED_GATEWAYS 127.0.0.1/32,::1/128   who may vouch by organization headers alone
+  PUBLIC_URL · CORS_ORIGINS           how browsers reach it; which origins may call it
+  LOG_LEVEL info                      fatal, error, warn, info, debug, trace or silent
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.`;
+
+function createProgram() {
+  const program = new Command("certitude")
+    .description("Certificate and compliance management server in one executable.")
+    .version(version)
+    .showHelpAfterError("(certitude --help shows what there is)")
+    .addHelpText("after", CONFIGURATION)
+    .exitOverride();
+  for (const add of [addServe, addMigrate, addToken, addAdminCommand, addOpenapi, addHealthcheck]) add(program);
+  for (const command of program.commands) command.exitOverride().showHelpAfterError();
+  return program;
+}
+
+/** Runs one command. Faults become a sentence on standard error and the exit code. */
+export async function run(argv: string[]) {
+  const program = createProgram();
+  try {
+    if (argv.length <= 2) program.outputHelp();
+    else await program.parseAsync(argv);
+  } catch (error) {
+    process.exitCode = exitCode(error);
+  }
+}
+
+function exitCode(error: unknown) {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  console.error(error instanceof Error ? error.message : error);
+  return error instanceof CommandError ? error.exitCode : 1;
+}

@@ -1,0 +1,64 @@
+import type { Server } from "bun";
+import type { Command } from "commander";
+import { createApp } from "../app";
+import { openDatabase } from "../db/open";
+import { startDemo } from "../demo/demo";
+import { createDeps, type Deps } from "../deps";
+import { createFetch } from "../http/edge";
+import { createLog } from "../log";
+import { readConfigOrExit } from "./environment";
+
+const GRACE = 10_000;
+
+type Options = { demo?: boolean };
+
+export const addServe = (program: Command) =>
+  program
+    .command("serve")
+    .description("Start the server.")
+    .option("--demo", "make a demo organization with real certificates, and print requests to try")
+    .addHelpText(
+      "after",
+      "\nWithout DATABASE_URL it starts an embedded Postgres, its files under DATA_DIR.\nSIGTERM and SIGINT stop it: running requests get 10 seconds; a second signal ends it at once.",
+    )
+    .action(serve);
+
+async function serve({ demo = false }: Options) {
+  const config = readConfigOrExit();
+  const log = createLog(config.logLevel);
+  const { db, stop } = await openDatabase(config, log);
+  const deps = createDeps({ config, db, log });
+  const server = listen(deps);
+  log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "certitude serves");
+  if (demo) console.info(await startDemo(deps, server.url));
+  const end = async (signal: string) => {
+    for (const each of ["SIGTERM", "SIGINT"] as const) process.removeAllListeners(each).once(each, () => process.exit(1));
+    log.info({ signal }, "stopping");
+    await stopServer(server);
+    await stop();
+    log.flush();
+    process.exit(0);
+  };
+  process.once("SIGTERM", end);
+  process.once("SIGINT", end);
+}
+
+export function listen(deps: Deps): Server<undefined> {
+  const app = createApp(deps);
+  const server: Server<undefined> = Bun.serve({
+    hostname: deps.config.host,
+    port: deps.config.port,
+    maxRequestBodySize: 64 * 1024 * 1024,
+    idleTimeout: 30,
+    development: false,
+    fetch: createFetch(app),
+  });
+  app.server = server;
+  return server;
+}
+
+/** Refuses new connections, lets running requests end, and ends those that take over 10 s. */
+async function stopServer(server: Server<undefined>) {
+  await Promise.race([server.stop(), Bun.sleep(GRACE)]);
+  await server.stop(true);
+}

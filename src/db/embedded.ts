@@ -1,0 +1,51 @@
+import { Database } from "bun:sqlite";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
+import initdbPath from "../../node_modules/@electric-sql/pglite/dist/initdb.wasm" with { type: "file" };
+// Its package exports hide these files, but the bundler must see them to put them into the executable.
+import bundlePath from "../../node_modules/@electric-sql/pglite/dist/pglite.data" with { type: "file" };
+import pglitePath from "../../node_modules/@electric-sql/pglite/dist/pglite.wasm" with { type: "file" };
+import { connectDatabase } from "./connect";
+
+/** Postgres inside this process, its files under `dataDir`; one connection, because it is one session. */
+export async function startEmbedded(dataDir: string) {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const release = lockDirectory(dataDir);
+  const path = join(dataDir, ".s.PGSQL.5432");
+  if (Buffer.byteLength(path) > 100) throw new Error(`DATA_DIR is too long for a Unix socket: "${path}" has over 100 bytes.`);
+  rmSync(path, { force: true }); // left behind by a killed process; the lock says that it is ours
+  const [pgliteWasmModule, initdbWasmModule] = await Promise.all([compile(pglitePath), compile(initdbPath)]);
+  const engine = await PGlite.create({
+    dataDir: join(dataDir, "postgres"),
+    pgliteWasmModule,
+    initdbWasmModule,
+    fsBundle: Bun.file(bundlePath),
+  });
+  const server = new PGLiteSocketServer({ db: engine, path });
+  await server.start();
+  const db = connectDatabase(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(dataDir)}`, { max: 1 });
+  async function stop() {
+    await db.$client.end({ timeout: 5 });
+    await server.stop();
+    await engine.close();
+    release();
+  }
+  return { db, stop };
+}
+
+const compile = async (path: string) => WebAssembly.compile(await Bun.file(path).arrayBuffer());
+
+/** A lock of the operating system, through SQLite: it dies with the process, so none is ever left behind. */
+function lockDirectory(dataDir: string) {
+  const lock = new Database(join(dataDir, "lock"));
+  try {
+    lock.run("PRAGMA locking_mode = EXCLUSIVE");
+    lock.run("BEGIN EXCLUSIVE");
+  } catch {
+    lock.close();
+    throw new Error(`DATA_DIR ${dataDir} is in use by another certitude. Stop that one first, or choose another DATA_DIR.`);
+  }
+  return () => lock.close();
+}

@@ -1,0 +1,54 @@
+import { boolean, foreignKey, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { certificates } from "./certificates";
+import { bytes, id, moment, now } from "./columns";
+import { organizationId } from "./organizations";
+
+export const agents = pgTable(
+  "agents",
+  {
+    organizationId: organizationId(),
+    id: id(),
+    name: text().notNull(),
+    labels: jsonb().notNull().default({}),
+    tokenHash: bytes().notNull(),
+    host: jsonb(),
+    lastSeenAt: moment(),
+    version: integer().notNull().default(1),
+    createdAt: now(),
+    updatedAt: now(),
+  },
+  (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.tokenHash)],
+);
+
+export const assignments = pgTable(
+  "assignments",
+  {
+    organizationId: organizationId(),
+    id: id(),
+    agentId: uuid().notNull(),
+    certificateId: uuid().notNull(),
+    applicationId: text().notNull(),
+    trustStoreType: text().notNull(),
+    materialType: text().notNull(),
+    includePrivateKey: boolean().notNull(),
+    config: jsonb().notNull(),
+    /** Where in the store it lies; the same certificate may stand in one place only once. */
+    target: text().notNull(),
+    autoRenew: boolean().notNull(),
+    enabled: boolean().notNull(),
+    version: integer().notNull().default(1),
+    createdAt: now(),
+    updatedAt: now(),
+    reportedState: text(),
+    reportedFingerprint: text(),
+    reportedMessage: text(),
+    reportedAt: moment(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.id] }),
+    foreignKey({ columns: [table.organizationId, table.agentId], foreignColumns: [agents.organizationId, agents.id] }).onDelete("cascade"),
+    foreignKey({ columns: [table.organizationId, table.certificateId], foreignColumns: [certificates.organizationId, certificates.id] }),
+    uniqueIndex().on(table.organizationId, table.agentId, table.certificateId, table.trustStoreType, table.target),
+    index().on(table.organizationId, table.certificateId),
+  ],
+);

@@ -1,0 +1,50 @@
+import { sql } from "drizzle-orm";
+import { boolean, customType, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { bytes, id, moment, now } from "./columns";
+import { organizationId } from "./organizations";
+
+const tsvector = customType<{ data: string }>({ dataType: () => "tsvector" });
+
+export const certificateStatus = pgEnum("certificate_status", ["active", "revoked", "retired"]);
+
+export const certificates = pgTable(
+  "certificates",
+  {
+    organizationId: organizationId(),
+    id: id(),
+    commonName: text().notNull(),
+    fingerprintSha256: text().notNull(),
+    subject: text().notNull(),
+    issuer: text().notNull(),
+    /** SHA-256 of the DER names: what links a certificate to its issuer. */
+    subjectHash: text().notNull(),
+    issuerHash: text().notNull(),
+    /** The stored certificate that signed this one; none for a self-signed one or while the issuer is unknown. */
+    issuerId: uuid(),
+    notBefore: moment().notNull(),
+    notAfter: moment().notNull(),
+    isCa: boolean().notNull(),
+    selfSigned: boolean().notNull(),
+    facts: jsonb().notNull(),
+    pem: text().notNull(),
+    sealedPrivateKey: bytes(),
+    status: certificateStatus().notNull().default("active"),
+    revokedAt: moment(),
+    revocationReason: text(),
+    retiredAt: moment(),
+    version: integer().notNull().default(1),
+    createdAt: now(),
+    updatedAt: now(),
+    /** Words of the names; the organization is a word too, so that one index serves a search within it. */
+    search: tsvector().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.id] }),
+    uniqueIndex().on(table.organizationId, table.fingerprintSha256),
+    index().on(table.organizationId, table.notAfter, table.id),
+    index().on(table.organizationId, table.status, table.notAfter, table.id).where(sql`status <> 'active'`),
+    index().on(table.organizationId, table.subjectHash),
+    index().on(table.organizationId, table.issuerHash).where(sql`issuer_id is null`),
+    index().using("gin", table.search),
+  ],
+);

@@ -1,0 +1,29 @@
+import { index, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { id, now } from "./columns";
+import { organizationId } from "./organizations";
+import { users } from "./users";
+
+export const memberRole = pgEnum("member_role", ["ORG_ADMIN", "ORG_MEMBER"]);
+export const memberStatus = pgEnum("member_status", ["invited", "active"]);
+
+export const members = pgTable(
+  "members",
+  {
+    organizationId: organizationId(),
+    id: id(),
+    userId: uuid().references(() => users.id),
+    email: text().notNull(),
+    firstName: text(),
+    lastName: text(),
+    role: memberRole().notNull(),
+    status: memberStatus().notNull(),
+    createdAt: now(),
+    updatedAt: now(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.id] }),
+    uniqueIndex().on(table.organizationId, table.email),
+    uniqueIndex().on(table.organizationId, table.userId),
+    index().on(table.userId),
+  ],
+);

@@ -1,0 +1,14 @@
+import { integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { id, now } from "./columns";
+
+export const organizations = pgTable("organizations", {
+  id: id().primaryKey(),
+  name: text().notNull(),
+  seatLimit: integer(),
+  createdAt: now(),
+});
+
+export const organizationId = () =>
+  uuid()
+    .notNull()
+    .references(() => organizations.id);

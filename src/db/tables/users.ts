@@ -1,0 +1,18 @@
+import { boolean, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { bytes, moment, now } from "./columns";
+
+export const users = pgTable("users", {
+  id: uuid().primaryKey(),
+  email: text(),
+  displayName: text(),
+  fullName: text(),
+  platformAdmin: boolean().notNull().default(false),
+  createdAt: now(),
+  updatedAt: now(),
+});
+
+/** Signed-out tokens by their SHA-256, kept until they would have expired anyway. */
+export const revokedTokens = pgTable("revoked_tokens", { tokenHash: bytes().primaryKey(), revokedAt: now(), expiresAt: moment().notNull() }, (table) => [
+  index().on(table.revokedAt),
+  index().on(table.expiresAt),
+]);

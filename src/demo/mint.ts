@@ -1,0 +1,61 @@
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+
+const tagged = (tag: number, ...parts: Uint8Array[]): Buffer => {
+  const content = Buffer.concat(parts);
+  const { length } = content;
+  const head = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
+  return Buffer.concat([Buffer.from([tag, ...head]), content]);
+};
+const sequence = (...parts: Uint8Array[]) => tagged(0x30, ...parts);
+const octets = (bytes: Uint8Array) => tagged(0x04, bytes);
+const bits = (bytes: Uint8Array) => tagged(0x03, Buffer.from([0]), bytes);
+const yes = Buffer.from([0x01, 0x01, 0xff]);
+
+const OID = {
+  commonName: "550403",
+  organization: "55040a",
+  ecdsaWithSha256: "2a8648ce3d040302",
+  basicConstraints: "551d13",
+  keyUsage: "551d0f",
+  alternativeName: "551d11",
+  extendedKeyUsage: "551d25",
+  serverAuth: "2b06010505070301",
+};
+const oid = (hex: string) => tagged(0x06, Buffer.from(hex, "hex"));
+const time = (at: Date) => tagged(0x18, Buffer.from(`${at.toISOString().slice(0, 19).replace(/[-:T]/g, "")}Z`));
+const attribute = (type: string, value: string) => tagged(0x31, sequence(oid(type), tagged(0x0c, Buffer.from(value))));
+const extension = (type: string, critical: boolean, value: Uint8Array) => sequence(oid(type), ...(critical ? [yes] : []), octets(value));
+
+export type Minted = { pem: string; privateKey: KeyObject; name: Buffer };
+type Wish = { commonName: string; organization?: string; issuer?: Minted; isCa?: boolean; dns?: string[]; notBefore: Date; notAfter: Date };
+
+/** Makes a certificate on a fresh P-256 key, signed by `issuer` or by itself. Dates are kept to the second. */
+export function mint({ commonName, organization = "Certitude Demo", issuer, isCa = false, dns = [], notBefore, notAfter }: Wish): Minted {
+  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const name = sequence(attribute(OID.organization, organization), attribute(OID.commonName, commonName));
+  const algorithm = sequence(oid(OID.ecdsaWithSha256));
+  const serial = Buffer.from(crypto.getRandomValues(new Uint8Array(16)));
+  serial[0] = (serial.readUInt8(0) & 0x3f) | 0x40;
+  const extensions = [
+    extension(OID.basicConstraints, true, isCa ? sequence(yes) : sequence()),
+    extension(OID.keyUsage, true, isCa ? Buffer.from([3, 2, 1, 0x06]) : Buffer.from([3, 2, 7, 0x80])),
+    ...(isCa ? [] : [extension(OID.extendedKeyUsage, false, sequence(oid(OID.serverAuth)))]),
+    ...(dns.length > 0 ? [extension(OID.alternativeName, false, sequence(...dns.map((each) => tagged(0x82, Buffer.from(each)))))] : []),
+  ];
+  const toBeSigned = sequence(
+    tagged(0xa0, Buffer.from([2, 1, 2])),
+    tagged(0x02, serial),
+    algorithm,
+    issuer?.name ?? name,
+    sequence(time(notBefore), time(notAfter)),
+    name,
+    publicKey.export({ type: "spki", format: "der" }),
+    tagged(0xa3, sequence(...extensions)),
+  );
+  const signature = sign("sha256", toBeSigned, issuer?.privateKey ?? privateKey);
+  const lines =
+    sequence(toBeSigned, algorithm, bits(signature))
+      .toString("base64")
+      .match(/.{1,64}/g) ?? [];
+  return { pem: `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`, privateKey, name };
+}

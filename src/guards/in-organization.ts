@@ -1,0 +1,70 @@
+import type { Server } from "bun";
+import { Elysia, t } from "elysia";
+import type { Deps } from "../deps";
+import { isReading, readBody } from "../http/body";
+import { Refusal } from "../http/errors";
+import { Empty, isUuid, Message, OneOf, Uuid } from "../http/schema";
+import type { Actor } from "../modules/audit/queries";
+import { memberRole } from "../modules/members/queries";
+import { authenticate } from "./authenticate";
+import { isTrustedGateway } from "./peer";
+
+export const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
+export type Role = (typeof ROLES)[number];
+
+const Headers = t.Object(
+  { "x-organization-role": OneOf(ROLES), "x-organization-id": { ...Uuid, description: "Must equal the organizationId of the path." } },
+  { noValidate: true },
+);
+
+type Request_ = { request: Request; server: Server<unknown> | null; params: { organizationId?: string }; set: { headers: Record<string, unknown> } };
+
+/**
+ * The caller acts in the organization of the path: `scope` says for whom. Reading is open to both roles, writing needs
+ * ORG_ADMIN, and so does a route with `role: "ORG_ADMIN"`.
+ */
+export const inOrganization = (deps: Deps) =>
+  new Elysia({ name: "in-organization", detail: { security: [{}, { userToken: [] }] } })
+    .guard({ as: "scoped", headers: Headers, response: { 401: Empty, 403: Message } })
+    .derive({ as: "scoped" }, async function identify({ request, server, params, set }) {
+      return { scope: await enter(deps, { request, server, params, set }) };
+    })
+    .macro({
+      role: (required: Role) => ({
+        transform({ headers }: { headers: Record<string, string | undefined> }) {
+          requireRole(headers["x-organization-role"], required);
+        },
+      }),
+    })
+    .onTransform({ as: "scoped" }, readBody);
+
+async function enter(deps: Deps, { request, server, params, set }: Request_) {
+  const caller = request.headers.has("authorization") ? await authenticate(deps, request) : undefined;
+  const { organizationId, role } = readHeaders(request.headers, params.organizationId);
+  if (!(await deps.organizationExists(organizationId))) throw new Refusal(403, "You have no access to this organization.");
+  if (caller) await requireMembership(deps, organizationId, caller.userId, role);
+  else if (!isTrustedGateway(deps.config, request, server))
+    throw new Refusal(403, "Organization headers alone are accepted from a trusted gateway only. Send a user token, or name the gateway in TRUSTED_GATEWAYS.");
+  if (!isReading(request)) requireRole(role, "ORG_ADMIN");
+  const actor: Actor = caller ? { type: "user", id: caller.userId, role } : { type: "gateway", role };
+  return { organizationId, actor, requestId: String(set.headers["x-request-id"] ?? "") };
+}
+
+function readHeaders(headers: Headers, organizationId: string | undefined) {
+  const role = ROLES.find((each) => each === headers.get("x-organization-role"));
+  if (!role) throw new Refusal(403, "The header x-organization-role must be ORG_ADMIN or ORG_MEMBER.");
+  const named = headers.get("x-organization-id");
+  if (!isUuid(named) || named.toLowerCase() !== organizationId?.toLowerCase())
+    throw new Refusal(403, "The header x-organization-id must be the UUID in the path.");
+  return { organizationId: named.toLowerCase(), role };
+}
+
+async function requireMembership({ sql }: Deps, organizationId: string, userId: string, role: Role) {
+  const own = await memberRole(sql, organizationId, userId);
+  if (!own) throw new Refusal(403, "You have no access to this organization.");
+  requireRole(own, role);
+}
+
+function requireRole(role: string | undefined, required: Role) {
+  if (required === "ORG_ADMIN" && role !== "ORG_ADMIN") throw new Refusal(403, "This needs the role ORG_ADMIN.");
+}

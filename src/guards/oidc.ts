@@ -1,0 +1,80 @@
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from "jose";
+import { Refusal } from "../http/errors";
+
+const COOLDOWN = 30_000;
+const MAX_AGE = 600_000;
+const TIMEOUT = 5_000;
+
+export const OIDC_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
+
+type Watch = { clock: () => Date; onFailure: (error: unknown) => void; onChange: () => void };
+
+/** Verifies tokens against the provider's published keys. The last good key set outlives an outage of the provider. */
+export function createOidcVerifier(issuer: string, { clock, onFailure, onChange }: Watch) {
+  let keys: JWTVerifyGetKey | undefined;
+  let published = "";
+  let fetchedAt = Number.NEGATIVE_INFINITY;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let fetching: Promise<void> | undefined;
+  const age = (moment: number) => clock().getTime() - moment;
+
+  async function fetchKeys() {
+    try {
+      const set = await fetchKeySet(issuer);
+      const text = JSON.stringify(set);
+      if (text !== published) onChange();
+      [keys, published, fetchedAt] = [createLocalJWKSet(set), text, clock().getTime()];
+    } catch (error) {
+      onFailure(error);
+    } finally {
+      fetching = undefined;
+    }
+  }
+
+  function refresh() {
+    if (!fetching && age(triedAt) >= COOLDOWN) {
+      triedAt = clock().getTime();
+      fetching = fetchKeys();
+    }
+    return fetching;
+  }
+
+  return async function verify(token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+    if (!keys) await refresh();
+    else if (age(fetchedAt) > MAX_AGE) void refresh();
+    if (!keys) throw new Refusal(503, "The identity provider cannot be reached. Try again in a moment.", { "retry-after": "5" });
+    try {
+      return await verifyWith(keys, token, options);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      await refresh(); // an unknown key may be a new one
+      return verifyWith(keys, token, options);
+    }
+  };
+}
+
+async function verifyWith(keys: JWTVerifyGetKey, token: string, options: JWTVerifyOptions) {
+  try {
+    return (await jwtVerify(token, keys, options)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    for await (const key of error) {
+      const verified = await jwtVerify(token, key, options).catch(() => undefined);
+      if (verified) return verified.payload;
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+}
+
+async function fetchKeySet(issuer: string): Promise<JSONWebKeySet> {
+  const discovery = await fetchJson<{ issuer?: string; jwks_uri?: string }>(`${issuer}/.well-known/openid-configuration`);
+  if (discovery.issuer?.replace(/\/$/, "") !== issuer || !discovery.jwks_uri)
+    throw new Error(`OIDC_ISSUER ${issuer}: its discovery document names another issuer or no jwks_uri`);
+  return fetchJson<JSONWebKeySet>(discovery.jwks_uri);
+}
+
+async function fetchJson<Json>(url: string) {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT), headers: { accept: "application/json" } });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
+  return (await answer.json()) as Json;
+}

@@ -1,0 +1,35 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "../deps";
+import { readBody } from "../http/body";
+import { Refusal } from "../http/errors";
+import { Email, Empty, isUuid, Message, Uuid } from "../http/schema";
+import { isPlatformAdmin } from "../modules/users/queries";
+import { authenticate } from "./authenticate";
+import type { Caller } from "./tokens";
+
+const Headers = t.Object(
+  { "x-user-id": { ...Uuid, description: "The platform admin's user id: the token's own." }, "x-platform-staff-email": t.Optional(Email) },
+  { noValidate: true },
+);
+
+/** A user of the platform's own staff: `caller`. */
+export const platformStaff = (deps: Deps) =>
+  new Elysia({ name: "platform-staff", detail: { security: [{ userToken: [] }] } })
+    .guard({ as: "scoped", headers: Headers, response: { 401: Empty, 403: Message } })
+    .derive({ as: "scoped" }, async function identify({ request }) {
+      const caller = await authenticate(deps, request);
+      await requireStaff(deps, caller, request.headers);
+      return { caller };
+    })
+    .onTransform({ as: "scoped" }, readBody);
+
+async function requireStaff({ config, sql }: Deps, caller: Caller, headers: Headers) {
+  const userId = headers.get("x-user-id");
+  if (!isUuid(userId) || userId.toLowerCase() !== caller.userId) throw new Refusal(403, "The header x-user-id must be the user id of your own token.");
+  if (!config.platformAdmins.has(caller.userId) && !(await isPlatformAdmin(sql, caller.userId))) throw new Refusal(403, "Only platform staff may do this.");
+  const email = headers.get("x-platform-staff-email")?.toLowerCase();
+  if (email === undefined) return;
+  if (!config.platformStaffDomains.includes(email.split("@")[1] ?? "") || email.split("@").length !== 2)
+    throw new Refusal(403, "The header x-platform-staff-email is not an address of a staff domain (PLATFORM_STAFF_DOMAINS).");
+  if (caller.email && caller.email !== email) throw new Refusal(403, "The header x-platform-staff-email is not the e-mail address of your token.");
+}

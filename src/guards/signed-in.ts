@@ -1,0 +1,14 @@
+import { Elysia } from "elysia";
+import type { Deps } from "../deps";
+import { readBody } from "../http/body";
+import { Empty } from "../http/schema";
+import { authenticate } from "./authenticate";
+
+/** A user with a valid token: `caller`. */
+export const signedIn = (deps: Deps) =>
+  new Elysia({ name: "signed-in", detail: { security: [{ userToken: [] }] } })
+    .guard({ as: "scoped", response: { 401: Empty } })
+    .derive({ as: "scoped" }, async function identify({ request }) {
+      return { caller: await authenticate(deps, request) };
+    })
+    .onTransform({ as: "scoped" }, readBody);

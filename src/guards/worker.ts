@@ -1,0 +1,23 @@
+import { timingSafeEqual } from "node:crypto";
+import { Elysia } from "elysia";
+import type { Deps } from "../deps";
+import { readBody } from "../http/body";
+import { Refusal } from "../http/errors";
+import { Empty } from "../http/schema";
+import { bearerToken } from "./authenticate";
+
+const digest = (key: string) => new Bun.CryptoHasher("sha256").update(key).digest();
+
+/** A worker of the platform, by one of the shared keys. */
+export const worker = ({ config }: Deps) => {
+  const keys = config.workerApiKeys.map(digest);
+  return new Elysia({ name: "worker", detail: { security: [{ workerKey: [] }] } })
+    .guard({ as: "scoped", response: { 401: Empty } })
+    .derive({ as: "scoped" }, async function identify({ request }) {
+      const given = digest(bearerToken(request) ?? "");
+      // Every key is compared, each in constant time.
+      if (keys.filter((key) => timingSafeEqual(key, given)).length === 0) throw new Refusal(401);
+      return {};
+    })
+    .onTransform({ as: "scoped" }, readBody);
+};

@@ -1,0 +1,71 @@
+import { Elysia } from "elysia";
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { Deps } from "../deps";
+import { isTrustedGateway } from "../guards/peer";
+import { countByDaysLeft } from "../modules/certificates/queries";
+import { Refusal } from "./errors";
+
+const COUNT_EVERY = 60_000;
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** What Prometheus reads, in a registry of this server's own. */
+export function createMetrics({ sql, clock }: Pick<Deps, "sql" | "clock">) {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: "certitude_http_request_duration_seconds",
+    help: "Duration of HTTP requests by route pattern and status.",
+    labelNames: ["method", "route", "status"],
+    buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3],
+    registers: [registry],
+  });
+  let inFlight = 0;
+  new Gauge({
+    name: "certitude_database_connections_max",
+    help: "Size of the database connection pool.",
+    registers: [registry],
+    collect() {
+      this.set(sql.options.max);
+    },
+  });
+  new Gauge({
+    name: "certitude_http_requests_in_flight",
+    help: "HTTP requests that are being answered.",
+    registers: [registry],
+    collect() {
+      this.set(inFlight);
+    },
+  });
+  let countedAt = Number.NEGATIVE_INFINITY;
+  new Gauge({
+    name: "certitude_certificates",
+    help: "Active certificates of all organizations by days left, counted once a minute at most.",
+    labelNames: ["days_left"],
+    registers: [registry],
+    async collect() {
+      if (performance.now() - countedAt < COUNT_EVERY) return;
+      for (const { bucket, count } of await countByDaysLeft(sql, clock())) this.set({ days_left: bucket }, count);
+      countedAt = performance.now();
+    },
+  });
+  return {
+    registry,
+    begin: () => void inFlight++,
+    observe(method: string, route: string, status: number, seconds: number) {
+      inFlight--;
+      requests.observe({ method, route, status }, seconds);
+    },
+  };
+}
+
+/** Only for those whom TRUSTED_GATEWAYS names: the figures are about every organization. */
+export const metricsPage = ({ config, metrics }: Deps) =>
+  new Elysia().get(
+    "/metrics",
+    async ({ request, server }) => {
+      if (!isTrustedGateway(config, request, server)) throw new Refusal(403, "Metrics are for the machines in TRUSTED_GATEWAYS.");
+      return new Response(await metrics.registry.metrics(), { headers: { "content-type": metrics.registry.contentType } });
+    },
+    { detail: { hide: true } },
+  );

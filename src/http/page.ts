@@ -1,0 +1,36 @@
+import { Refusal } from "./errors";
+
+/** A body that Postgres has already written as JSON. Its type is the route's response schema, and tests hold it to that. */
+export const jsonText = (text: string, status = 200, headers: Record<string, string> = {}) =>
+  new Response(text, { status, headers: { "content-type": "application/json", ...headers } }) as never;
+
+type Row = { json: string; key: string[] };
+
+/** `rows` may hold one more than `limit`: then there is a next page, which begins after the last row of this one. */
+export function page(rows: Row[], limit: number) {
+  const shown = rows.slice(0, limit);
+  const next = rows.length > limit ? encodeCursor(shown.at(-1)?.key ?? []) : null;
+  return jsonText(`{"items":[${shown.map((row) => row.json).join(",")}],"nextCursor":${JSON.stringify(next)}}`);
+}
+
+const encodeCursor = (key: string[]) => Buffer.from(JSON.stringify(key)).toString("base64url");
+
+/** The sort key of the row before the page; each part must look like its pattern, or the cursor is not one of ours. */
+export function readCursor<const Patterns extends RegExp[]>(cursor: string | undefined, ...patterns: Patterns) {
+  if (cursor === undefined) return;
+  const key = parse(cursor);
+  if (!Array.isArray(key) || key.length !== patterns.length || !patterns.every((pattern, index) => typeof key[index] === "string" && pattern.test(key[index])))
+    throw new Refusal(400, "query.cursor must be the nextCursor of an earlier answer.");
+  return key as { [Index in keyof Patterns]: string };
+}
+
+export const UUID_PART = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+export const TIME_PART = /^\d{4,5}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+function parse(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, "base64url").toString());
+  } catch {
+    return;
+  }
+}

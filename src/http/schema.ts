@@ -1,0 +1,71 @@
+import { Kind, type TProperties, type TSchema, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
+import { t } from "elysia";
+
+/** A request body: an unknown field is refused. */
+export const Body = <Properties extends TProperties>(properties: Properties, options = {}) => t.Object(properties, { additionalProperties: false, ...options });
+
+/** What an operation answers: types and documentation. Tests hold every answer against it; at run time it costs nothing. */
+export const Answer = <Properties extends TProperties>(properties: Properties, options = {}) =>
+  t.Object(properties, { additionalProperties: false, noValidate: true, ...options });
+
+export const Message = Answer({ message: t.String() }, { description: "A sentence for a person." });
+export const Empty = t.Literal("", { description: "No body", noValidate: true });
+export const EmptyObject = Answer({}, { description: "An empty object" });
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const isUuid = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
+
+// Kinds of our own: they check what JSON Schema words cannot say, and stay plain strings and integers in the document.
+type TextOptions = { min?: number; max?: number; description?: string; examples?: string[] };
+TypeRegistry.Set<{ minLength: number; maxLength: number }>("Text", ({ minLength, maxLength }, value) => {
+  if (typeof value !== "string" || !value.isWellFormed() || value.includes("\0")) return false;
+  const length = value.trim().length <= maxLength ? value.trim().length : [...value.trim()].length;
+  return length >= minLength && length <= maxLength;
+});
+TypeRegistry.Set<{ minimum: number; maximum: number }>("IntegerText", ({ minimum, maximum }, value) => {
+  const number = typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) && (number as number) >= minimum && (number as number) <= maximum;
+});
+TypeRegistry.Set("BooleanText", (_, value) => value === "true" || value === "false" || typeof value === "boolean");
+
+const custom = <Value>(kind: string, schema: object) => Type.Unsafe<Value>({ [Kind]: kind, ...schema }) as TUnsafe<Value>;
+
+/** Text for people: trimmed, well-formed Unicode without NUL, 1 to 200 characters unless said. */
+export const Text = ({ min = 1, max = 200, ...rest }: TextOptions = {}) =>
+  t
+    .Transform(custom<string>("Text", { type: "string", minLength: min, maxLength: max, ...rest }))
+    .Decode((value) => value.trim())
+    .Encode((value) => value);
+
+/** A whole number in a query string. */
+export const QueryInteger = (options: { minimum: number; maximum: number; default: number }) =>
+  t
+    .Transform(custom<number>("IntegerText", { type: "integer", ...options }))
+    .Decode(Number)
+    .Encode((value) => value);
+
+/** `true` or `false` in a query string. */
+export const QueryBoolean = () =>
+  t
+    .Transform(custom<boolean>("BooleanText", { type: "boolean" }))
+    .Decode((value) => `${value}` === "true")
+    .Encode((value) => value);
+
+export const Uuid = t.String({ format: "uuid", pattern: UUID.source.replaceAll("a-f", "a-fA-F") });
+export const DateTime = t.String({ format: "date-time" });
+/** Not elysia's own, which takes "5" for a number. */
+export const Integer = Type.Integer;
+export const Nullable = <Schema extends TSchema>(schema: Schema) => t.Union([schema, t.Null()]);
+export const OneOf = <const Values extends readonly string[]>(values: Values, options = {}) =>
+  t.Unsafe<Values[number]>(
+    t.Union(
+      values.map((each) => t.Literal(each)),
+      options,
+    ),
+  );
+
+export const Email = t.String({ format: "email", maxLength: 254, pattern: "^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$" });
+
+/** A page of a list: the items and, unless it is the last page, where the next one begins. */
+export const Page = <Item extends TSchema>(item: Item) => Answer({ items: t.Array(item), nextCursor: Nullable(t.String()) });
+export const PageQuery = { limit: QueryInteger({ minimum: 1, maximum: 100, default: 20 }), cursor: t.Optional(t.String({ maxLength: 400 })) };

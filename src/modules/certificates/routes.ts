@@ -1,0 +1,138 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "../../deps";
+import { inOrganization } from "../../guards/in-organization";
+import { signedIn } from "../../guards/signed-in";
+import { etag, ifMatch } from "../../http/etag";
+import { jsonText, page, readCursor, TIME_PART, UUID_PART } from "../../http/page";
+import { Answer, DateTime, EmptyObject, isUuid, Message, OneOf, Page, PageQuery, QueryInteger, Text, Uuid } from "../../http/schema";
+import { importCertificates } from "./import";
+import { findCertificate, findDetailsForMember, listCertificates, listExpiring, retireCertificate, revokeCertificate } from "./queries";
+import {
+  Certificate,
+  CertificateDetails,
+  CertificateSummary,
+  ExpiringCertificate,
+  ImportCertificates,
+  ImportReport,
+  RevokeCertificate,
+  STATUSES,
+} from "./schema";
+
+const NotFound = { message: "There is no such certificate in this organization." };
+const InOrganization = t.Object({ organizationId: Uuid });
+const OneCertificate = t.Object({ organizationId: Uuid, certificateId: t.String() });
+
+export const monitoring = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/certs/monitoring", tags: ["Certificates"] })
+    .use(inOrganization(deps))
+    .get("/top-expiring", async ({ scope, query }) => jsonText(await listExpiring(deps.sql, scope.organizationId, query.limit, deps.clock())), {
+      params: InOrganization,
+      query: t.Object({ limit: QueryInteger({ minimum: 1, maximum: 50, default: 10 }) }),
+      response: { 200: Answer({ items: t.Array(ExpiringCertificate) }), 400: Message },
+      detail: { operationId: "listTopExpiringCertificates", summary: "Top expiring certificates", description: "Valid now, the soonest to expire first." },
+    });
+
+export const portal = (deps: Deps) =>
+  new Elysia({ prefix: "/portal/organizations/:organizationId/certificates", tags: ["Portal"] }).use(signedIn(deps)).get(
+    "/:certificateId",
+    async ({ caller, params, status }) => {
+      const { organizationId, certificateId } = params;
+      if (!isUuid(organizationId) || !isUuid(certificateId)) return status(404, NotFound);
+      const details = await findDetailsForMember(deps.sql, organizationId, certificateId, caller.userId, deps.clock());
+      return details === undefined ? status(404, NotFound) : jsonText(details);
+    },
+    {
+      params: t.Object({ organizationId: t.String({ format: "uuid", noValidate: true }), certificateId: t.String() }, { noValidate: true }),
+      response: { 200: CertificateDetails, 404: Message },
+      detail: { operationId: "getCertificateDetails", summary: "Get certificate details", description: "For any member of the organization." },
+    },
+  );
+
+export const certificates = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/certificates", tags: ["Certificates"] })
+    .use(inOrganization(deps))
+    .post(
+      "",
+      async ({ scope, body, status }) => {
+        const report = await importCertificates(deps.sql, deps.config.secretsKey, scope, body);
+        if ("fault" in report) return status(400, { message: report.fault });
+        return report.imported.length > 0 ? status(201, report) : status(200, report);
+      },
+      {
+        params: InOrganization,
+        body: ImportCertificates,
+        response: { 200: ImportReport, 201: ImportReport, 400: Message },
+        detail: {
+          operationId: "importCertificates",
+          summary: "Import certificates",
+          description: "201 when at least one is new, 200 when all were here before.",
+        },
+      },
+    )
+    .get(
+      "",
+      async ({ scope, query }) => {
+        const after = readCursor(query.cursor, TIME_PART, UUID_PART);
+        const rows = await listCertificates(deps.sql, scope.organizationId, query, { limit: query.limit, after }, deps.clock());
+        return page(rows, query.limit);
+      },
+      {
+        params: InOrganization,
+        query: t.Object({
+          ...PageQuery,
+          status: t.Optional(OneOf(STATUSES)),
+          expiresBefore: t.Optional(DateTime),
+          q: t.Optional(Text({ description: "Words that begin words of the names", max: 200 })),
+        }),
+        response: { 200: Page(CertificateSummary), 400: Message },
+        detail: { operationId: "listCertificates", summary: "List certificates", description: "The soonest to expire first." },
+      },
+    )
+    .get(
+      "/:certificateId",
+      async ({ scope, params, status }) => {
+        const found = isUuid(params.certificateId) && (await findCertificate(deps.sql, scope.organizationId, params.certificateId, deps.clock()));
+        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
+      },
+      {
+        params: OneCertificate,
+        response: { 200: Certificate, 404: Message },
+        detail: { operationId: "getCertificate", summary: "Get one certificate" },
+      },
+    )
+    .post(
+      "/:certificateId/revoke",
+      async ({ scope, params, body, request, status }) => {
+        if (!isUuid(params.certificateId)) return status(404, NotFound);
+        const target = { id: params.certificateId, version: ifMatch(request.headers) };
+        const outcome = await revokeCertificate(deps.sql, scope, target, body.reason ?? "unspecified", deps.clock());
+        if (outcome === "missing") return status(404, NotFound);
+        if (outcome === "stale") return status(412, {});
+        if (outcome === "conflict") return status(409, {});
+        return jsonText(outcome.changed.json, 200, { etag: etag(outcome.changed.version) });
+      },
+      {
+        params: OneCertificate,
+        body: RevokeCertificate,
+        response: { 200: Certificate, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        detail: { operationId: "revokeCertificate", summary: "Revoke a certificate", description: "409 when it is revoked or retired already." },
+      },
+    )
+    .delete(
+      "/:certificateId",
+      async ({ scope, params, request, status }) => {
+        if (!isUuid(params.certificateId)) return status(404, NotFound);
+        const outcome = await retireCertificate(deps.sql, scope, { id: params.certificateId, version: ifMatch(request.headers) }, deps.clock());
+        if (outcome === "missing") return status(404, NotFound);
+        return outcome === "stale" ? status(412, {}) : status(204, "");
+      },
+      {
+        params: OneCertificate,
+        response: { 204: t.Literal("", { noValidate: true }), 404: Message, 412: EmptyObject },
+        detail: {
+          operationId: "retireCertificate",
+          summary: "Retire a certificate",
+          description: "It stays readable and leaves every list of valid certificates.",
+        },
+      },
+    );

@@ -1,0 +1,162 @@
+import { X509Certificate } from "node:crypto";
+import { children, contentOf, context, type Der, DerError, readInteger, readOid, readOne, readTime, TAG } from "./der";
+import { type KeyFacts, readKey, readSignatureAlgorithm } from "./keys";
+import { type AlternativeNames, formatName, readAlternativeNames, readableName, readName } from "./names";
+
+/** What a certificate says of itself. Hashes are lower-case hexadecimal; `serialNumber` is hexadecimal and may be negative. */
+export type CertificateFacts = {
+  serialNumber: string;
+  fingerprintSha1: string;
+  spkiSha256: string;
+  key: KeyFacts;
+  signatureAlgorithm: string;
+  pathLength: number | null;
+  keyUsage: string[];
+  extendedKeyUsage: string[];
+  subjectAlternativeNames: AlternativeNames;
+};
+
+export type ParsedCertificate = {
+  commonName: string;
+  subject: string;
+  issuer: string;
+  subjectHash: string;
+  issuerHash: string;
+  fingerprintSha256: string;
+  notBefore: Date;
+  notAfter: Date;
+  isCa: boolean;
+  selfSigned: boolean;
+  facts: CertificateFacts;
+  pem: string;
+  x509: X509Certificate;
+};
+
+const KEY_USAGES = [
+  "digitalSignature",
+  "nonRepudiation",
+  "keyEncipherment",
+  "dataEncipherment",
+  "keyAgreement",
+  "keyCertSign",
+  "cRLSign",
+  "encipherOnly",
+  "decipherOnly",
+];
+
+const EXTENDED_KEY_USAGES: Record<string, string> = {
+  "1.3.6.1.5.5.7.3.1": "serverAuth",
+  "1.3.6.1.5.5.7.3.2": "clientAuth",
+  "1.3.6.1.5.5.7.3.3": "codeSigning",
+  "1.3.6.1.5.5.7.3.4": "emailProtection",
+  "1.3.6.1.5.5.7.3.8": "timeStamping",
+  "1.3.6.1.5.5.7.3.9": "OCSPSigning",
+  "2.5.29.37.0": "anyExtendedKeyUsage",
+};
+
+const NO_NAMES: AlternativeNames = { dns: [], ip: [], email: [], uri: [] };
+const hash = (algorithm: "sha1" | "sha256", bytes: Uint8Array) => new Bun.CryptoHasher(algorithm).update(bytes).digest("hex");
+
+/**
+ * Reads one DER certificate, or throws an error whose message says what is wrong with it. The platform's own parser
+ * decides what is a certificate and checks signatures; names, usages and dates are read here, exactly as encoded.
+ */
+export function parseCertificate(der: Uint8Array): ParsedCertificate {
+  const [toBeSigned, outerAlgorithm] = children(readOne(der), TAG.sequence);
+  const x509 = openCertificate(der);
+  const fields = children(toBeSigned, TAG.sequence);
+  if (fields[0]?.tag === context(0)) fields.shift(); // the version, absent in X.509 v1
+  const [serial, , issuer, validity, subject, publicKeyInfo, ...rest] = fields;
+  const [notBefore, notAfter] = children(validity, TAG.sequence).map(readTime);
+  if (!notBefore || !notAfter || !subject || !issuer || !publicKeyInfo) throw new DerError("a field is missing");
+  const extension = readExtensions(rest.find((each) => each.tag === context(3)));
+  const [subjectName, issuerName] = [readName(subject), readName(issuer)];
+  const alternativeNames = extension("2.5.29.17");
+  const subjectAlternativeNames = alternativeNames ? readAlternativeNames(alternativeNames) : NO_NAMES;
+  const fingerprintSha256 = hash("sha256", der);
+  return {
+    commonName: readableName(subjectName, subjectAlternativeNames.dns, fingerprintSha256),
+    subject: formatName(subjectName),
+    issuer: formatName(issuerName),
+    subjectHash: hash("sha256", subject.raw),
+    issuerHash: hash("sha256", issuer.raw),
+    fingerprintSha256,
+    notBefore,
+    notAfter,
+    ...readConstraints(extension("2.5.29.19")),
+    selfSigned: Buffer.compare(subject.raw, issuer.raw) === 0 && isSignedBy(x509, x509),
+    facts: {
+      serialNumber: readInteger(serial),
+      fingerprintSha1: hash("sha1", der),
+      spkiSha256: hash("sha256", publicKeyInfo.raw),
+      key: readKey(publicKeyInfo),
+      signatureAlgorithm: readSignatureAlgorithm(outerAlgorithm),
+      pathLength: readPathLength(extension("2.5.29.19")),
+      keyUsage: readKeyUsage(extension("2.5.29.15")),
+      extendedKeyUsage: readExtendedKeyUsage(extension("2.5.29.37")),
+      subjectAlternativeNames,
+    },
+    pem: toPem(der),
+    x509,
+  };
+}
+
+/** True when `issuer`'s key signed the certificate. A key that the platform cannot use proves nothing. */
+export function isSignedBy(certificate: X509Certificate, issuer: X509Certificate) {
+  try {
+    return certificate.verify(issuer.publicKey);
+  } catch {
+    return false;
+  }
+}
+
+function openCertificate(der: Uint8Array) {
+  try {
+    return new X509Certificate(der);
+  } catch {
+    throw new DerError("it is not a certificate that X.509 allows");
+  }
+}
+
+function toPem(der: Uint8Array) {
+  const lines =
+    Buffer.from(der)
+      .toString("base64")
+      .match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
+}
+
+/** Looks an extension's value up by its OID. */
+function readExtensions(wrapper: Der | undefined) {
+  const list = wrapper ? children(children(wrapper, context(3))[0], TAG.sequence) : [];
+  const values = new Map(
+    list.map((each) => {
+      const parts = children(each, TAG.sequence);
+      return [readOid(parts[0]), contentOf(parts.at(-1), TAG.octetString)] as const;
+    }),
+  );
+  return (oid: string) => {
+    const value = values.get(oid);
+    return value && readOne(value);
+  };
+}
+
+function readConstraints(value: Der | undefined) {
+  const flag = value && children(value, TAG.sequence).find((each) => each.tag === TAG.boolean);
+  return { isCa: flag?.content[0] === 0xff };
+}
+
+function readPathLength(value: Der | undefined) {
+  const length = value && children(value, TAG.sequence).find((each) => each.tag === TAG.integer);
+  return length ? Number.parseInt(readInteger(length), 16) : null;
+}
+
+function readKeyUsage(value: Der | undefined) {
+  const bits = value ? contentOf(value, TAG.bitString).subarray(1) : new Uint8Array();
+  return KEY_USAGES.filter((_, index) => ((bits[index >> 3] ?? 0) & (0x80 >> (index & 7))) !== 0);
+}
+
+function readExtendedKeyUsage(value: Der | undefined) {
+  const oids = value ? children(value, TAG.sequence).map(readOid) : [];
+  return oids.map((oid) => EXTENDED_KEY_USAGES[oid] ?? oid);
+}

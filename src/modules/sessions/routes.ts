@@ -1,0 +1,16 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "../../deps";
+import { signedIn } from "../../guards/signed-in";
+
+export const sessions = (deps: Deps) =>
+  new Elysia({ prefix: "/auth", tags: ["User"] }).use(signedIn(deps)).post(
+    "/sign-out",
+    async ({ caller, status }) => {
+      await deps.tokens.signOut(caller);
+      return status(204, "");
+    },
+    {
+      response: { 204: t.Literal("", { noValidate: true }) },
+      detail: { operationId: "signOut", summary: "Sign out the current session", description: "The token is refused everywhere from now on." },
+    },
+  );

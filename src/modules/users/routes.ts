@@ -1,0 +1,46 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "../../deps";
+import { signedIn } from "../../guards/signed-in";
+import { jsonText } from "../../http/page";
+import { Answer, Body, DateTime, Message, Nullable, OneOf, Text, Uuid } from "../../http/schema";
+import { findMe, updateProfile } from "./queries";
+
+const Profile = Body(
+  { displayName: t.Optional(Text({ max: 120, examples: ["Ada"] })), fullName: t.Optional(Text({ max: 120, examples: ["Ada Lovelace"] })) },
+  { minProperties: 1 },
+);
+
+const Me = Answer({
+  id: Uuid,
+  email: Nullable(t.String()),
+  displayName: Nullable(t.String()),
+  fullName: Nullable(t.String()),
+  platformAdmin: t.Boolean(),
+  createdAt: DateTime,
+  updatedAt: DateTime,
+  memberships: t.Array(Answer({ organizationId: Uuid, organizationName: t.String(), role: OneOf(["ORG_ADMIN", "ORG_MEMBER"]) })),
+});
+
+export const users = (deps: Deps) =>
+  new Elysia({ prefix: "/users/me", tags: ["User"] })
+    .use(signedIn(deps))
+    .get(
+      "",
+      async ({ caller, status }) => {
+        const me = await findMe(deps.sql, caller.userId, deps.config.platformAdmins.has(caller.userId));
+        return me === undefined ? status(401, "") : jsonText(me);
+      },
+      { response: { 200: Me }, detail: { operationId: "getMe", summary: "The signed-in user and their organizations" } },
+    )
+    .patch(
+      "/profile",
+      async ({ caller, body }) => {
+        await updateProfile(deps.sql, caller.userId, body);
+        return { message: "Profile updated" };
+      },
+      {
+        body: Profile,
+        response: { 200: Message, 400: Message },
+        detail: { operationId: "updateProfile", summary: "Update the authenticated user's profile", description: "At least one of the two names." },
+      },
+    );
