@@ -3,7 +3,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "../deps";
 import { isReading, readBody } from "../http/body";
 import { Refusal } from "../http/errors";
-import { Empty, isUuid, Message, OneOf, Uuid } from "../http/schema";
+import { isUuid, Message, OneOf, Unauthorized, Uuid } from "../http/schema";
 import type { Actor } from "../modules/audit/queries";
 import { memberRole } from "../modules/members/queries";
 import { authenticate } from "./authenticate";
@@ -13,9 +13,14 @@ export const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
 export type Role = (typeof ROLES)[number];
 
 const Headers = t.Object(
-  { "x-organization-role": OneOf(ROLES), "x-organization-id": { ...Uuid, description: "Must equal the organizationId of the path." } },
+  {
+    "x-organization-role": OneOf(ROLES, { description: "In which role the caller acts; a user token must cover it." }),
+    "x-organization-id": { ...Uuid, description: "Must equal the organizationId of the path." },
+  },
   { noValidate: true },
 );
+
+const PAIR = ["organizationRole", "organizationId"];
 
 type Request_ = { request: Request; server: Server<unknown> | null; params: { organizationId?: string }; set: { headers: Record<string, unknown> } };
 
@@ -24,8 +29,8 @@ type Request_ = { request: Request; server: Server<unknown> | null; params: { or
  * ORG_ADMIN, and so does a route with `role: "ORG_ADMIN"`.
  */
 export const inOrganization = (deps: Deps) =>
-  new Elysia({ name: "in-organization", detail: { security: [{}, { userToken: [] }] } })
-    .guard({ as: "scoped", headers: Headers, response: { 401: Empty, 403: Message } })
+  new Elysia({ name: "in-organization" })
+    .guard({ as: "scoped", headers: Headers, response: { 401: Unauthorized(PAIR, [...PAIR, "userToken"]), 403: Message } })
     .derive({ as: "scoped" }, async function identify({ request, server, params, set }) {
       return { scope: await enter(deps, { request, server, params, set }) };
     })

@@ -2,20 +2,23 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "../deps";
 import { readBody } from "../http/body";
 import { Refusal } from "../http/errors";
-import { Email, Empty, isUuid, Message, Uuid } from "../http/schema";
+import { Email, isUuid, Message, Unauthorized, Uuid } from "../http/schema";
 import { isPlatformAdmin } from "../modules/users/queries";
 import { authenticate } from "./authenticate";
 import type { Caller } from "./tokens";
 
 const Headers = t.Object(
-  { "x-user-id": { ...Uuid, description: "The platform admin's user id: the token's own." }, "x-platform-staff-email": t.Optional(Email) },
+  {
+    "x-user-id": { ...Uuid, description: "The platform admin's user id: the token's own." },
+    "x-platform-staff-email": t.Optional({ ...Email, description: "An address of a staff domain: the token's own." }),
+  },
   { noValidate: true },
 );
 
 /** A user of the platform's own staff: `caller`. */
 export const platformStaff = (deps: Deps) =>
-  new Elysia({ name: "platform-staff", detail: { security: [{ userToken: [] }] } })
-    .guard({ as: "scoped", headers: Headers, response: { 401: Empty, 403: Message } })
+  new Elysia({ name: "platform-staff" })
+    .guard({ as: "scoped", headers: Headers, response: { 401: Unauthorized(["userToken", "platformAdmin"]), 403: Message } })
     .derive({ as: "scoped" }, async function identify({ request }) {
       const caller = await authenticate(deps, request);
       await requireStaff(deps, caller, request.headers);

@@ -1,13 +1,13 @@
 import { Elysia } from "elysia";
 import type { Deps } from "../deps";
 import { readBody } from "../http/body";
-import { Empty } from "../http/schema";
+import { Unauthorized } from "../http/schema";
 import { authenticate } from "./authenticate";
 
 /** A user with a valid token: `caller`. */
 export const signedIn = (deps: Deps) =>
-  new Elysia({ name: "signed-in", detail: { security: [{ userToken: [] }] } })
-    .guard({ as: "scoped", response: { 401: Empty } })
+  new Elysia({ name: "signed-in" })
+    .guard({ as: "scoped", response: { 401: Unauthorized(["userToken"]) } })
     .derive({ as: "scoped" }, async function identify({ request }) {
       return { caller: await authenticate(deps, request) };
     })

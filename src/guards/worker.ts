@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import type { Deps } from "../deps";
 import { readBody } from "../http/body";
 import { Refusal } from "../http/errors";
-import { Empty } from "../http/schema";
+import { Unauthorized } from "../http/schema";
 import { bearerToken } from "./authenticate";
 
 const digest = (key: string) => new Bun.CryptoHasher("sha256").update(key).digest();
@@ -11,8 +11,8 @@ const digest = (key: string) => new Bun.CryptoHasher("sha256").update(key).diges
 /** A worker of the platform, by one of the shared keys. */
 export const worker = ({ config }: Deps) => {
   const keys = config.workerApiKeys.map(digest);
-  return new Elysia({ name: "worker", detail: { security: [{ workerKey: [] }] } })
-    .guard({ as: "scoped", response: { 401: Empty } })
+  return new Elysia({ name: "worker" })
+    .guard({ as: "scoped", response: { 401: Unauthorized(["workerKey"]) } })
     .derive({ as: "scoped" }, async function identify({ request }) {
       const given = digest(bearerToken(request) ?? "");
       // Every key is compared, each in constant time.

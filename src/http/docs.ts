@@ -3,8 +3,7 @@ import { Elysia } from "elysia";
 import stylePath from "../../node_modules/swagger-ui-dist/swagger-ui.css" with { type: "file" };
 // The page's script and style come out of the executable, so that it works without internet.
 import scriptPath from "../../node_modules/swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
-import { version } from "../../package.json";
-import { type Document, toOpenApi } from "./openapi";
+import { type Draft, toOpenApi } from "./openapi";
 
 const POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
 
@@ -28,30 +27,6 @@ SwaggerUIBundle({ url: "/swagger/json", dom_id: "#page", validatorUrl: "none", d
 </html>
 `;
 
-const bearer = (description: string, bearerFormat?: string) => ({
-  type: "http" as const,
-  scheme: "bearer",
-  description,
-  ...(bearerFormat && { bearerFormat }),
-});
-
-const documentation = {
-  info: {
-    title: "Certitude",
-    version,
-    description: "Certificates, trust stores, AI-governance controls and knowledge of an organization.",
-    contact: { name: "Certitude" },
-    license: { name: "MIT" },
-  },
-  servers: [{ url: "/" }],
-  components: {
-    securitySchemes: {
-      userToken: bearer("The access token of a user, issued by the identity provider.", "JWT"),
-      workerKey: bearer("One of the keys in WORKER_API_KEY."),
-    },
-  },
-};
-
 /** `/swagger` and `/swagger/json`. The plugin's document is mended and serialized once, at the first request. */
 export function docs() {
   let document: { text: string; etag: string } | undefined;
@@ -61,20 +36,20 @@ export function docs() {
       .mapResponse({ as: "scoped" }, ({ responseValue, path, request }) => {
         if (path === "/swagger") return new Response(PAGE, { headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY } });
         if (path !== "/swagger/json" || request.method !== "GET") return;
-        document ??= serialize(responseValue as Document);
+        document ??= serialize(responseValue as Draft);
         const headers = { etag: document.etag, "cache-control": "no-cache" };
         if (request.headers.get("if-none-match") === document.etag) return new Response(null, { status: 304, headers });
         return new Response(document.text, { headers: { ...headers, "content-type": "application/json" } });
       })
       .get("/swagger/script.js", () => asset(scriptPath, "text/javascript; charset=utf-8"), { detail: { hide: true } })
       .get("/swagger/style.css", () => asset(stylePath, "text/css; charset=utf-8"), { detail: { hide: true } })
-      .use(swagger({ provider: "swagger-ui", documentation: documentation as never, exclude: ["/swagger", "/swagger/json"] }))
+      .use(swagger({ provider: "swagger-ui", exclude: ["/swagger", "/swagger/json"] }))
   );
 }
 
 const asset = (path: string, type: string) => new Response(Bun.file(path), { headers: { "content-type": type, "cache-control": `max-age=3600` } });
 
-function serialize(document: Document) {
-  const text = JSON.stringify(toOpenApi(document));
+function serialize(draft: Draft) {
+  const text = JSON.stringify(toOpenApi(draft));
   return { text, etag: `"${new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 32)}"` };
 }

@@ -1,122 +1,113 @@
-type Json = { [key: string]: unknown };
+import { exampleOf } from "./openapi-example";
+import { ALWAYS, documentation, PARAMETERS, REFUSALS, type Refusal, SUCCESSES, WRITING } from "./openapi-info";
+import { type Json, mendSchema } from "./openapi-schema";
+import { EmptyObject, Message } from "./schema";
+
+type Parameter = { name: string; in: string; required: boolean; schema: Json; description?: string; examples?: unknown[] };
+type Response = { content?: Json; title?: string; description?: string; examples?: unknown[]; security?: string[][] };
 type Operation = {
   operationId: string;
-  parameters?: Json[];
-  requestBody?: { content: Json };
-  responses?: Record<string, Json>;
-  security?: unknown;
-  tags?: string[];
-  summary?: string;
+  tags: string[];
+  summary: string;
   description?: string;
+  parameters?: Parameter[];
+  requestBody?: { content: Json };
+  responses: Record<string, Response>;
 };
-export type Document = { paths: Record<string, Record<string, Operation>>; components: { schemas?: Json; responses?: Json }; tags?: unknown };
+/** What the swagger plugin writes. */
+export type Draft = { paths: Record<string, Record<string, Operation>> };
 
-const JSON_TYPE = "application/json";
-const message = { type: "object", properties: { message: { type: "string" } }, required: ["message"], additionalProperties: false };
-const failure = (description: string, example: string) => ({ description, content: { [JSON_TYPE]: { schema: message, example: { message: example } } } });
-const RETRY_AFTER = { "Retry-After": { description: "Seconds", schema: { type: "integer" } } };
+type Named = { schemas: Json; responses: Json; securitySchemes: Json };
 
-/** What any operation may answer besides its own. */
-const COMMON: Record<string, Json> = {
-  413: failure("The body is too large", "The body is larger than 1 MiB."),
-  415: failure("The body is not JSON", "The body must be JSON: send content-type: application/json."),
-  429: { ...failure("Too many requests", "Try again in a minute."), headers: RETRY_AFTER },
-  500: failure("The server failed", "The server failed. Its log has the details under this request id."),
-  503: { ...failure("The database is away", "The database is away or too slow. Try again in a moment."), headers: RETRY_AFTER },
+const HEADERS = {
+  ETag: { description: "The version of what is answered, for If-Match", schema: { type: "string" }, example: '"1"' },
+  "Retry-After": { description: "How many seconds to wait", schema: { type: "integer" }, example: 1 },
+  "X-Request-Id": { description: "The request's own x-request-id, or a new one", schema: { type: "string" }, example: "0b6e3a52-7f0a-4b1e-9c55-2f7f4d1c8e90" },
 };
+const IF_MATCH = { name: "If-Match", in: "header", description: "The ETag that must still hold", schema: { type: "string" }, example: '"1"' };
 
-const STATUS_TEXT: Record<string, string> = {
-  200: "Done",
-  201: "Created",
-  202: "Accepted",
-  204: "Done",
-  304: "Not changed",
-  400: "The request is not well formed",
-  401: "Who are you? The token or key is missing or not valid",
-  403: "You may not do this",
-  404: "There is no such thing",
-  409: "It conflicts with what is there",
-  412: "It has changed since you read it",
-};
+const refer = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
+const headers = (...names: string[]) => Object.fromEntries(["X-Request-Id", ...names].map((name) => [name, refer("headers", name)]));
+const body = (schema: Json, example: unknown, named: Json) => ({ "application/json": { schema: mendSchema(schema, named), example } });
+const mapValues = <From, To>(from: Record<string, From>, change: (value: From, key: string) => To) =>
+  Object.fromEntries(Object.entries(from).map(([key, value]) => [key, change(value, key)]));
 
-/** Mends what the swagger plugin writes into plain OpenAPI 3.0.3: one media type, one shape of schemas, every status described. */
-export function toOpenApi(document: Document) {
-  const tags = new Set<string>();
-  const paths = Object.fromEntries(
-    Object.entries(document.paths).map(([path, operations]) => [
-      path,
-      Object.fromEntries(Object.entries(operations).map(([method, operation]) => [method, mendOperation(operation, tags)])),
-    ]),
-  );
-  const names = Object.keys(COMMON);
+/** Makes a plain OpenAPI 3.0.3 document of the plugin's draft: one media type, every status, header and example, and names for what recurs. */
+export function toOpenApi(draft: Draft) {
+  const { tags, securitySchemes, ...rest } = documentation;
+  const named: Named = { schemas: {}, responses: {}, securitySchemes: {} };
+  const paths = mapValues(draft.paths, (operations) => {
+    const isVersioned = Object.values(operations).some(({ responses }) => responses[412]);
+    return mapValues(operations, (operation, method) => mendOperation(operation, method, isVersioned, named));
+  });
+  const shown = new Set(Object.values(draft.paths).flatMap((operations) => Object.values(operations).flatMap((each) => each.tags)));
   return {
-    ...document,
-    tags: [...tags].map((name) => ({ name, description: `${name}.` })),
+    openapi: "3.0.3",
+    ...rest,
+    tags: tags.filter(({ name }) => shown.has(name)),
     paths,
-    components: { ...document.components, schemas: {}, responses: Object.fromEntries(names.map((name) => [`Status${name}`, COMMON[name]])) },
+    components: { ...named, parameters: { "If-Match": IF_MATCH }, headers: HEADERS },
   };
 }
 
-function mendOperation({ parameters, requestBody, responses = {}, ...operation }: Operation, tags: Set<string>) {
-  for (const tag of operation.tags ?? []) tags.add(tag);
-  const own = Object.entries(responses).map(([status, response]) => [status, mendResponse(status, response)]);
-  const common = Object.keys(COMMON)
-    .filter((status) => (requestBody || (status !== "413" && status !== "415")) && !responses[status])
-    .map((status) => [status, { $ref: `#/components/responses/Status${status}` }]);
-  const body = requestBody && { required: true, content: { [JSON_TYPE]: { schema: mendSchema(schemaOf(requestBody.content)) } } };
+function mendOperation({ parameters = [], requestBody, responses, ...operation }: Operation, method: string, isVersioned: boolean, named: Named) {
+  const own = Object.keys(responses);
+  const refusals = [...own.filter((status) => !SUCCESSES[status]), ...ALWAYS, ...(method === "get" ? [] : WRITING)];
+  const successes = own.filter((status) => SUCCESSES[status]).map((status) => [status, mendSuccess(status, responses[status] ?? {}, isVersioned, named)]);
+  const all = [...parameters.map((each) => mendParameter(each, named)), ...(responses[412] ? [refer("parameters", "If-Match")] : [])];
   return {
     ...operation,
     description: operation.description ?? `${operation.summary}.`,
-    ...(parameters && parameters.length > 0 && { parameters: parameters.map(mendParameter) }),
-    ...(body && { requestBody: body }),
-    responses: Object.fromEntries([...own, ...common]),
+    security: mendSecurity(responses[401]?.security, named),
+    ...(all.length > 0 && { parameters: all }),
+    ...(requestBody && { requestBody: { required: true, content: mendContent(requestBody.content, {}, named) } }),
+    responses: Object.fromEntries([...successes, ...refusals.map((status) => [status, mendRefusal(status, named)])]),
   };
 }
 
-const schemaOf = (content: Json) => (Object.values(content)[0] as { schema: Json } | undefined)?.schema ?? {};
-
-function mendResponse(status: string, { description, content }: Json) {
-  const text = STATUS_TEXT[status] ?? (description as string | undefined) ?? "An answer";
-  const schema = content ? mendSchema(schemaOf(content as Json)) : undefined;
-  const isEmpty = schema === undefined || JSON.stringify((schema as Json).enum) === '[""]';
-  return { description: text, ...(!isEmpty && { content: { [JSON_TYPE]: { schema } } }) };
+/** Any of the choices will do; each names what must be sent together. A guard states them in its 401. */
+function mendSecurity(choices: string[][] = [], named: Named) {
+  const schemes: Json = documentation.securitySchemes;
+  for (const name of choices.flat()) named.securitySchemes[name] = schemes[name];
+  return choices.map((names) => Object.fromEntries(names.map((name) => [name, []])));
 }
 
-function mendParameter({ name, in: place, required, schema, description, examples }: Json) {
-  const mended = mendSchema(schema as Json) as Json;
-  const { description: own, example, ...rest } = mended;
+function mendParameter({ name, in: place, required, schema, description = PARAMETERS[name], examples }: Parameter, { schemas }: Named) {
+  const isExact = place === "path" || schema.format === "uuid";
+  const example = examples?.[0] ?? (isExact ? exampleOf(schema, name) : undefined);
   return {
     name,
     in: place,
     // A value with a default need not be sent.
-    required: place === "path" || (required === true && rest.default === undefined),
-    ...((description ?? own) !== undefined && { description: description ?? own }),
-    ...(example !== undefined ? { example } : Array.isArray(examples) ? { example: examples[0] } : {}),
-    schema: rest,
+    required: place === "path" || (required && schema.default === undefined),
+    description,
+    schema: mendSchema(schema, schemas),
+    ...(example !== undefined && { example }),
   };
 }
 
-const OURS = new Set(["noValidate", "anyOf", "const", "examples", "patternProperties", "$id"]);
-
-/** TypeBox's JSON Schema in the older words of OpenAPI 3.0: enum for const, nullable for null, example for examples. */
-function mendSchema(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(mendSchema);
-  if (schema === null || typeof schema !== "object") return schema;
-  const given = schema as Json;
-  const mended: Json = {};
-  for (const [key, value] of Object.entries(given))
-    if (!OURS.has(key)) mended[key] = key === "default" || key === "enum" || key === "required" ? value : mendSchema(value);
-  if (given.const !== undefined) Object.assign(mended, { type: typeof given.const, enum: [given.const] });
-  if (Array.isArray(given.examples)) mended.example = given.examples[0];
-  if (given.patternProperties) mended.additionalProperties = mendSchema(Object.values(given.patternProperties)[0]);
-  return Array.isArray(given.anyOf) ? { ...mended, ...mendUnion(given.anyOf) } : mended;
+/** The plugin takes title, description, examples and closedness away from a response's schema. */
+function mendSuccess(status: string, { content, title, description, examples }: Response, isVersioned: boolean, named: Named) {
+  if (!content || status === "204") return { description: SUCCESSES[status], headers: headers() };
+  const lost = { ...(title && { title }), ...(description && { description }), ...(examples && { examples }), additionalProperties: false };
+  return { description: SUCCESSES[status], headers: headers(...(isVersioned ? ["ETag"] : [])), content: mendContent(content, lost, named) };
 }
 
-function mendUnion(choices: Json[]): Json {
-  const real = choices.filter((each) => each.type !== "null");
-  const nullable = real.length < choices.length ? { nullable: true } : {};
-  if (real.every((each) => each.const !== undefined)) return { type: typeof real[0]?.const, enum: real.map((each) => each.const), ...nullable };
-  const [only] = real;
-  if (real.length === 1 && only) return { ...(mendSchema(only) as Json), ...nullable };
-  return { oneOf: real.map(mendSchema), ...nullable };
+function mendContent(content: Json, lost: Json, { schemas }: Named) {
+  const { schema } = Object.values(content)[0] as { schema: Json };
+  const whole = { ...schema, ...lost };
+  return body(whole, exampleOf(whole), schemas);
+}
+
+function mendRefusal(status: string, { responses, schemas }: Named) {
+  const refusal = REFUSALS[status];
+  if (!refusal) throw new Error(`There are no words for the status ${status}.`);
+  responses[refusal.name] ??= describeRefusal(refusal, schemas);
+  return refer("responses", refusal.name);
+}
+
+function describeRefusal(refusal: Refusal, schemas: Json) {
+  const about = { description: refusal.text, headers: headers(...(refusal.headers ?? [])) };
+  if (refusal.body === "none") return about;
+  return { ...about, content: refusal.body === "object" ? body(EmptyObject, {}, schemas) : body(Message, { message: refusal.example }, schemas) };
 }

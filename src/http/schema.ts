@@ -8,9 +8,11 @@ export const Body = <Properties extends TProperties>(properties: Properties, opt
 export const Answer = <Properties extends TProperties>(properties: Properties, options = {}) =>
   t.Object(properties, { additionalProperties: false, noValidate: true, ...options });
 
-export const Message = Answer({ message: t.String() }, { description: "A sentence for a person." });
-export const Empty = t.Literal("", { description: "No body", noValidate: true });
-export const EmptyObject = Answer({}, { description: "An empty object" });
+export const Message = Answer({ message: t.String({ examples: ["Profile updated"] }) }, { title: "Message", description: "A sentence for a person" });
+export const Empty = t.Literal("", { noValidate: true });
+export const EmptyObject = Answer({}, { title: "EmptyObject" });
+/** A guard's 401. It also tells the document what each caller must send together: a guard's responses reach the routes, its `detail` does not. */
+export const Unauthorized = (...security: string[][]) => t.Literal("", { security, noValidate: true });
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isUuid = (value: unknown): value is string => typeof value === "string" && UUID.test(value);

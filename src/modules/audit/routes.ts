@@ -1,21 +1,24 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "../../deps";
-import { inOrganization } from "../../guards/in-organization";
+import { inOrganization, ROLES } from "../../guards/in-organization";
 import { page, readCursor, UUID_PART } from "../../http/page";
-import { Answer, DateTime, Message, Nullable, Page, PageQuery, Uuid } from "../../http/schema";
+import { Answer, DateTime, Message, Nullable, OneOf, Page, PageQuery, Uuid } from "../../http/schema";
 import { listAuditEvents } from "./queries";
 
-const Actor = t.Object({ type: t.String(), id: t.Optional(t.String()), role: t.Optional(t.String()) }, { noValidate: true });
-const AuditEvent = Answer({
-  id: Uuid,
-  at: DateTime,
-  actor: Actor,
-  action: t.String({ examples: ["certificate.revoked"] }),
-  targetType: t.String(),
-  targetId: t.String(),
-  requestId: Nullable(t.String()),
-  details: t.Record(t.String(), t.Unknown()),
-});
+const Actor = Answer({ type: OneOf(["user", "gateway", "command-line"]), id: t.Optional(Uuid), role: t.Optional(OneOf(ROLES)) }, { title: "Actor" });
+const AuditEvent = Answer(
+  {
+    id: Uuid,
+    at: DateTime,
+    actor: Actor,
+    action: t.String({ examples: ["certificate.revoked"] }),
+    targetType: t.String({ examples: ["certificate"] }),
+    targetId: t.String(),
+    requestId: Nullable(t.String({ examples: ["0b6e3a52-7f0a-4b1e-9c55-2f7f4d1c8e90"] })),
+    details: t.Record(t.String(), t.Unknown(), { examples: [{ reason: "superseded" }] }),
+  },
+  { title: "AuditEvent" },
+);
 
 export const audit = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/audit-events", tags: ["Audit"] })

@@ -4,7 +4,7 @@ import { inOrganization } from "../../guards/in-organization";
 import { signedIn } from "../../guards/signed-in";
 import { etag, ifMatch } from "../../http/etag";
 import { jsonText, page, readCursor, TIME_PART, UUID_PART } from "../../http/page";
-import { Answer, DateTime, EmptyObject, isUuid, Message, OneOf, Page, PageQuery, QueryInteger, Text, Uuid } from "../../http/schema";
+import { Answer, DateTime, Empty, EmptyObject, isUuid, Message, OneOf, Page, PageQuery, QueryInteger, Text, Uuid } from "../../http/schema";
 import { importCertificates } from "./import";
 import { findCertificate, findDetailsForMember, listCertificates, listExpiring, retireCertificate, revokeCertificate } from "./queries";
 import {
@@ -80,8 +80,8 @@ export const certificates = (deps: Deps) =>
         params: InOrganization,
         query: t.Object({
           ...PageQuery,
-          status: t.Optional(OneOf(STATUSES)),
-          expiresBefore: t.Optional(DateTime),
+          status: t.Optional(OneOf(STATUSES, { description: "Only certificates in this state" })),
+          expiresBefore: t.Optional({ ...DateTime, description: "Only certificates that expire before it" }),
           q: t.Optional(Text({ description: "Words that begin words of the names", max: 200 })),
         }),
         response: { 200: Page(CertificateSummary), 400: Message },
@@ -128,7 +128,7 @@ export const certificates = (deps: Deps) =>
       },
       {
         params: OneCertificate,
-        response: { 204: t.Literal("", { noValidate: true }), 404: Message, 412: EmptyObject },
+        response: { 204: Empty, 404: Message, 412: EmptyObject },
         detail: {
           operationId: "retireCertificate",
           summary: "Retire a certificate",

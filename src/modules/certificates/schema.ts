@@ -1,5 +1,6 @@
 import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "../../http/schema";
+import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "./example";
 
 /** RFC 5280, 5.3.1, without removeFromCRL, which revokes nothing. */
 export const REVOCATION_REASONS = [
@@ -51,58 +52,82 @@ const summary = {
   updatedAt: DateTime,
 };
 
-export const CertificateSummary = Answer(summary);
-export const Certificate = Answer({ ...summary, pem: t.String() });
+const withPem = { ...summary, pem: t.String() };
+const exampleWithPem = { ...EXAMPLE_SUMMARY, pem: EXAMPLE_PEM };
 
-const Issuer = Answer({
-  id: Uuid,
-  commonName: t.String(),
-  subject: t.String(),
-  fingerprintSha256: Hash,
-  notAfter: DateTime,
-  isCa: t.Boolean(),
-  selfSigned: t.Boolean(),
-  status: OneOf(STATUSES),
-  pem: t.String(),
-});
+export const CertificateSummary = Answer(summary, { title: "CertificateSummary", examples: [EXAMPLE_SUMMARY] });
+export const Certificate = Answer(withPem, { title: "Certificate", examples: [exampleWithPem] });
 
-const Deployment = Answer({
-  assignmentId: Uuid,
-  agentId: Uuid,
-  agentName: t.String(),
-  applicationId: t.String(),
-  trustStoreType: t.String(),
-  enabled: t.Boolean(),
-  state: Nullable(t.String({ description: "What the agent last reported" })),
-  observedFingerprint: Nullable(t.String()),
-  message: Nullable(t.String()),
-  reportedAt: Nullable(DateTime),
-});
+const Issuer = Answer(
+  {
+    id: Uuid,
+    commonName: t.String(),
+    subject: t.String(),
+    fingerprintSha256: Hash,
+    notAfter: DateTime,
+    isCa: t.Boolean(),
+    selfSigned: t.Boolean(),
+    status: OneOf(STATUSES),
+    pem: t.String(),
+  },
+  { title: "Issuer" },
+);
 
-export const CertificateDetails = Answer({
-  ...summary,
-  pem: t.String(),
-  daysRemaining: Integer({ minimum: 0, description: "Whole days left" }),
-  chain: t.Array(Issuer, { description: "The issuers that are stored here, from the certificate's own up to the root" }),
-  deployments: t.Array(Deployment),
-});
+const Deployment = Answer(
+  {
+    assignmentId: Uuid,
+    agentId: Uuid,
+    agentName: t.String(),
+    applicationId: t.String(),
+    trustStoreType: t.String(),
+    enabled: t.Boolean(),
+    state: Nullable(t.String({ description: "What the agent last reported" })),
+    observedFingerprint: Nullable(t.String()),
+    message: Nullable(t.String()),
+    reportedAt: Nullable(DateTime),
+  },
+  { title: "Deployment" },
+);
 
-export const ExpiringCertificate = Answer({ certificateId: Uuid, commonName: t.String(), expiresAt: DateTime, daysRemaining: Integer() });
+export const CertificateDetails = Answer(
+  {
+    ...withPem,
+    daysRemaining: Integer({ minimum: 0, description: "Whole days left" }),
+    chain: t.Array(Issuer, { description: "The issuers that are stored here, from the certificate's own up to the root" }),
+    deployments: t.Array(Deployment),
+  },
+  { title: "CertificateDetails", examples: [{ ...exampleWithPem, daysRemaining: 3_650, chain: [], deployments: [] }] },
+);
 
-const PEM_EXAMPLE = "-----BEGIN CERTIFICATE-----\nMIIB…\n-----END CERTIFICATE-----\n";
+const CommonName = t.String({ examples: [EXAMPLE_SUMMARY.commonName] });
 
-export const ImportCertificates = Body({
-  pem: Text({ max: 8 * 1024 * 1024, description: "One PEM block or many; text between the blocks is ignored", examples: [PEM_EXAMPLE] }),
-  privateKeyPem: t.Optional(Text({ max: 20_000, description: "The unencrypted private key of one of them; it is sealed and never returned" })),
-});
+export const ExpiringCertificate = Answer(
+  { certificateId: Uuid, commonName: CommonName, expiresAt: DateTime, daysRemaining: Integer({ examples: [12] }) },
+  { title: "ExpiringCertificate" },
+);
 
-const Block = { index: Integer({ description: "Position among the PEM blocks, from 0" }) };
+export const ImportCertificates = Body(
+  {
+    pem: Text({ max: 8 * 1024 * 1024, description: "One PEM block or many; text between the blocks is ignored", examples: [EXAMPLE_PEM] }),
+    privateKeyPem: t.Optional(Text({ max: 20_000, description: "The unencrypted private key of one of them; it is sealed and never returned" })),
+  },
+  { title: "ImportCertificates" },
+);
 
-export const ImportReport = Answer({
-  imported: t.Array(Answer({ ...Block, id: Uuid, commonName: t.String(), fingerprintSha256: Hash })),
-  duplicates: t.Array(Answer({ ...Block, id: Uuid, fingerprintSha256: Hash })),
-  refused: t.Array(Answer({ ...Block, message: t.String() })),
-});
+const Block = { index: Integer({ description: "Position among the PEM blocks, from 0", examples: [0] }) };
+const Fingerprint = t.String({ description: "Lower-case hexadecimal", examples: [EXAMPLE_SUMMARY.fingerprintSha256] });
+
+export const ImportReport = Answer(
+  {
+    imported: t.Array(Answer({ ...Block, id: Uuid, commonName: CommonName, fingerprintSha256: Fingerprint })),
+    duplicates: t.Array(Answer({ ...Block, id: Uuid, fingerprintSha256: Fingerprint }), { examples: [[]] }),
+    refused: t.Array(Answer({ ...Block, message: t.String() }), { examples: [[{ index: 1, message: "This block is not a certificate." }]] }),
+  },
+  { title: "ImportReport" },
+);
 export type ImportReport = typeof ImportReport.static;
 
-export const RevokeCertificate = Body({ reason: t.Optional(OneOf(REVOCATION_REASONS, { default: "unspecified" })) });
+export const RevokeCertificate = Body(
+  { reason: t.Optional(OneOf(REVOCATION_REASONS, { default: "unspecified", examples: ["superseded"] })) },
+  { title: "RevokeCertificate" },
+);

@@ -5,11 +5,17 @@ import { jsonText, page, readCursor, UUID_PART } from "../../http/page";
 import { Answer, Body, DateTime, Integer, Message, Nullable, Page, PageQuery, Text, Uuid } from "../../http/schema";
 import { createOrganization, listOrganizations } from "./queries";
 
-const Organization = Answer({ id: Uuid, name: t.String(), seatLimit: Nullable(Integer()), createdAt: DateTime });
-const NewOrganization = Body({
-  name: Text({ examples: ["Example Ltd"] }),
-  seatLimit: t.Optional(Integer({ minimum: 1, maximum: 1_000_000, description: "How many members it may have; none when absent" })),
-});
+const Organization = Answer(
+  { id: Uuid, name: t.String({ examples: ["Example Ltd"] }), seatLimit: Nullable(Integer({ examples: [50] })), createdAt: DateTime },
+  { title: "Organization" },
+);
+const NewOrganization = Body(
+  {
+    name: Text({ examples: ["Example Ltd"] }),
+    seatLimit: t.Optional(Integer({ minimum: 1, maximum: 1_000_000, description: "How many members it may have; no limit when absent", examples: [50] })),
+  },
+  { title: "NewOrganization" },
+);
 
 export const organizations = (deps: Deps) =>
   new Elysia({ prefix: "/admin/organizations", tags: ["Platform staff"] })

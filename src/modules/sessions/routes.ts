@@ -1,6 +1,7 @@
-import { Elysia, t } from "elysia";
+import { Elysia } from "elysia";
 import type { Deps } from "../../deps";
 import { signedIn } from "../../guards/signed-in";
+import { Empty } from "../../http/schema";
 
 export const sessions = (deps: Deps) =>
   new Elysia({ prefix: "/auth", tags: ["User"] }).use(signedIn(deps)).post(
@@ -10,7 +11,7 @@ export const sessions = (deps: Deps) =>
       return status(204, "");
     },
     {
-      response: { 204: t.Literal("", { noValidate: true }) },
+      response: { 204: Empty },
       detail: { operationId: "signOut", summary: "Sign out the current session", description: "The token is refused everywhere from now on." },
     },
   );

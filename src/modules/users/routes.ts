@@ -7,19 +7,22 @@ import { findMe, updateProfile } from "./queries";
 
 const Profile = Body(
   { displayName: t.Optional(Text({ max: 120, examples: ["Ada"] })), fullName: t.Optional(Text({ max: 120, examples: ["Ada Lovelace"] })) },
-  { minProperties: 1 },
+  { title: "Profile", minProperties: 1 },
 );
 
-const Me = Answer({
-  id: Uuid,
-  email: Nullable(t.String()),
-  displayName: Nullable(t.String()),
-  fullName: Nullable(t.String()),
-  platformAdmin: t.Boolean(),
-  createdAt: DateTime,
-  updatedAt: DateTime,
-  memberships: t.Array(Answer({ organizationId: Uuid, organizationName: t.String(), role: OneOf(["ORG_ADMIN", "ORG_MEMBER"]) })),
-});
+const Me = Answer(
+  {
+    id: Uuid,
+    email: Nullable(t.String({ examples: ["ada@certitude.example"] })),
+    displayName: Nullable(t.String({ examples: ["Ada"] })),
+    fullName: Nullable(t.String({ examples: ["Ada Lovelace"] })),
+    platformAdmin: t.Boolean(),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+    memberships: t.Array(Answer({ organizationId: Uuid, organizationName: t.String({ examples: ["Example Ltd"] }), role: OneOf(["ORG_ADMIN", "ORG_MEMBER"]) })),
+  },
+  { title: "Me" },
+);
 
 export const users = (deps: Deps) =>
   new Elysia({ prefix: "/users/me", tags: ["User"] })

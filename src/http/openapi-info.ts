@@ -1,0 +1,85 @@
+import { version } from "../../package.json";
+
+const DESCRIPTION = `
+Certificates of an organization: import them, see which expire next, revoke and retire them, and read who did what.
+
+**Answers.** A refusal says why in \`{"message": "…"}\`; 401 has no body, a conflict (409, 412) has \`{}\`. The checks come in this order: who are you (401),
+may you (403), is the request well formed (400), does the thing exist (404), does it conflict (409, 412). What belongs to another organization does not exist.
+
+**Bodies** are JSON of at most 1 MiB (an import 8 MiB). An unknown field is refused, and so is \`"5"\` where a number is wanted.
+
+**Lists** answer \`{"items": […], "nextCursor": …}\`: send \`nextCursor\` as \`cursor\` to get the next page, until it is null.
+
+**Versions.** What can be changed carries an \`ETag\`. Send it as \`If-Match\`, and the change is made only if nobody was faster (else 412).
+
+**Tracing.** Every answer carries \`x-request-id\`, yours if you sent one, and the log names it.
+`.trim();
+
+const bearer = (description: string, bearerFormat?: string) => ({ type: "http", scheme: "bearer", description, ...(bearerFormat && { bearerFormat }) });
+const header = (name: string, description: string) => ({ type: "apiKey", in: "header", name, description });
+
+const TAGS = {
+  Audit: "Who did what, and when.",
+  Certificates: "The certificates of an organization, from import to retirement.",
+  Operations: "For those who run the server.",
+  "Platform staff": "For the platform's own staff, across organizations.",
+  Portal: "For members who look up one thing.",
+  User: "The signed-in user.",
+};
+
+/** What the document says besides its operations. */
+export const documentation = {
+  info: {
+    title: "Certitude",
+    version,
+    description: DESCRIPTION,
+    contact: { name: "Certitude" },
+    license: { name: "MIT", url: "https://opensource.org/license/mit" },
+  },
+  servers: [{ url: "/", description: "This server" }],
+  tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+  securitySchemes: {
+    userToken: bearer("The access token of a user, issued by the identity provider, or by `certitude token` for local use.", "JWT"),
+    workerKey: bearer("One of the keys in WORKER_API_KEY."),
+    organizationRole: header(
+      "x-organization-role",
+      "ORG_ADMIN or ORG_MEMBER. With x-organization-id it is enough from a trusted gateway; from anybody else, a user token must prove the role.",
+    ),
+    organizationId: header("x-organization-id", "The organization of the path."),
+    platformAdmin: header("x-user-id", "The platform admin's user id: the user token's own."),
+  },
+};
+
+/** Parameters that mean the same everywhere. */
+export const PARAMETERS: Record<string, string> = {
+  organizationId: "The organization",
+  certificateId: "The certificate",
+  limit: "How many items at most",
+  cursor: "The nextCursor of the page before",
+};
+
+export const SUCCESSES: Record<string, string> = { 200: "Done", 201: "Created", 202: "Accepted", 204: "Done" };
+
+export type Refusal = { name: string; text: string; body: "message" | "object" | "none"; example?: string; headers?: string[] };
+
+const message = (name: string, text: string, example: string, headers: string[] = []): Refusal => ({ name, text, body: "message", example, headers });
+
+/** A refusal looks the same wherever it comes from. */
+export const REFUSALS: Record<string, Refusal> = {
+  304: { name: "NotModified", text: "It has not changed since you read it", body: "none", headers: ["ETag"] },
+  400: message("BadRequest", "The request is not well formed", "query.limit must be a whole number from 1 to 100."),
+  401: { name: "Unauthorized", text: "Who are you? The token or key is missing or not valid", body: "none" },
+  403: message("Forbidden", "You may not do this", "This needs the role ORG_ADMIN."),
+  404: message("NotFound", "There is no such thing here", "There is no such certificate in this organization."),
+  409: { name: "Conflict", text: "It conflicts with what is there", body: "object" },
+  412: { name: "PreconditionFailed", text: "It has changed since you read it", body: "object" },
+  413: message("ContentTooLarge", "The body is too large", "The body is larger than 1 MiB."),
+  415: message("UnsupportedMediaType", "The body is not JSON", "The body must be JSON: send content-type: application/json."),
+  429: message("TooManyRequests", "Too many requests", "Try again in a minute.", ["Retry-After"]),
+  500: message("ServerError", "The server failed", "The server failed. Its log has the details under this request id."),
+  503: message("Unavailable", "The database is away", "The database is away or too slow. Try again in a moment.", ["Retry-After"]),
+};
+
+/** Any operation may answer these besides its own, and one that changes something the second list too. */
+export const ALWAYS = ["429", "500", "503"];
+export const WRITING = ["400", "413", "415"];

@@ -1,0 +1,48 @@
+export type Json = { [key: string]: unknown };
+
+// What OpenAPI 3.0 does not know, or says in other words.
+const FOREIGN = new Set(["$id", "anyOf", "const", "examples", "noValidate", "patternProperties", "title"]);
+/** These hold values, not schemas. */
+const VALUES = new Set(["default", "enum", "required"]);
+
+/**
+ * TypeBox's JSON Schema in the older words of OpenAPI 3.0: enum for const, nullable for null, example for examples.
+ * A schema with a title moves to `named` and leaves a reference behind.
+ */
+export function mendSchema(schema: Json, named: Json): Json {
+  const { title } = schema;
+  if (typeof title !== "string") return mendInline(schema, named);
+  const mended = mendInline(schema, named);
+  if (named[title] && !Bun.deepEquals(named[title], mended)) throw new Error(`Two schemas have the title ${title}.`);
+  named[title] = mended;
+  return { $ref: `#/components/schemas/${title}` };
+}
+
+function mendInline(schema: Json, named: Json): Json {
+  const mended: Json = {};
+  for (const [key, value] of Object.entries(schema)) if (!FOREIGN.has(key)) mended[key] = VALUES.has(key) ? value : mendValue(key, value, named);
+  if (schema.const !== undefined) Object.assign(mended, { type: typeof schema.const, enum: [schema.const] });
+  if (Array.isArray(schema.examples)) mended.example = schema.examples[0];
+  if (schema.patternProperties) mended.additionalProperties = mendSchema(Object.values(schema.patternProperties)[0], named);
+  return Array.isArray(schema.anyOf) ? { ...mended, ...mendUnion(schema.anyOf, named) } : mended;
+}
+
+function mendValue(key: string, value: unknown, named: Json): unknown {
+  if (Array.isArray(value)) return value.map((each) => mendValue(key, each, named));
+  if (value === null || typeof value !== "object") return value;
+  if (key !== "properties") return mendSchema(value as Json, named);
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, mendSchema(each, named)]));
+}
+
+function mendUnion(choices: Json[], named: Json): Json {
+  const real = choices.filter((each) => each.type !== "null");
+  const isNullable = real.length < choices.length;
+  const literals = real.flatMap((each) => each.const ?? []);
+  if (literals.length === real.length) return { type: typeof literals[0], enum: literals };
+  const [only] = real;
+  if (isNullable && only && real.length === 1) return nullable(mendInline(only, named));
+  return { anyOf: [...real.map((each) => mendSchema(each, named)), ...(isNullable ? [nullable({ type: "string", enum: [] })] : [])] };
+}
+
+/** An enum must name null too. */
+const nullable = (schema: Json): Json => ({ ...schema, nullable: true, ...(Array.isArray(schema.enum) && { enum: [...schema.enum, null] }) });
