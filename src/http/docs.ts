@@ -3,11 +3,28 @@ import { Elysia } from "elysia";
 import stylePath from "../../node_modules/swagger-ui-dist/swagger-ui.css" with { type: "file" };
 // The page's script and style come out of the executable, so that it works without internet.
 import scriptPath from "../../node_modules/swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
+import { devDependencies } from "../../package.json";
+import { matchesNone } from "./etag";
 import { type Draft, toOpenApi } from "./openapi";
 
-const POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
+const hash = (text: string, encoding: "hex" | "base64") => new Bun.CryptoHasher("sha256").update(text).digest(encoding);
 
 /** "none" keeps the page from sending the document to a public validator. */
+const START = `SwaggerUIBundle({ url: "/swagger/json", dom_id: "#page", validatorUrl: "none", displayRequestDuration: true, docExpansion: "list", defaultModelsExpandDepth: 0, tryItOutEnabled: true });`;
+const LOOK =
+  "body{margin:0}.swagger-ui .info{margin:30px 0}.swagger-ui .info .title small{top:-4px}.swagger-ui .scheme-container{box-shadow:none;border-block:1px solid #8884}";
+const POLICY = [
+  "default-src 'none'",
+  `script-src 'self' 'sha256-${hash(START, "base64")}'`,
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const VERSION = devDependencies["swagger-ui-dist"];
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -15,19 +32,18 @@ const PAGE = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Certitude</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="/swagger/style.css">
+<link rel="stylesheet" href="/swagger/style.css?${VERSION}">
+<style>${LOOK}</style>
 </head>
 <body>
 <div id="page"></div>
-<script src="/swagger/script.js"></script>
-<script>
-SwaggerUIBundle({ url: "/swagger/json", dom_id: "#page", validatorUrl: "none", displayRequestDuration: true, docExpansion: "none" });
-</script>
+<script src="/swagger/script.js?${VERSION}"></script>
+<script>${START}</script>
 </body>
 </html>
 `;
 
-/** `/swagger` and `/swagger/json`. The plugin's document is mended and serialized once, at the first request. */
+/** `/swagger` and `/swagger/json`. The plugin's draft is mended and serialized once, at the first request. */
 export function docs() {
   let document: { text: string; etag: string } | undefined;
   return (
@@ -38,7 +54,7 @@ export function docs() {
         if (path !== "/swagger/json" || request.method !== "GET") return;
         document ??= serialize(responseValue as Draft);
         const headers = { etag: document.etag, "cache-control": "no-cache" };
-        if (request.headers.get("if-none-match") === document.etag) return new Response(null, { status: 304, headers });
+        if (matchesNone(request.headers, document.etag)) return new Response(null, { status: 304, headers });
         return new Response(document.text, { headers: { ...headers, "content-type": "application/json" } });
       })
       .get("/swagger/script.js", () => asset(scriptPath, "text/javascript; charset=utf-8"), { detail: { hide: true } })
@@ -47,9 +63,11 @@ export function docs() {
   );
 }
 
-const asset = (path: string, type: string) => new Response(Bun.file(path), { headers: { "content-type": type, "cache-control": `max-age=3600` } });
+/** The page asks for it by version, so a copy never grows old. */
+const asset = (path: string, type: string) =>
+  new Response(Bun.file(path), { headers: { "content-type": type, "cache-control": "public, max-age=31536000, immutable" } });
 
 function serialize(draft: Draft) {
   const text = JSON.stringify(toOpenApi(draft));
-  return { text, etag: `"${new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 32)}"` };
+  return { text, etag: `"${hash(text, "hex").slice(0, 32)}"` };
 }

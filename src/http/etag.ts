@@ -11,3 +11,9 @@ export function ifMatch(headers: Headers) {
   const version = /^"(\d{1,9})"$/.exec(value)?.[1];
   return version === undefined ? -1 : Number(version);
 }
+
+/** True when `If-None-Match` names the tag, or any: what the caller has is still good. */
+export function matchesNone(headers: Headers, tag: string) {
+  const known = headers.get("if-none-match")?.split(",") ?? [];
+  return known.some((each) => [tag, "*"].includes(each.trim().replace(/^W\//, "")));
+}
