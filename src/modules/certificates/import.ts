@@ -1,11 +1,12 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createPrivateKey, type KeyObject, type X509Certificate } from "node:crypto";
 import { seal } from "../../crypto/seal";
 import { arrayOf, type Pool, type Sql } from "../../db/connect";
 import { auditEach, type Scope } from "../audit/queries";
+import { linkChains } from "./chains";
 import type { ImportReport } from "./schema";
 import { searchWords } from "./words";
 import { DerError } from "./x509/der";
-import { isSignedBy, type ParsedCertificate, parseCertificate } from "./x509/facts";
+import { type ParsedCertificate, parseCertificate } from "./x509/facts";
 import { type PemBlock, readPem } from "./x509/pem";
 
 type Candidate = ParsedCertificate & { index: number };
@@ -39,12 +40,11 @@ export async function importCertificates(
   });
   const ids = await sql.begin(async (tx) => {
     const stored = await insertRows(tx, scope, rows);
-    const added = unique.filter((each) => stored.get(each.fingerprintSha256)?.isNew);
-    await linkChains(
-      tx,
-      scope.organizationId,
-      added.map((each) => ({ id: stored.get(each.fingerprintSha256)?.id ?? "", subjectHash: each.subjectHash })),
-    );
+    const added = unique.flatMap((each) => {
+      const { id, isNew } = stored.get(each.fingerprintSha256) ?? {};
+      return id && isNew ? [{ id, ...each }] : [];
+    });
+    await linkChains(tx, scope.organizationId, added);
     return stored;
   });
   const report: ImportReport = { imported: [], duplicates: [], refused };
@@ -168,33 +168,4 @@ async function insertRows(sql: Sql, scope: Scope, rows: Row[]) {
     select id, fingerprint_sha256 as fingerprint, false as "isNew" from certificates
     where organization_id = ${scope.organizationId} and fingerprint_sha256 = any(${arrayOf(missing)}::text[])`;
   return new Map([...raced, ...stored].toReversed().map((each) => [each.fingerprint, { id: each.id, isNew: each.isNew }]));
-}
-
-type Link = { id: string; subjectHash: string; issuerHash: string; pem: string };
-
-/** Points each certificate to the stored one that signed it: the new ones at what is there, and orphans at the new ones. */
-async function linkChains(tx: Sql, organizationId: string, added: Pick<Link, "id" | "subjectHash">[]) {
-  if (added.length === 0) return;
-  const orphans = await tx<Link[]>`
-    select id, subject_hash as "subjectHash", issuer_hash as "issuerHash", pem from certificates
-    where organization_id = ${organizationId} and issuer_id is null and not self_signed
-      and (id = any(${arrayOf(added.map((each) => each.id))}::uuid[]) or issuer_hash = any(${arrayOf([...new Set(added.map((each) => each.subjectHash))])}::text[]))`;
-  if (orphans.length === 0) return;
-  const issuers = await tx<Link[]>`
-    select id, subject_hash as "subjectHash", issuer_hash as "issuerHash", pem from certificates
-    where organization_id = ${organizationId} and subject_hash = any(${arrayOf([...new Set(orphans.map((each) => each.issuerHash))])}::text[])
-    order by not_after desc, id`;
-  const keyed = Map.groupBy(
-    issuers.map((each) => ({ ...each, x509: new X509Certificate(each.pem) })),
-    (each) => each.subjectHash,
-  );
-  const links = orphans.flatMap((orphan) => {
-    const x509 = new X509Certificate(orphan.pem);
-    const issuer = keyed.get(orphan.issuerHash)?.find((each) => each.id !== orphan.id && isSignedBy(x509, each.x509));
-    return issuer ? [{ id: orphan.id, issuer: issuer.id }] : [];
-  });
-  if (links.length > 0)
-    await tx`
-      update certificates set issuer_id = link.issuer from jsonb_to_recordset(${JSON.stringify(links)}::jsonb) as link (id uuid, issuer uuid)
-      where organization_id = ${organizationId} and certificates.id = link.id`;
 }

@@ -20,7 +20,7 @@ export const TAG = {
 } as const;
 
 /** The elements that follow one another in `bytes`, without a gap or a rest. */
-export function readAll(bytes: Uint8Array): Der[] {
+function readAll(bytes: Uint8Array): Der[] {
   const elements: Der[] = [];
   for (let at = 0; at < bytes.length; ) {
     const element = readAt(bytes, at);

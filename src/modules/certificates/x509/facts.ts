@@ -4,7 +4,7 @@ import { type KeyFacts, readKey, readSignatureAlgorithm } from "./keys";
 import { type AlternativeNames, formatName, readAlternativeNames, readableName, readName } from "./names";
 
 /** What a certificate says of itself. Hashes are lower-case hexadecimal; `serialNumber` is hexadecimal and may be negative. */
-export type CertificateFacts = {
+type CertificateFacts = {
   serialNumber: string;
   fingerprintSha1: string;
   spkiSha256: string;
@@ -114,7 +114,7 @@ function openCertificate(der: Uint8Array) {
   try {
     return new X509Certificate(der);
   } catch {
-    throw new DerError("it is not a certificate that X.509 allows");
+    throw new DerError("it is not one that X.509 allows");
   }
 }
 

@@ -5,7 +5,7 @@ export type Attribute = { oid: string; value: string };
 /** A distinguished name as it is encoded: relative names from the root down, each a set of attributes. */
 export type Name = Attribute[][];
 
-export const COMMON_NAME = "2.5.4.3";
+const COMMON_NAME = "2.5.4.3";
 
 /** The short names of RFC 4514 and RFC 4519; any other attribute is written by its OID. */
 const SHORT_NAMES: Record<string, string> = {
