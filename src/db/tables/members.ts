@@ -1,5 +1,5 @@
 import { index, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
-import { id, now } from "./columns";
+import { bytes, id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
 import { users } from "./users";
 
@@ -17,6 +17,8 @@ export const members = pgTable(
     lastName: text(),
     role: memberRole().notNull(),
     status: memberStatus().notNull(),
+    invitationTokenHash: bytes(),
+    invitationExpiresAt: moment(),
     createdAt: now(),
     updatedAt: now(),
   },
@@ -25,5 +27,6 @@ export const members = pgTable(
     uniqueIndex().on(table.organizationId, table.email),
     uniqueIndex().on(table.organizationId, table.userId),
     index().on(table.userId),
+    uniqueIndex().on(table.invitationTokenHash),
   ],
 );

@@ -1,0 +1,76 @@
+import { sql } from "drizzle-orm";
+import { date, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { bytes, id, moment, now } from "./columns";
+import { organizationId } from "./organizations";
+
+// Samples of metrics live in "metric_samples", which a migration of its own makes: drizzle knows no partitions.
+
+export const controlStatus = pgEnum("control_status", ["not_started", "in_progress", "implemented", "not_applicable"]);
+
+/** A control that somebody has touched; every other one is not_started. */
+export const controls = pgTable(
+  "controls",
+  {
+    organizationId: organizationId(),
+    controlId: uuid().notNull(),
+    framework: text().notNull(),
+    status: controlStatus().notNull(),
+    note: text(),
+    evidence: jsonb().notNull().default([]),
+    ownerId: uuid(),
+    dueDate: date(),
+    version: integer().notNull().default(1),
+    createdAt: now(),
+    updatedAt: now(),
+  },
+  (table) => [primaryKey({ columns: [table.organizationId, table.controlId] }), index().on(table.organizationId, table.framework)],
+);
+
+export const controlChanges = pgTable(
+  "control_changes",
+  {
+    organizationId: organizationId(),
+    controlId: uuid().notNull(),
+    id: id(),
+    status: controlStatus().notNull(),
+    note: text(),
+    evidence: jsonb().notNull(),
+    ownerId: uuid(),
+    dueDate: date(),
+    actor: jsonb().notNull(),
+    at: now(),
+  },
+  (table) => [primaryKey({ columns: [table.organizationId, table.controlId, table.id] })],
+);
+
+export const aiSystems = pgTable(
+  "ai_systems",
+  { organizationId: organizationId(), id: id(), key: text().notNull(), createdAt: now(), lastSampleAt: moment() },
+  (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.organizationId, table.key)],
+);
+
+export const ingestKeys = pgTable(
+  "ingest_keys",
+  {
+    organizationId: organizationId(),
+    id: id(),
+    name: text().notNull(),
+    /** SHA-256 of the key, for a bearer; the key itself, sealed, for checking signatures. */
+    keyHash: bytes().notNull(),
+    sealedKey: bytes().notNull(),
+    createdAt: now(),
+    revokedAt: moment(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.id] }),
+    uniqueIndex().on(table.keyHash),
+    index("ingest_keys_live_index").on(table.organizationId).where(sql`revoked_at is null`),
+  ],
+);
+
+/** Webhook deliveries that were taken, so that a repeated id adds nothing. */
+export const webhookDeliveries = pgTable(
+  "webhook_deliveries",
+  { organizationId: organizationId(), webhookId: text().notNull(), accepted: integer().notNull(), receivedAt: now() },
+  (table) => [primaryKey({ columns: [table.organizationId, table.webhookId] }), index().on(table.receivedAt)],
+);

@@ -1,0 +1,40 @@
+import { sql } from "drizzle-orm";
+import { boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { id, moment, now } from "./columns";
+import { users } from "./users";
+
+const userId = () =>
+  uuid()
+    .notNull()
+    .references(() => users.id);
+
+/** How many notices a user has. A page of the inbox is found by position, and nothing is counted per request. */
+export const inboxes = pgTable("inboxes", {
+  userId: userId().primaryKey(),
+  total: integer().notNull().default(0),
+  unread: integer().notNull().default(0),
+});
+
+export const notices = pgTable(
+  "notices",
+  {
+    userId: userId(),
+    /** 1 for the user's first notice, and so on without a gap; notices are never deleted. */
+    position: integer().notNull(),
+    id: id(),
+    organizationId: uuid(),
+    kind: text().notNull(),
+    title: text().notNull(),
+    message: text().notNull(),
+    data: jsonb().notNull().default({}),
+    example: boolean().notNull().default(false),
+    readAt: moment(),
+    createdAt: now(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.userId, table.position] }),
+    uniqueIndex().on(table.userId, table.id),
+    index("notices_unread_index").on(table.userId, table.position).where(sql`read_at is null`),
+    index("notices_examples_index").on(table.userId, table.createdAt).where(sql`example`),
+  ],
+);
