@@ -27,6 +27,7 @@ const HEADERS = {
 const IF_MATCH = { name: "If-Match", in: "header", description: "The ETag that must still hold", schema: { type: "string" }, example: '"1"' };
 
 const refer = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
+const schemaOf = (content: Json) => (Object.values(content)[0] as { schema: Json }).schema;
 const headers = (...names: string[]) => Object.fromEntries(["X-Request-Id", ...names].map((name) => [name, refer("headers", name)]));
 const body = (schema: Json, example: unknown, named: Json) => ({ "application/json": { schema: mendSchema(schema, named), example } });
 const mapValues = <From, To>(from: Record<string, From>, change: (value: From, key: string) => To) =>
@@ -61,7 +62,7 @@ function mendOperation({ parameters = [], requestBody, responses, ...operation }
     security: mendSecurity(responses[401]?.security, named),
     ...(all.length > 0 && { parameters: all }),
     ...(requestBody && { requestBody: { required: true, content: mendContent(requestBody.content, {}, named) } }),
-    responses: Object.fromEntries([...successes, ...refusals.map((status) => [status, mendRefusal(status, named)])]),
+    responses: Object.fromEntries([...successes, ...refusals.map((status) => [status, mendRefusal(status, responses[status], named)])]),
   };
 }
 
@@ -94,14 +95,14 @@ function mendSuccess(status: string, { content, title, description, examples }: 
 }
 
 function mendContent(content: Json, lost: Json, { schemas }: Named) {
-  const { schema } = Object.values(content)[0] as { schema: Json };
-  const whole = { ...schema, ...lost };
+  const whole = { ...schemaOf(content), ...lost };
   return body(whole, exampleOf(whole), schemas);
 }
 
-function mendRefusal(status: string, { responses, schemas }: Named) {
+function mendRefusal(status: string, own: Response | undefined, { responses, schemas }: Named) {
   const refusal = REFUSALS[status];
   if (!refusal) throw new Error(`There are no words for the status ${status}.`);
+  if (refusal.body !== "none" && own?.content && schemaOf(own.content).const === "") return describeRefusal({ ...refusal, body: "none" }, schemas);
   responses[refusal.name] ??= describeRefusal(refusal, schemas);
   return refer("responses", refusal.name);
 }
