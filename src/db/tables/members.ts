@@ -1,4 +1,4 @@
-import { index, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { index, integer, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { bytes, id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
 import { users } from "./users";
@@ -19,6 +19,7 @@ export const members = pgTable(
     status: memberStatus().notNull(),
     invitationTokenHash: bytes(),
     invitationExpiresAt: moment(),
+    version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),
   },

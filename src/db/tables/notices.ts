@@ -13,6 +13,11 @@ export const inboxes = pgTable("inboxes", {
   userId: userId().primaryKey(),
   total: integer().notNull().default(0),
   unread: integer().notNull().default(0),
+  /** Everything up to this position was read at once, at this time. */
+  readUpTo: integer().notNull().default(0),
+  readUpToAt: moment(),
+  /** When the last examples were asked for; they are limited. */
+  recentExamples: moment().array().notNull().default([]),
 });
 
 export const notices = pgTable(
@@ -35,6 +40,5 @@ export const notices = pgTable(
     primaryKey({ columns: [table.userId, table.position] }),
     uniqueIndex().on(table.userId, table.id),
     index("notices_unread_index").on(table.userId, table.position).where(sql`read_at is null`),
-    index("notices_examples_index").on(table.userId, table.createdAt).where(sql`example`),
   ],
 );
