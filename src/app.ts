@@ -8,6 +8,8 @@ import { metricsPage } from "./http/metrics";
 import { requestLog } from "./http/request-log";
 import { audit } from "./modules/audit/routes";
 import { certificates, monitoring, portal } from "./modules/certificates/routes";
+import { invitations, members } from "./modules/members/routes";
+import { notifications } from "./modules/notifications/routes";
 import { organizations } from "./modules/organizations/routes";
 import { sessions } from "./modules/sessions/routes";
 import { users } from "./modules/users/routes";
@@ -27,9 +29,12 @@ export function createApp(deps: Deps) {
     .use(users(deps))
     .use(sessions(deps))
     .use(portal(deps))
+    .use(notifications(deps))
+    .use(invitations(deps))
     // organizations
     .use(certificates(deps))
     .use(monitoring(deps))
+    .use(members(deps))
     .use(audit(deps))
     // platform staff
     .use(organizations(deps));

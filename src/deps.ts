@@ -3,6 +3,7 @@ import type { Config } from "./config";
 import type { Db, Pool } from "./db/connect";
 import { createTokens, type Tokens } from "./guards/tokens";
 import { createMetrics, type Metrics } from "./http/metrics";
+import { createFeed, type Feed } from "./modules/notifications/feed";
 import { createOrganizationLookup } from "./modules/organizations/queries";
 
 /** What the program hands to routes and jobs. */
@@ -13,6 +14,7 @@ export type Deps = {
   log: Logger;
   clock: () => Date;
   metrics: Metrics;
+  feed: Feed;
   tokens: Tokens;
   organizationExists: (id: string) => Promise<boolean>;
 };
@@ -26,6 +28,7 @@ export function createDeps({ config, db, log, clock = () => new Date() }: Pick<D
     log,
     clock,
     metrics: createMetrics({ sql, clock }),
+    feed: createFeed(sql, (error) => log.warn({ err: error }, "notices could not be looked for")),
     tokens: createTokens({ config, sql, log, clock }),
     organizationExists: createOrganizationLookup(sql),
   };

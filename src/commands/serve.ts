@@ -34,6 +34,7 @@ async function serve({ demo = false }: Options) {
   const end = async (signal: string) => {
     for (const each of ["SIGTERM", "SIGINT"] as const) process.removeAllListeners(each).once(each, () => process.exit(1));
     log.info({ signal }, "stopping");
+    deps.feed.close();
     await stopServer(server);
     await stop();
     log.flush();

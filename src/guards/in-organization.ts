@@ -4,7 +4,7 @@ import type { Deps } from "../deps";
 import { isReading, readBody } from "../http/body";
 import { Refusal } from "../http/errors";
 import { isUuid, Message, OneOf, Unauthorized, Uuid } from "../http/schema";
-import type { Actor } from "../modules/audit/queries";
+import type { Actor, Scope } from "../modules/audit/queries";
 import { memberRole } from "../modules/members/queries";
 import { authenticate } from "./authenticate";
 import { isTrustedGateway } from "./peer";
@@ -24,15 +24,21 @@ const PAIR = ["organizationRole", "organizationId"];
 
 type Request_ = { request: Request; server: Server<unknown> | null; params: { organizationId?: string }; set: { headers: Record<string, unknown> } };
 
+type Options = {
+  /** The header `x-user-id`, when sent, names the ORG_ADMIN who acts. */
+  namesActor?: boolean;
+};
+
 /**
  * The caller acts in the organization of the path: `scope` says for whom. Reading is open to both roles, writing needs
  * ORG_ADMIN, and so does a route with `role: "ORG_ADMIN"`.
  */
-export const inOrganization = (deps: Deps) =>
-  new Elysia({ name: "in-organization" })
+export const inOrganization = (deps: Deps, { namesActor = false }: Options = {}) =>
+  new Elysia({ name: "in-organization", seed: namesActor })
     .guard({ as: "scoped", headers: Headers, response: { 401: Unauthorized(PAIR, [...PAIR, "userToken"]), 403: Message } })
     .derive({ as: "scoped" }, async function identify({ request, server, params, set }) {
-      return { scope: await enter(deps, { request, server, params, set }) };
+      const scope = await enter(deps, { request, server, params, set });
+      return { scope: namesActor ? await nameActor(deps, scope, request.headers) : scope };
     })
     .macro({
       role: (required: Role) => ({
@@ -43,16 +49,25 @@ export const inOrganization = (deps: Deps) =>
     })
     .onTransform({ as: "scoped" }, readBody);
 
-async function enter(deps: Deps, { request, server, params, set }: Request_) {
+async function enter(deps: Deps, { request, server, params, set }: Request_): Promise<Scope> {
   const caller = request.headers.has("authorization") ? await authenticate(deps, request) : undefined;
+  if (!caller && !isTrustedGateway(deps.config, request, server))
+    throw new Refusal(403, "Organization headers alone are accepted from a trusted gateway only. Send a user token, or name the gateway in TRUSTED_GATEWAYS.");
   const { organizationId, role } = readHeaders(request.headers, params.organizationId);
   if (!(await deps.organizationExists(organizationId))) throw new Refusal(403, "You have no access to this organization.");
   if (caller) await requireMembership(deps, organizationId, caller.userId, role);
-  else if (!isTrustedGateway(deps.config, request, server))
-    throw new Refusal(403, "Organization headers alone are accepted from a trusted gateway only. Send a user token, or name the gateway in TRUSTED_GATEWAYS.");
   if (!isReading(request)) requireRole(role, "ORG_ADMIN");
   const actor: Actor = caller ? { type: "user", id: caller.userId, role } : { type: "gateway", role };
   return { organizationId, actor, requestId: String(set.headers["x-request-id"] ?? "") };
+}
+
+/** The audit trail keeps both: whom the header names, and who sent it. */
+async function nameActor({ sql }: Deps, scope: Scope, headers: Headers): Promise<Scope> {
+  const id = headers.get("x-user-id")?.toLowerCase();
+  if (id === undefined) return scope;
+  if (!isUuid(id) || (await memberRole(sql, scope.organizationId, id)) !== "ORG_ADMIN")
+    throw new Refusal(403, "The header x-user-id must be the user id of an ORG_ADMIN of this organization.");
+  return { ...scope, actor: { type: "user", id, role: "ORG_ADMIN", via: scope.actor } };
 }
 
 function readHeaders(headers: Headers, organizationId: string | undefined) {

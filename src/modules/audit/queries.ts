@@ -2,7 +2,7 @@ import type { Fragment } from "postgres";
 import type { Sql } from "../../db/connect";
 
 /** Who acted: a user, a trusted gateway by headers alone, or the command line. */
-export type Actor = { type: "user" | "gateway" | "command-line"; id?: string; role?: string };
+export type Actor = { type: "user" | "gateway" | "command-line"; id?: string; role?: string; via?: Actor };
 /** Where a write happens and who answers for it. */
 export type Scope = { organizationId: string; actor: Actor; requestId: string | null };
 

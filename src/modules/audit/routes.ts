@@ -5,7 +5,8 @@ import { page, readCursor, UUID_PART } from "../../http/page";
 import { Answer, DateTime, Message, Nullable, OneOf, Page, PageQuery, Uuid } from "../../http/schema";
 import { listAuditEvents } from "./queries";
 
-const Actor = Answer({ type: OneOf(["user", "gateway", "command-line"]), id: t.Optional(Uuid), role: t.Optional(OneOf(ROLES)) }, { title: "Actor" });
+const who = { type: OneOf(["user", "gateway", "command-line"]), id: t.Optional(Uuid), role: t.Optional(OneOf(ROLES)) };
+const Actor = Answer({ ...who, via: t.Optional(Answer(who, { description: "Who sent the header that names the actor" })) }, { title: "Actor" });
 const AuditEvent = Answer(
   {
     id: Uuid,

@@ -1,0 +1,106 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "../../deps";
+import { inOrganization } from "../../guards/in-organization";
+import { signedIn } from "../../guards/signed-in";
+import { etag, ifMatch } from "../../http/etag";
+import { jsonText, page, readCursor, UUID_PART } from "../../http/page";
+import { EmptyObject, isUuid, Message, NoContent, Page, PageQuery, Uuid } from "../../http/schema";
+import { announceInvitation, hashInvitationToken, issueInvitationToken } from "./invitations";
+import { acceptInvitation, changeRole, inviteMember, listMembers, removeMember } from "./queries";
+import { AcceptInvitation, ChangeRole, InviteMember, Member } from "./schema";
+
+const NotFound = { message: "There is no such member in this organization." };
+const InOrganization = t.Object({ organizationId: Uuid });
+const OneMember = t.Object({ organizationId: Uuid, memberId: t.String() });
+
+export const members = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/members", tags: ["Members"] })
+    .use(inOrganization(deps, { namesActor: true }))
+    .post(
+      "",
+      async ({ scope, body, status }) => {
+        const email = body.email.toLowerCase();
+        const { token, tokenHash, expiresAt } = issueInvitationToken(deps.clock());
+        const invited = await inviteMember(deps.sql, scope, { ...body, email, role: body.role ?? "ORG_MEMBER", tokenHash, expiresAt });
+        if (invited === "member") return status(400, { message: "body.email belongs to a member already." });
+        if (invited === "full") return status(403, { message: "Every seat of this organization is taken." });
+        announceInvitation(deps, email, token);
+        return jsonText(invited.json, 201, { etag: etag(invited.version) });
+      },
+      {
+        params: InOrganization,
+        body: InviteMember,
+        response: { 201: Member, 400: Message },
+        detail: {
+          operationId: "inviteMember",
+          summary: "Invite an organization member",
+          description: "Inviting a pending address again refreshes the same invitation. Invitations take a seat.",
+        },
+      },
+    )
+    .get(
+      "",
+      async ({ scope, query }) =>
+        page(await listMembers(deps.sql, scope.organizationId, { limit: query.limit, after: readCursor(query.cursor, UUID_PART)?.[0] }), query.limit),
+      {
+        params: InOrganization,
+        query: t.Object(PageQuery),
+        response: { 200: Page(Member), 400: Message },
+        detail: { operationId: "listMembers", summary: "List members", description: "Oldest first, invited ones too." },
+      },
+    )
+    .patch(
+      "/:memberId",
+      async ({ scope, params, body, request, status }) => {
+        if (!isUuid(params.memberId)) return status(404, NotFound);
+        const changed = await changeRole(deps.sql, scope, { id: params.memberId, version: ifMatch(request.headers) }, body.role);
+        if (changed === "missing") return status(404, NotFound);
+        if (changed === "stale") return status(412, {});
+        if (changed === "last admin") return status(409, {});
+        return jsonText(changed.json, 200, { etag: etag(changed.version) });
+      },
+      {
+        params: OneMember,
+        body: ChangeRole,
+        response: { 200: Member, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        detail: { operationId: "changeMemberRole", summary: "Change a member's role", description: "409 for the last admin." },
+      },
+    )
+    .delete(
+      "/:memberId",
+      async ({ scope, params, request, status }) => {
+        if (!isUuid(params.memberId)) return status(404, NotFound);
+        const removed = await removeMember(deps.sql, scope, { id: params.memberId, version: ifMatch(request.headers) });
+        if (removed === "missing") return status(404, NotFound);
+        if (removed === "stale") return status(412, {});
+        return removed === "last admin" ? status(409, {}) : status(204, "");
+      },
+      {
+        params: OneMember,
+        response: { 204: NoContent, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        detail: { operationId: "removeMember", summary: "Remove a member or withdraw an invitation", description: "409 for the last admin." },
+      },
+    );
+
+export const invitations = (deps: Deps) =>
+  new Elysia({ prefix: "/invitations", tags: ["Members"] }).use(signedIn(deps)).post(
+    "/accept",
+    async ({ caller, body, set, status }) => {
+      const email = caller.emailVerified ? caller.email : null;
+      const accepting = { tokenHash: hashInvitationToken(body.token), userId: caller.userId, email };
+      const accepted = await acceptInvitation(deps.sql, accepting, String(set.headers["x-request-id"]));
+      if (accepted === "missing") return status(404, { message: "This invitation is not known, was used, or has expired." });
+      if (accepted === "stranger") return status(403, { message: "This invitation is for another e-mail address than your token's verified one." });
+      if (accepted === "member") return status(409, {});
+      return jsonText(accepted.json, 200, { etag: etag(accepted.version) });
+    },
+    {
+      body: AcceptInvitation,
+      response: { 200: Member, 400: Message, 403: Message, 404: Message, 409: EmptyObject },
+      detail: {
+        operationId: "acceptInvitation",
+        summary: "Accept an invitation",
+        description: "With the token from the invitation, once, by the owner of the invited address. 409 for a user who is a member already.",
+      },
+    },
+  );

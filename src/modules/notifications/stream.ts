@@ -1,0 +1,35 @@
+import type { Deps } from "../../deps";
+
+const BEAT_EVERY = 15_000;
+
+type Listening = { userId: string; lastEventId: string | null; isStillSignedIn: () => Promise<boolean> };
+
+/** Server-sent events: a notice each, its position as the id, so that a client that comes back misses nothing. */
+export function noticeStream({ feed, log }: Pick<Deps, "feed" | "log">, { userId, lastEventId, isStillSignedIn }: Listening) {
+  let stop = () => {};
+  const stream = new ReadableStream<string>({
+    async start(controller) {
+      const end = () => {
+        stop();
+        controller.close();
+      };
+      const beat = setInterval(async () => {
+        if (await isStillSignedIn().catch(() => true)) controller.enqueue(": still here\n\n");
+        else end();
+      }, BEAT_EVERY);
+      stop = () => clearInterval(beat);
+      controller.enqueue("retry: 2000\n\n");
+      const position = lastEventId && /^\d{1,9}$/.test(lastEventId) ? Number(lastEventId) : undefined;
+      const leave = await feed.listen({ userId, position, end, send: (id, json) => controller.enqueue(`id: ${id}\nevent: notice\ndata: ${json}\n\n`) });
+      stop = () => {
+        clearInterval(beat);
+        leave();
+      };
+    },
+    cancel() {
+      stop();
+      log.debug({ user: userId }, "a notice stream ended");
+    },
+  });
+  return new Response(stream.pipeThrough(new TextEncoderStream()), { headers: { "content-type": "text/event-stream", "cache-control": "no-store" } });
+}
