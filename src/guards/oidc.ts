@@ -3,7 +3,8 @@ import { Refusal } from "../http/errors";
 
 const COOLDOWN = 30_000;
 const MAX_AGE = 600_000;
-const TIMEOUT = 5_000;
+/** For both documents, and shorter than a request may take. */
+const TIMEOUT = 4_500;
 
 export const OIDC_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 
@@ -22,8 +23,9 @@ export function createOidcVerifier(issuer: string, { clock, onFailure, onChange 
     try {
       const set = await fetchKeySet(issuer);
       const text = JSON.stringify(set);
-      if (text !== published) onChange();
+      const changed = text !== published;
       [keys, published, fetchedAt] = [createLocalJWKSet(set), text, clock().getTime()];
+      if (changed) onChange();
     } catch (error) {
       onFailure(error);
     } finally {
@@ -39,10 +41,19 @@ export function createOidcVerifier(issuer: string, { clock, onFailure, onChange 
     return fetching;
   }
 
-  return async function verify(token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+  /** To be called while tokens are in use, verified ones too: it looks for removed keys in the background. */
+  function keepFresh() {
+    if (keys && age(fetchedAt) > MAX_AGE) void refresh();
+  }
+
+  function away() {
+    const wait = Math.max(1, Math.ceil((COOLDOWN - age(triedAt)) / 1000));
+    return new Refusal(503, "The identity provider cannot be reached. Try again later.", { "retry-after": `${wait}` });
+  }
+
+  async function verify(token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
     if (!keys) await refresh();
-    else if (age(fetchedAt) > MAX_AGE) void refresh();
-    if (!keys) throw new Refusal(503, "The identity provider cannot be reached. Try again in a moment.", { "retry-after": "5" });
+    if (!keys) throw away();
     try {
       return await verifyWith(keys, token, options);
     } catch (error) {
@@ -50,7 +61,9 @@ export function createOidcVerifier(issuer: string, { clock, onFailure, onChange 
       await refresh(); // an unknown key may be a new one
       return verifyWith(keys, token, options);
     }
-  };
+  }
+
+  return { verify, keepFresh };
 }
 
 async function verifyWith(keys: JWTVerifyGetKey, token: string, options: JWTVerifyOptions) {
@@ -67,14 +80,15 @@ async function verifyWith(keys: JWTVerifyGetKey, token: string, options: JWTVeri
 }
 
 async function fetchKeySet(issuer: string): Promise<JSONWebKeySet> {
-  const discovery = await fetchJson<{ issuer?: string; jwks_uri?: string }>(`${issuer}/.well-known/openid-configuration`);
+  const signal = AbortSignal.timeout(TIMEOUT);
+  const discovery = await fetchJson<{ issuer?: string; jwks_uri?: string }>(`${issuer}/.well-known/openid-configuration`, signal);
   if (discovery.issuer?.replace(/\/$/, "") !== issuer || !discovery.jwks_uri)
     throw new Error(`OIDC_ISSUER ${issuer}: its discovery document names another issuer or no jwks_uri`);
-  return fetchJson<JSONWebKeySet>(discovery.jwks_uri);
+  return fetchJson<JSONWebKeySet>(discovery.jwks_uri, signal);
 }
 
-async function fetchJson<Json>(url: string) {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT), headers: { accept: "application/json" } });
+async function fetchJson<Json>(url: string, signal: AbortSignal) {
+  const answer = await fetch(url, { signal, headers: { accept: "application/json" } });
   if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
   return (await answer.json()) as Json;
 }

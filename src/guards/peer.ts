@@ -19,7 +19,7 @@ export function isTrustedGateway(config: Gateways, request: Request, server: Ser
 
 function isLocalProgram({ publicUrl }: Gateways, headers: Headers) {
   if (FORWARDED.some((name) => headers.has(name))) return false;
-  const host = headers.get("host") ?? "localhost";
+  const host = headers.get("host")?.toLowerCase() ?? "localhost";
   const ours = publicUrl ? new URL(publicUrl) : undefined;
   if (!LOOPBACK_NAME.test(host) && host !== ours?.host) return false;
   const origin = headers.get("origin");

@@ -32,7 +32,8 @@ async function requireStaff({ config, sql }: Deps, caller: Caller, headers: Head
   if (!config.platformAdmins.has(caller.userId) && !(await isPlatformAdmin(sql, caller.userId))) throw new Refusal(403, "Only platform staff may do this.");
   const email = headers.get("x-platform-staff-email")?.toLowerCase();
   if (email === undefined) return;
-  if (!config.platformStaffDomains.includes(email.split("@")[1] ?? "") || email.split("@").length !== 2)
+  const domain = /^[^\s@,]+@([^\s@,]+)$/.exec(email)?.[1];
+  if (!domain || !config.platformStaffDomains.includes(domain))
     throw new Refusal(403, "The header x-platform-staff-email is not an address of a staff domain (PLATFORM_STAFF_DOMAINS).");
   if (caller.email && caller.email !== email) throw new Refusal(403, "The header x-platform-staff-email is not the e-mail address of your token.");
 }

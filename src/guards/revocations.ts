@@ -32,9 +32,11 @@ export function createRevocations(sql: Sql) {
   }
 
   async function has(hash: string) {
-    const age = performance.now() - readAt;
-    if (age > STALE) await refresh();
-    else if (age > FRESH) refresh().catch(() => {}); // the next caller, who waits for it, hears of a failure
+    const asked = performance.now();
+    const age = () => asked - readAt;
+    if (age() > STALE) await refresh();
+    if (age() > STALE) await refresh(); // the look that was under way had begun too early
+    if (age() > FRESH) refresh().catch(() => {}); // the next caller, who waits for it, hears of a failure
     return revoked.has(hash);
   }
 

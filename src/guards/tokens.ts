@@ -7,6 +7,7 @@ import { createRevocations } from "./revocations";
 
 /** The user behind a verified token. */
 export type Caller = { userId: string; email: string | null; emailVerified: boolean; name: string | null; tokenHash: string; expiresAt: Date };
+type Claims = JWTPayload & { sub: string; exp: number };
 export type Tokens = ReturnType<typeof createTokens>;
 
 const MAX_TOKEN = 8 * 1024;
@@ -16,14 +17,16 @@ const SKEW = 30;
 /** Verifies user tokens, once each: a verified token is remembered until it expires, is signed out, or the provider's keys change. */
 export function createTokens({ config, sql, log, clock }: Pick<Deps, "config" | "sql" | "log" | "clock">) {
   const { jwtSecret, oidcIssuer, jwtAudience } = config;
-  const known = new Map<string, Caller>();
+  let known = new Map<string, Caller>();
   const revocations = createRevocations(sql);
   const local = jwtSecret && jwt({ secret: jwtSecret }).decorator.jwt;
   const provider =
     oidcIssuer &&
     createOidcVerifier(oidcIssuer, {
       clock,
-      onChange: () => known.clear(),
+      onChange: () => {
+        known = new Map();
+      },
       onFailure: (error) => log.warn({ err: error }, "the identity provider's keys could not be fetched"),
     });
 
@@ -32,35 +35,46 @@ export function createTokens({ config, sql, log, clock }: Pick<Deps, "config" | 
     if (jwtAudience) options.audience = jwtAudience;
     const { alg } = decodeProtectedHeader(token);
     if (alg === "HS256") return local ? local.verify(token, { ...options, algorithms: ["HS256"] }) : false;
-    return provider ? provider(token, { ...options, algorithms: OIDC_ALGORITHMS, issuer: [oidcIssuer, `${oidcIssuer}/`] }) : false;
+    return provider ? provider.verify(token, { ...options, algorithms: OIDC_ALGORITHMS, issuer: [oidcIssuer, `${oidcIssuer}/`] }) : false;
   }
 
-  async function admit(token: string, tokenHash: string) {
+  async function admit(token: string, key: string) {
+    const cache = known; // when the keys change meanwhile, this answer belongs to the old ones
     const claims = await verifySignature(token).catch(refusedUnless503);
-    if (!claims || typeof claims.sub !== "string" || claims.sub === "" || claims.exp === undefined) return;
-    const caller = readCaller(claims as JWTPayload & { sub: string; exp: number }, tokenHash);
+    if (!claims || !isComplete(claims)) return;
+    const caller = readCaller(claims, hash(signedPart(token)));
     await saveUser(sql, caller);
-    if (known.size >= MAX_CACHED) known.delete(known.keys().next().value as string);
-    known.set(tokenHash, caller);
+    if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value as string);
+    cache.set(key, caller);
     return caller;
   }
 
   /** The caller, or undefined when the token proves nothing. */
   async function verify(token: string) {
     if (token.length > MAX_TOKEN) return;
-    const tokenHash = new Bun.CryptoHasher("sha256").update(token).digest("base64");
-    let caller = known.get(tokenHash);
+    if (provider) provider.keepFresh();
+    const key = hash(token);
+    let caller = known.get(key);
     if (caller && caller.expiresAt.getTime() + SKEW * 1000 <= clock().getTime()) {
-      known.delete(tokenHash);
+      known.delete(key);
       caller = undefined;
     }
-    caller ??= await admit(token, tokenHash);
-    if (caller && !(await revocations.has(tokenHash))) return caller;
+    caller ??= await admit(token, key);
+    if (caller && !(await revocations.has(caller.tokenHash))) return caller;
   }
 
   const signOut = (caller: Caller) => revocations.add(caller.tokenHash, new Date(caller.expiresAt.getTime() + SKEW * 1000));
 
   return { verify, signOut };
+}
+
+const hash = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("base64");
+/** Sign-out goes by header and claims alone: one signature can be written in several ways that all verify. */
+const signedPart = (token: string) => token.slice(0, token.lastIndexOf("."));
+
+function isComplete(claims: JWTPayload): claims is Claims {
+  const { sub, exp } = claims;
+  return typeof sub === "string" && sub !== "" && sub.isWellFormed() && exp !== undefined;
 }
 
 /** A faulty token is nobody's failure; an unreachable provider is the server's. */
@@ -72,19 +86,28 @@ function refusedUnless503(error: unknown) {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The namespace of user ids made from an issuer and a subject. */
 const USERS = "6f1c7b0a-52d8-4a39-9d0e-6b1f0c5a7e21";
+/** A token that lives longer counts as this long: Postgres reads no year of five digits. In seconds. */
+const LAST_EXPIRY = Date.UTC(9999, 0) / 1000;
+const MAX_CLAIM = 254;
 
-function readCaller(claims: JWTPayload & { sub: string; exp: number }, tokenHash: string): Caller {
+function readCaller(claims: Claims, tokenHash: string): Caller {
   return {
     userId: UUID.test(claims.sub) ? claims.sub.toLowerCase() : Bun.randomUUIDv5(`${claims.iss ?? ""} ${claims.sub}`, USERS),
-    email: claimText(claims.email)?.toLowerCase() ?? null,
-    emailVerified: claims.email_verified !== false,
-    name: claimText(claims.name),
+    email: readEmail(claims.email),
+    emailVerified: String(claims.email_verified) !== "false",
+    name: claimText(claims.name)?.slice(0, MAX_CLAIM) ?? null,
     tokenHash,
-    expiresAt: new Date(claims.exp * 1000),
+    expiresAt: new Date(Math.min(claims.exp, LAST_EXPIRY) * 1000),
   };
+}
+
+/** One that is too long is no address; cut short, it might be somebody else's. */
+function readEmail(claim: unknown) {
+  const email = claimText(claim)?.toLowerCase();
+  return email !== undefined && email.length <= MAX_CLAIM ? email : null;
 }
 
 /** A claim fit for a column of text. */
 function claimText(claim: unknown) {
-  return typeof claim === "string" && claim.isWellFormed() && !claim.includes("\0") ? claim.trim().slice(0, 254) || null : null;
+  return typeof claim === "string" && claim.isWellFormed() && !claim.includes("\0") ? claim.trim() || null : null;
 }

@@ -4,8 +4,9 @@ import type { Deps } from "../deps";
 import { readBody } from "../http/body";
 import { Refusal } from "../http/errors";
 import { Unauthorized } from "../http/schema";
-import { bearerToken } from "./authenticate";
 
+/** A key may hold what a token may not, such as spaces. */
+const bearerKey = ({ headers }: Request) => /^bearer +(.+)$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1];
 const digest = (key: string) => new Bun.CryptoHasher("sha256").update(key).digest();
 
 /** A worker of the platform, by one of the shared keys. */
@@ -14,7 +15,7 @@ export const worker = ({ config }: Deps) => {
   return new Elysia({ name: "worker" })
     .guard({ as: "scoped", response: { 401: Unauthorized(["workerKey"]) } })
     .derive({ as: "scoped" }, async function identify({ request }) {
-      const given = digest(bearerToken(request) ?? "");
+      const given = digest(bearerKey(request) ?? "");
       // Every key is compared, each in constant time.
       if (keys.filter((key) => timingSafeEqual(key, given)).length === 0) throw new Refusal(401);
       return {};

@@ -1,0 +1,50 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { createApp } from "../../src/app";
+import { newOrganization } from "../support/people";
+import { world } from "../support/world";
+import { startWith } from "./servers";
+
+/** The routes that anybody may call. Every other must refuse a stranger, a new one too. */
+const OPEN = ["GET /health/live", "GET /health/ready", "GET /swagger", "GET /swagger/json", "GET /swagger/script.js", "GET /swagger/style.css"];
+
+const routes = createApp(world.deps).routes.map(({ method, path }) => `${method} ${path}`);
+const closed = routes.filter((route) => !OPEN.includes(route));
+const organization = await newOrganization();
+const outside = startWith({ TRUSTED_GATEWAYS: "10.0.0.0/8" });
+afterAll(() => outside.server.stop(true));
+
+/** Sends a body that would be 400, were it read. */
+async function send(route: string, url: string, headers: Record<string, string>) {
+  const [method = "", path = ""] = route.split(" ");
+  const target = path.replace(":organizationId", organization.id).replace(/:\w+/g, () => crypto.randomUUID());
+  const body = method === "GET" ? null : "{";
+  const answer = await fetch(`${url}${target}`, { method, body, headers: { "content-type": "application/json", ...headers } });
+  return { status: answer.status, text: await answer.text() };
+}
+
+describe("a stranger", () => {
+  test("finds exactly the open routes open", () => {
+    expect(routes.filter((route) => OPEN.includes(route)).sort()).toEqual([...OPEN].sort());
+    expect(closed.length).toBeGreaterThan(0);
+  });
+
+  test.each(closed)("%s: 401 or 403 from an address that nobody trusts, whatever the headers say", async (route) => {
+    const strangers: Record<string, string>[] = [
+      {},
+      organization.headers("ORG_ADMIN"),
+      { ...organization.headers("ORG_ADMIN"), "x-forwarded-for": "10.0.0.1", "x-user-id": crypto.randomUUID() },
+      { ...organization.headers("ORG_ADMIN"), authorization: "Bearer nonsense" },
+      { authorization: "Basic QTpC", "x-platform-staff-email": "ada@certitude.example" },
+    ];
+    for (const headers of strangers) {
+      const { status, text } = await send(route, outside.url, headers);
+      expect([401, 403]).toContain(status);
+      if (status === 401) expect(text).toBe("");
+      expect(text).not.toMatch(/body|JSON/);
+    }
+  });
+
+  test.each(closed.filter((route) => route !== "GET /metrics"))("%s: 401 or 403 on this machine without headers", async (route) => {
+    expect([401, 403]).toContain((await send(route, world.url, {})).status);
+  });
+});
