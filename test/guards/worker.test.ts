@@ -16,7 +16,7 @@ function startWork(keys: string | undefined) {
   const { deps, server } = startWith({ WORKER_API_KEY: keys });
   const app = echo(deps).listen({ hostname: "127.0.0.1", port: 0 });
   const send = (authorization?: string, raw = '{"a":1}') =>
-    call("POST", "/work", {
+    call("POST", "/jobs", {
       url: app.server?.url.origin ?? "",
       raw,
       headers: { "content-type": "application/json", ...(authorization !== undefined && { authorization }) },
@@ -33,7 +33,7 @@ const echo = (deps: Deps) =>
     .use(errors(deps, { methodsAt: () => [] }))
     .onParse({ as: "global" }, () => null)
     .use(worker(deps))
-    .post("/work", ({ body }) => body);
+    .post("/jobs", ({ body }) => body);
 
 describe("a worker key", () => {
   test("401 without one, and before the body is read", async () => {
