@@ -3,7 +3,7 @@ import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "..
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "./example";
 
 /** RFC 5280, 5.3.1, without removeFromCRL, which revokes nothing. */
-export const REVOCATION_REASONS = [
+const REVOCATION_REASONS = [
   "unspecified",
   "keyCompromise",
   "cACompromise",
