@@ -24,7 +24,7 @@ export function checkContract(method: string, path: string, status: number, body
     return;
   }
   const key = `${method} ${template} ${status}`;
-  const validate = validators.get(key) ?? ajv.compile(schema);
+  const validate = validators.get(key) ?? ajv.compile({ ...schema, components: document.components });
   validators.set(key, validate);
   if (!validate(body)) throw new Error(`${key}: the body is not as documented: ${ajv.errorsText(validate.errors)}`);
 }
