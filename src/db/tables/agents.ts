@@ -45,7 +45,7 @@ export const assignments = pgTable(
     reportedAt: moment(),
   },
   (table) => [
-    primaryKey({ columns: [table.organizationId, table.id] }),
+    primaryKey({ columns: [table.organizationId, table.agentId, table.id] }),
     foreignKey({ columns: [table.organizationId, table.agentId], foreignColumns: [agents.organizationId, agents.id] }).onDelete("cascade"),
     foreignKey({ columns: [table.organizationId, table.certificateId], foreignColumns: [certificates.organizationId, certificates.id] }),
     uniqueIndex().on(table.organizationId, table.agentId, table.certificateId, table.trustStoreType, table.target),

@@ -1,0 +1,2 @@
+ALTER TABLE "assignments" DROP CONSTRAINT "assignments_organization_id_id_pk";--> statement-breakpoint
+ALTER TABLE "assignments" ADD CONSTRAINT "assignments_organization_id_agent_id_id_pk" PRIMARY KEY("organization_id","agent_id","id");
