@@ -1,7 +1,7 @@
 import { version } from "../../package.json";
 
 const DESCRIPTION = `
-Certificates of an organization: import them, see which expire next, revoke and retire them, and read who did what.
+Certificates of organizations: what they are, which expire next, where they are installed, and who did what.
 
 **Answers.** A refusal says why in \`{"message": "…"}\`; 401 has no body, a conflict (409, 412) has \`{}\`. The checks come in this order: who are you (401),
 may you (403), is the request well formed (400), does the thing exist (404), does it conflict (409, 412). What belongs to another organization does not exist.
@@ -18,9 +18,16 @@ may you (403), is the request well formed (400), does the thing exist (404), doe
 const bearer = (description: string, bearerFormat?: string) => ({ type: "http", scheme: "bearer", description, ...(bearerFormat && { bearerFormat }) });
 const header = (name: string, description: string) => ({ type: "apiKey", in: "header", name, description });
 
-const TAGS = {
+/** What the operations are about; a tag that is not here is its own description. */
+export const TAGS: Record<string, string> = {
+  Agents: "The machines that install certificates, and what each has to install.",
+  "AI governance": "Frameworks, their controls, and the metrics of AI systems.",
   Audit: "Who did what, and when.",
   Certificates: "The certificates of an organization, from import to retirement.",
+  Core: "Connections to other systems, and the dashboard.",
+  Knowledge: "Documents, and what they say.",
+  Members: "Who belongs to an organization, and who is invited.",
+  Notifications: "What the signed-in user should know.",
   Operations: "For those who run the server.",
   "Platform staff": "For the platform's own staff, across organizations.",
   Portal: "For members who look up one thing.",
@@ -37,10 +44,12 @@ export const documentation = {
     license: { name: "MIT", url: "https://opensource.org/license/mit" },
   },
   servers: [{ url: "/", description: "This server" }],
-  tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
   securitySchemes: {
     userToken: bearer("The access token of a user, issued by the identity provider, or by `certitude token` for local use.", "JWT"),
     workerKey: bearer("One of the keys in WORKER_API_KEY."),
+    agentToken: bearer("An agent's own token, shown once when it is enrolled."),
+    ingestKey: bearer("An ingest key of the organization, shown once when it is made."),
+    ingestSignature: header("webhook-signature", "A Standard Webhooks signature with an ingest key; webhook-id and webhook-timestamp belong to it."),
     organizationRole: header(
       "x-organization-role",
       "ORG_ADMIN or ORG_MEMBER. With x-organization-id it is enough from a trusted gateway; from anybody else, a user token must prove the role.",
@@ -51,12 +60,18 @@ export const documentation = {
 };
 
 /** Parameters that mean the same everywhere. */
-export const PARAMETERS: Record<string, string> = {
-  organizationId: "The organization",
-  certificateId: "The certificate",
+const PARAMETERS: Record<string, string> = {
   limit: "How many items at most",
   cursor: "The nextCursor of the page before",
+  page: "Which page, from 0",
+  unread: "Only what is unread",
 };
+
+/** Words for a parameter without any of its own: `certificateId` is the certificate. */
+export function describeParameter(name: string) {
+  const noun = /^([a-zA-Z]+)(Id|Key)$/.exec(name)?.[1];
+  return PARAMETERS[name] ?? (noun && `The ${noun.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`);
+}
 
 export const SUCCESSES: Record<string, string> = { 200: "Done", 201: "Created", 202: "Accepted", 204: "Done" };
 

@@ -1,5 +1,5 @@
 import { exampleOf } from "./openapi-example";
-import { ALWAYS, documentation, PARAMETERS, REFUSALS, type Refusal, SUCCESSES, WRITING } from "./openapi-info";
+import { ALWAYS, describeParameter, documentation, REFUSALS, type Refusal, SUCCESSES, TAGS, WRITING } from "./openapi-info";
 import { type Json, mendSchema } from "./openapi-schema";
 import { EmptyObject, Message } from "./schema";
 
@@ -17,45 +17,51 @@ type Operation = {
 /** What the swagger plugin writes. */
 export type Draft = { paths: Record<string, Record<string, Operation>> };
 
-type Named = { schemas: Json; responses: Json; securitySchemes: Json };
+type Named = { schemas: Json; responses: Json; parameters: Json; securitySchemes: Json };
 
 const HEADERS = {
   ETag: { description: "The version of what is answered, for If-Match", schema: { type: "string" }, example: '"1"' },
   "Retry-After": { description: "How many seconds to wait", schema: { type: "integer" }, example: 1 },
   "X-Request-Id": { description: "The request's own x-request-id, or a new one", schema: { type: "string" }, example: "0b6e3a52-7f0a-4b1e-9c55-2f7f4d1c8e90" },
 };
-const IF_MATCH = { name: "If-Match", in: "header", description: "The ETag that must still hold", schema: { type: "string" }, example: '"1"' };
+const condition = (name: string, description: string) => ({ name, in: "header", description, schema: { type: "string" }, example: '"1"' });
+const CONDITIONS: Record<string, Json> = {
+  412: condition("If-Match", "The ETag that must still hold, else 412"),
+  304: condition("If-None-Match", "The ETag of what you have: 304 when it is still good"),
+};
 
 const refer = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
 const schemaOf = (content: Json) => (Object.values(content)[0] as { schema: Json }).schema;
 const headers = (...names: string[]) => Object.fromEntries(["X-Request-Id", ...names].map((name) => [name, refer("headers", name)]));
-const body = (schema: Json, example: unknown, named: Json) => ({ "application/json": { schema: mendSchema(schema, named), example } });
+const body = (schema: Json, example: unknown, named: Json) => ({
+  [String(schema.contentMediaType ?? "application/json")]: { schema: mendSchema(schema, named), example },
+});
 const mapValues = <From, To>(from: Record<string, From>, change: (value: From, key: string) => To) =>
   Object.fromEntries(Object.entries(from).map(([key, value]) => [key, change(value, key)]));
 
 /** Makes a plain OpenAPI 3.0.3 document of the plugin's draft: one media type, every status, header and example, and names for what recurs. */
 export function toOpenApi(draft: Draft) {
-  const { tags, securitySchemes, ...rest } = documentation;
-  const named: Named = { schemas: {}, responses: {}, securitySchemes: {} };
-  const paths = mapValues(draft.paths, (operations) => {
-    const isVersioned = Object.values(operations).some(({ responses }) => responses[412]);
-    return mapValues(operations, (operation, method) => mendOperation(operation, method, isVersioned, named));
-  });
-  const shown = new Set(Object.values(draft.paths).flatMap((operations) => Object.values(operations).flatMap((each) => each.tags)));
+  const { securitySchemes, ...rest } = documentation;
+  const named: Named = { schemas: {}, responses: {}, parameters: {}, securitySchemes: {} };
+  const operations = Object.values(draft.paths).flatMap((each) => Object.values(each));
+  const tags = [...new Set(operations.flatMap((each) => each.tags))].sort();
+  const versioned = new Set(operations.filter(({ responses }) => responses[412]).flatMap(({ responses }) => responses[200]?.title ?? []));
   return {
     openapi: "3.0.3",
     ...rest,
-    tags: tags.filter(({ name }) => shown.has(name)),
-    paths,
-    components: { ...named, parameters: { "If-Match": IF_MATCH }, headers: HEADERS },
+    tags: tags.map((name) => ({ name, description: TAGS[name] ?? `${name}.` })),
+    paths: mapValues(draft.paths, (methods) => mapValues(methods, (operation, method) => mendOperation(operation, method, versioned, named))),
+    components: { ...named, headers: HEADERS },
   };
 }
 
-function mendOperation({ parameters = [], requestBody, responses, ...operation }: Operation, method: string, isVersioned: boolean, named: Named) {
+function mendOperation({ parameters = [], requestBody, responses, ...operation }: Operation, method: string, versioned: Set<string>, named: Named) {
   const own = Object.keys(responses);
   const refusals = [...own.filter((status) => !SUCCESSES[status]), ...ALWAYS, ...(method === "get" ? [] : WRITING)];
-  const successes = own.filter((status) => SUCCESSES[status]).map((status) => [status, mendSuccess(status, responses[status] ?? {}, isVersioned, named)]);
-  const all = [...parameters.map((each) => mendParameter(each, named)), ...(responses[412] ? [refer("parameters", "If-Match")] : [])];
+  const successes = own
+    .filter((status) => SUCCESSES[status])
+    .map((status) => [status, mendSuccess(status, responses[status] ?? {}, (title) => versioned.has(title) || "304" in responses, named)]);
+  const all = [...parameters.map((each) => mendParameter(each, named)), ...own.flatMap((status) => mendCondition(status, named))];
   return {
     ...operation,
     description: operation.description ?? `${operation.summary}.`,
@@ -69,11 +75,14 @@ function mendOperation({ parameters = [], requestBody, responses, ...operation }
 /** Any of the choices will do; each names what must be sent together. A guard states them in its 401. */
 function mendSecurity(choices: string[][] = [], named: Named) {
   const schemes: Json = documentation.securitySchemes;
-  for (const name of choices.flat()) named.securitySchemes[name] = schemes[name];
+  for (const name of choices.flat()) {
+    if (!schemes[name]) throw new Error(`There is no security scheme ${name}.`);
+    named.securitySchemes[name] = schemes[name];
+  }
   return choices.map((names) => Object.fromEntries(names.map((name) => [name, []])));
 }
 
-function mendParameter({ name, in: place, required, schema, description = PARAMETERS[name], examples }: Parameter, { schemas }: Named) {
+function mendParameter({ name, in: place, required, schema, description = describeParameter(name), examples }: Parameter, { schemas }: Named) {
   const isExact = place === "path" || schema.format === "uuid";
   const example = examples?.[0] ?? (isExact ? exampleOf(schema, name) : undefined);
   return {
@@ -87,11 +96,25 @@ function mendParameter({ name, in: place, required, schema, description = PARAME
   };
 }
 
+/** What can be stale takes a tag that must hold; what can be known already, the tag that is known. */
+function mendCondition(status: string, { parameters }: Named) {
+  const parameter = CONDITIONS[status];
+  if (!parameter) return [];
+  parameters[String(parameter.name)] = parameter;
+  return [refer("parameters", String(parameter.name))];
+}
+
 /** The plugin takes title, description, examples and closedness away from a response's schema. */
-function mendSuccess(status: string, { content, title, description, examples }: Response, isVersioned: boolean, named: Named) {
+function mendSuccess(status: string, { content, title, description, examples }: Response, isTagged: (title: string) => boolean, named: Named) {
   if (!content || status === "204") return { description: SUCCESSES[status], headers: headers() };
-  const lost = { ...(title && { title }), ...(description && { description }), ...(examples && { examples }), additionalProperties: false };
-  return { description: SUCCESSES[status], headers: headers(...(isVersioned ? ["ETag"] : [])), content: mendContent(content, lost, named) };
+  const isObject = schemaOf(content).type === "object";
+  const lost = {
+    ...(title && { title }),
+    ...(description && { description }),
+    ...(examples && { examples }),
+    ...(isObject && { additionalProperties: false }),
+  };
+  return { description: SUCCESSES[status], headers: headers(...(isTagged(title ?? "") ? ["ETag"] : [])), content: mendContent(content, lost, named) };
 }
 
 function mendContent(content: Json, lost: Json, { schemas }: Named) {

@@ -12,7 +12,6 @@ export const Message = Answer({ message: t.String({ examples: ["Profile updated"
 export const Empty = t.Literal("", { noValidate: true });
 export const EmptyObject = Answer({}, { title: "EmptyObject" });
 /** A guard's 401. It also tells the document what each caller must send together: a guard's responses reach the routes, its `detail` does not. */
-export const NoContent = t.Literal("", { noValidate: true });
 export const Unauthorized = (...security: string[][]) => t.Literal("", { security, noValidate: true });
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -55,20 +55,29 @@ describe("GET /swagger/json", () => {
 
   test("200 the operation ids, which clients are generated from, stay as they are", () => {
     expect(operations.map((each) => each.operationId).sort()).toEqual([
+      "acceptInvitation",
+      "changeMemberRole",
+      "createExampleNotification",
       "createOrganization",
       "getCertificate",
       "getCertificateDetails",
       "getMe",
       "importCertificates",
+      "inviteMember",
       "isLive",
       "isReady",
       "listAuditEvents",
       "listCertificates",
+      "listMembers",
       "listOrganizations",
       "listTopExpiringCertificates",
+      "markNotificationsRead",
+      "readInbox",
+      "removeMember",
       "retireCertificate",
       "revokeCertificate",
       "signOut",
+      "streamNotifications",
       "updateProfile",
     ]);
   });
@@ -81,13 +90,15 @@ describe("GET /swagger/json", () => {
     }
   });
 
-  test("200 JSON is the only media type", () => {
-    const types = nodes.filter(({ path }) => path.endsWith("/content")).flatMap(({ value }) => Object.keys(value));
-    expect(new Set(types)).toEqual(new Set(["application/json"]));
+  test("200 JSON is the only media type, but for the stream of notifications", () => {
+    const others = nodes.filter(({ path, value }) => path.endsWith("/content") && Object.keys(value).join() !== "application/json");
+    expect(others.map(({ path, value }) => [path, Object.keys(value)])).toEqual([
+      ["#/paths//users/me/notifications/stream/get/responses/200/content", ["text/event-stream"]],
+    ]);
   });
 
   test("200 no words that OpenAPI 3.0 does not know", () => {
-    const foreign = ["$id", "const", "examples", "noValidate", "patternProperties", "title"];
+    const foreign = ["$id", "const", "contentMediaType", "examples", "noValidate", "patternProperties", "title"];
     const schemas = nodes.filter(({ path }) => path.includes("/schema") && !path.endsWith("/properties"));
     for (const { path, value } of schemas) expect({ path, foreign: foreign.filter((word) => word in value) }).toEqual({ path, foreign: [] });
     for (const { path, value } of schemas) expect({ path, isKnown: value.type !== "null" && !Array.isArray(value.type) }).toEqual({ path, isKnown: true });
@@ -133,11 +144,12 @@ describe("GET /swagger/json", () => {
 
   test("200 an operation that can be stale takes If-Match, and what it answers carries the ETag", () => {
     for (const { name, parameters = [], responses } of operations) {
-      const takes = parameters.some((each) => each.$ref === "#/components/parameters/If-Match");
-      expect({ name, takes }).toEqual({ name, takes: "412" in responses });
+      const takes = (header: string) => parameters.some((each) => each.$ref === `#/components/parameters/${header}`);
+      expect({ name, takes: [takes("If-Match"), takes("If-None-Match")] }).toEqual({ name, takes: ["412" in responses, "304" in responses] });
     }
     expect(find("getCertificate")?.responses["200"]?.headers).toHaveProperty("ETag");
     expect(find("revokeCertificate")?.responses["200"]?.headers).toHaveProperty("ETag");
+    expect(find("inviteMember")?.responses["201"]?.headers).toHaveProperty("ETag");
     expect(find("getCertificateDetails")?.responses["200"]?.headers).not.toHaveProperty("ETag");
   });
 

@@ -4,7 +4,7 @@ import { inOrganization } from "../../guards/in-organization";
 import { signedIn } from "../../guards/signed-in";
 import { etag, ifMatch } from "../../http/etag";
 import { jsonText, page, readCursor, UUID_PART } from "../../http/page";
-import { EmptyObject, isUuid, Message, NoContent, Page, PageQuery, Uuid } from "../../http/schema";
+import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "../../http/schema";
 import { announceInvitation, hashInvitationToken, issueInvitationToken } from "./invitations";
 import { acceptInvitation, changeRole, inviteMember, listMembers, removeMember } from "./queries";
 import { AcceptInvitation, ChangeRole, InviteMember, Member } from "./schema";
@@ -77,7 +77,7 @@ export const members = (deps: Deps) =>
       },
       {
         params: OneMember,
-        response: { 204: NoContent, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        response: { 204: Empty, 404: Message, 409: EmptyObject, 412: EmptyObject },
         detail: { operationId: "removeMember", summary: "Remove a member or withdraw an invitation", description: "409 for the last admin." },
       },
     );

@@ -53,7 +53,14 @@ export const notifications = (deps: Deps) =>
         return noticeStream(deps, { userId: caller.userId, lastEventId: request.headers.get("last-event-id"), isStillSignedIn }) as never;
       },
       {
-        response: { 200: t.String({ description: "Server-sent events: `event: notice`, the notice as `data`, its position as `id`", noValidate: true }) },
+        response: {
+          200: t.String({
+            description: "Server-sent events: `event: notice`, the notice as `data`, its position as `id`",
+            contentMediaType: "text/event-stream",
+            examples: ["id: 1\nevent: notice\ndata: {}\n\n"],
+            noValidate: true,
+          }),
+        },
         detail: {
           operationId: "streamNotifications",
           summary: "Follow notifications as they come",
