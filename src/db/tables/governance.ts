@@ -26,12 +26,13 @@ export const controls = pgTable(
   (table) => [primaryKey({ columns: [table.organizationId, table.controlId] }), index().on(table.organizationId, table.framework)],
 );
 
+/** What a control was after each change; `version` is the control's. */
 export const controlChanges = pgTable(
   "control_changes",
   {
     organizationId: organizationId(),
     controlId: uuid().notNull(),
-    id: id(),
+    version: integer().notNull(),
     status: controlStatus().notNull(),
     note: text(),
     evidence: jsonb().notNull(),
@@ -40,7 +41,7 @@ export const controlChanges = pgTable(
     actor: jsonb().notNull(),
     at: now(),
   },
-  (table) => [primaryKey({ columns: [table.organizationId, table.controlId, table.id] })],
+  (table) => [primaryKey({ columns: [table.organizationId, table.controlId, table.version] })],
 );
 
 export const aiSystems = pgTable(
@@ -68,7 +69,7 @@ export const ingestKeys = pgTable(
   ],
 );
 
-/** Webhook deliveries that were taken, so that a repeated id adds nothing. */
+/** Webhook deliveries that were taken, with how many samples each brought, so that a repeated id adds nothing. */
 export const webhookDeliveries = pgTable(
   "webhook_deliveries",
   { organizationId: organizationId(), webhookId: text().notNull(), accepted: integer().notNull(), receivedAt: now() },
