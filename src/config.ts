@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { databaseUrlFault } from "./db/url";
 import { type Networks, readNetworks } from "./guards/networks";
 
 export type Config = ReturnType<typeof readConfig>;
@@ -67,7 +68,9 @@ export function readConfig(env: Environment) {
     return new Set(ids);
   }
 
-  function requireSecrets() {
+  function requireSecrets(databaseUrl: string) {
+    const wrong = URL.canParse(databaseUrl) && databaseUrlFault(databaseUrl);
+    if (wrong) fault(wrong);
     if (!text("SECRETS_KEY")) fault("SECRETS_KEY is required with DATABASE_URL (openssl rand -base64 32).");
     if (!text("JWT_SECRET") && !oidcIssuer) fault("JWT_SECRET or OIDC_ISSUER is required with DATABASE_URL: who signs the tokens?");
   }
@@ -75,8 +78,8 @@ export function readConfig(env: Environment) {
   const databaseUrl = url("DATABASE_URL", ["postgres:", "postgresql:"]);
   const dataDir = resolve(text("DATA_DIR") ?? "./data");
   const oidcIssuer = url("OIDC_ISSUER", ["https:", "http:"]);
-  if (databaseUrl) requireSecrets();
-  const kept = databaseUrl || faults.length > 0 ? {} : keptSecrets(dataDir);
+  if (databaseUrl) requireSecrets(databaseUrl);
+  const kept = databaseUrl || faults.length > 0 ? {} : keptSecrets(dataDir, fault);
   const jwtSecret = text("JWT_SECRET") ?? (oidcIssuer ? undefined : kept.JWT_SECRET);
 
   const config = {
@@ -95,6 +98,7 @@ export function readConfig(env: Environment) {
     secretsKey: secretsKey(text("SECRETS_KEY") ?? kept.SECRETS_KEY),
     publicUrl: url("PUBLIC_URL", ["https:", "http:"]),
     corsOrigins: list("CORS_ORIGINS"),
+    allowPrivateTargets: choice("ALLOW_PRIVATE_TARGETS", ["true", "false"], "false") === "true",
     logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
   };
   for (const origin of config.corsOrigins)
@@ -104,21 +108,30 @@ export function readConfig(env: Environment) {
 }
 
 /** The embedded default's own secrets: made once, readable by the owner alone. */
-function keptSecrets(dataDir: string): Environment {
+function keptSecrets(dataDir: string, fault: (message: string) => void): Environment {
   const file = join(dataDir, "secrets.json");
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  if (!existsSync(file)) {
-    const random = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
-    const draft = `${file}.${process.pid}`;
-    writeFileSync(draft, `${JSON.stringify({ JWT_SECRET: random(), SECRETS_KEY: random() }, null, 2)}\n`, { mode: 0o600 });
-    try {
-      linkSync(draft, file); // whole or not at all, and the first process wins
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    } finally {
-      unlinkSync(draft);
-    }
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    if (!existsSync(file)) makeSecrets(file);
+    chmodSync(file, 0o600);
+    const secrets: Environment = JSON.parse(readFileSync(file, "utf8"));
+    if (!secrets.JWT_SECRET || !secrets.SECRETS_KEY) throw new Error("it must hold JWT_SECRET and SECRETS_KEY");
+    return secrets;
+  } catch (error) {
+    fault(`DATA_DIR: ${file} cannot be made or read: ${(error as Error).message}.`);
+    return {};
   }
-  chmodSync(file, 0o600);
-  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+function makeSecrets(file: string) {
+  const random = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify({ JWT_SECRET: random(), SECRETS_KEY: random() }, null, 2)}\n`, { mode: 0o600 });
+  try {
+    linkSync(draft, file); // whole or not at all, and the first process wins
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    unlinkSync(draft);
+  }
 }

@@ -1,10 +1,38 @@
-import pino, { type Logger } from "pino";
+import pino, { type DestinationStream, type Logger } from "pino";
 import pretty from "pino-pretty";
 import type { Config } from "./config";
 
-/** JSON lines on standard output; readable ones when a person is watching. */
-export function createLog(level: Config["logLevel"]): Logger {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+/** JSON lines on standard output, or to `destination`; readable ones when a person is watching. */
+export function createLog(level: Config["logLevel"], destination?: DestinationStream): Logger {
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } };
+  if (destination) return pino(options, destination);
   if (process.stdout.isTTY) return pino(options, pretty({ colorize: true, sync: true, singleLine: true }));
   return pino(options, pino.destination({ fd: 1, sync: false, minLength: 0 }));
+}
+
+type Failure = Error & { code?: unknown; table_name?: string; constraint_name?: string };
+
+/** An error for the log, without the values that Postgres and drizzle quote in theirs. */
+function describeError(error: Failure): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { name, message, code, table_name, constraint_name, stack, cause } = error;
+  return {
+    type: name,
+    message: hideValues(message, code),
+    code,
+    table: table_name,
+    constraint: constraint_name,
+    stack: stack
+      ?.split("\n")
+      .filter((line) => /^\s+at /.test(line))
+      .join("\n"),
+    ...(cause !== undefined && { cause: describeError(cause as Failure) }),
+  };
+}
+
+/** Postgres quotes the value in a data exception (class 22), drizzle lists the parameters of a failed query, Elysia the body that it refused. */
+function hideValues(message: string, code: unknown) {
+  if (code === "VALIDATION") return "The answer is not as its schema says";
+  const plain = message.replace(/\nparams: [\s\S]*/, "");
+  return typeof code === "string" && /^22\w{3}$/.test(code) ? plain.replace(/"[\s\S]*"/, "…") : plain;
 }

@@ -1,4 +1,8 @@
 #!/usr/bin/env bun
-import { run } from "./commands/program";
+// Before Elysia is loaded: outside production it writes every refused body out, indented, which takes seconds for a hostile one.
+Bun.env.NODE_ENV ??= "production";
+const { run } = await import("./commands/program");
 
 await run(process.argv);
+
+export {};

@@ -1,5 +1,5 @@
 import { type Config, ConfigError, readConfig } from "../config";
-import type { Db } from "../db/connect";
+import { type Db, PATIENT } from "../db/connect";
 import { reachDatabase } from "../db/open";
 import { createLog } from "../log";
 
@@ -25,7 +25,7 @@ export function readConfigOrExit(): Config {
 /** Runs a command that needs the database, and closes it however the command ends. */
 export async function withDatabase(work: (db: Db, config: Config) => Promise<void>) {
   const config = readConfigOrExit();
-  const { db, stop } = await reachDatabase(config, createLog("silent"));
+  const { db, stop } = await reachDatabase(config, createLog("silent"), PATIENT);
   try {
     await work(db, config);
   } finally {

@@ -6,7 +6,7 @@ import { startDemo } from "../demo/demo";
 import { createDeps, type Deps } from "../deps";
 import { createFetch } from "../http/edge";
 import { createLog } from "../log";
-import { readConfigOrExit } from "./environment";
+import { CommandError, readConfigOrExit } from "./environment";
 
 const GRACE = 10_000;
 
@@ -28,7 +28,7 @@ async function serve({ demo = false }: Options) {
   const log = createLog(config.logLevel);
   const { db, stop } = await openDatabase(config, log);
   const deps = createDeps({ config, db, log });
-  const server = listen(deps);
+  const server = await listenOr(stop, deps);
   log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "certitude serves");
   if (demo) console.info(await startDemo(deps, server.url));
   const end = async (signal: string) => {
@@ -44,6 +44,15 @@ async function serve({ demo = false }: Options) {
   process.once("SIGINT", end);
 }
 
+async function listenOr(stop: () => Promise<void>, deps: Deps) {
+  try {
+    return listen(deps);
+  } catch (error) {
+    await stop();
+    throw new CommandError(`${deps.config.host}:${deps.config.port} is not free to listen on: ${(error as Error).message}`);
+  }
+}
+
 export function listen(deps: Deps): Server<undefined> {
   const app = createApp(deps);
   const server: Server<undefined> = Bun.serve({
@@ -52,7 +61,7 @@ export function listen(deps: Deps): Server<undefined> {
     maxRequestBodySize: 64 * 1024 * 1024,
     idleTimeout: 30,
     development: false,
-    fetch: createFetch(app),
+    fetch: createFetch(app, deps),
   });
   app.server = server;
   return server;

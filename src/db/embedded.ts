@@ -11,10 +11,10 @@ import { connectDatabase } from "./connect";
 
 /** Postgres inside this process, its files under `dataDir`; one connection, because it is one session. */
 export async function startEmbedded(dataDir: string) {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const release = lockDirectory(dataDir);
   const path = join(dataDir, ".s.PGSQL.5432");
   if (Buffer.byteLength(path) > 100) throw new Error(`DATA_DIR is too long for a Unix socket: "${path}" has over 100 bytes.`);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const release = lockDirectory(dataDir);
   rmSync(path, { force: true }); // left behind by a killed process; the lock says that it is ours
   const [pgliteWasmModule, initdbWasmModule] = await Promise.all([compile(pglitePath), compile(initdbPath)]);
   const engine = await PGlite.create({
@@ -25,7 +25,7 @@ export async function startEmbedded(dataDir: string) {
   });
   const server = new PGLiteSocketServer({ db: engine, path });
   await server.start();
-  const db = connectDatabase(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(dataDir)}`, { max: 1 });
+  const db = connectDatabase(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(dataDir)}`, { max: 1, silence: 0 });
   async function stop() {
     await db.$client.end({ timeout: 5 });
     await server.stop();
@@ -43,8 +43,10 @@ function lockDirectory(dataDir: string) {
   try {
     lock.run("PRAGMA locking_mode = EXCLUSIVE");
     lock.run("BEGIN EXCLUSIVE");
-  } catch {
+  } catch (error) {
     lock.close();
+    if ((error as { code?: string }).code !== "SQLITE_BUSY")
+      throw new Error(`DATA_DIR ${dataDir} cannot be locked: ${(error as Error).message}.`, { cause: error });
     throw new Error(`DATA_DIR ${dataDir} is in use by another certitude. Stop that one first, or choose another DATA_DIR.`);
   }
   return () => lock.close();

@@ -3,6 +3,8 @@ import { Refusal } from "./errors";
 
 const MIB = 1024 * 1024;
 const LARGE = new Map([["/organizations/:organizationId/certificates", 8 * MIB]]);
+/** Deeper JSON would overflow the stack of whoever walks it: the validator, or Postgres with its jsonb. */
+const LEVELS = 64;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /** True for the methods that change nothing. */
@@ -22,23 +24,42 @@ export async function readBody(context: Context) {
 async function readBytes(request: Request, limit: number) {
   const tooLarge = () => new Refusal(413, `The body is larger than ${limit / MIB} MiB.`, { connection: "close" });
   if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge();
-  if (request.headers.has("content-length")) return new Uint8Array(await request.arrayBuffer());
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of request.body as ReadableStream<Uint8Array>) {
-    size += part.length;
-    if (size > limit) throw tooLarge();
-    parts.push(part);
+  try {
+    if (request.headers.has("content-length")) return new Uint8Array(await request.arrayBuffer());
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    for await (const part of request.body as ReadableStream<Uint8Array>) {
+      size += part.length;
+      if (size > limit) throw tooLarge();
+      parts.push(part);
+    }
+    return Buffer.concat(parts);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal(400, "The connection ended before the body did."); // only the log hears of it
   }
-  return Buffer.concat(parts);
 }
 
 function parseJson(bytes: Uint8Array, contentType: string | null): unknown {
   if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType ?? ""))
     throw new Refusal(415, "The body must be JSON: send content-type: application/json.");
+  const value = parse(bytes);
+  if (isDeeper(value, LEVELS)) throw new Refusal(400, `The body is nested deeper than ${LEVELS} levels.`);
+  return value;
+}
+
+function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch {
-    throw new Refusal(400, "The body is not valid JSON in UTF-8, or is nested too deep.");
+    throw new Refusal(400, "The body is not valid JSON in UTF-8.");
   }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== "object") return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((each) => isDeeper(each, levels - 1)); // for…in would take seconds
+  for (const key in value) if (isDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
+  return false;
 }

@@ -1,16 +1,28 @@
 import type { AnyElysia } from "elysia";
+import type { Deps } from "../deps";
 import { withDeadline } from "./deadline";
+import { requestId } from "./request-id";
+import { recordRequest } from "./request-log";
 
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i;
 
-const refuse = (status: number, message: string, headers: Record<string, string> = {}) =>
-  Response.json({ message }, { status, headers: { "x-request-id": crypto.randomUUID(), ...headers } });
+const refuse = (request: Request, status: number, message: string, headers: Record<string, string> = {}) =>
+  Response.json({ message }, { status, headers: { "x-request-id": requestId(request), ...headers } });
 
-/** What stands before the routes: a sane Host, an answer in time, and 405 where another method would do. */
-export function createFetch(app: AnyElysia) {
+const LATE = "The server took too long, most likely because the database is away. Try again in a moment.";
+
+/** What stands before the routes: a sane Host, an answer in time, and a record of every request, however it ends. */
+export function createFetch(app: AnyElysia, deps: Pick<Deps, "log" | "metrics">) {
   const handle = withDeadline(
     (request) => app.fetch(request),
-    () => refuse(503, "The server took too long, most likely because the database is away. Try again in a moment.", { "retry-after": "1" }),
+    (request) => refuse(request, 503, LATE, { "retry-after": "1" }),
   );
-  return (request: Request) => (HOST.test(request.headers.get("host") ?? "") ? handle(request) : refuse(400, "The Host header must name one host."));
+  return async (request: Request) => {
+    const startedAt = performance.now();
+    deps.metrics.begin();
+    const isSane = HOST.test(request.headers.get("host") ?? "");
+    const answer = isSane ? await handle(request) : refuse(request, 400, "The Host header must name one host.");
+    recordRequest(deps, request, answer.status, (performance.now() - startedAt) / 1000);
+    return answer;
+  };
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Logger } from "pino";
 import { listen } from "../../src/commands/serve";
 import { type Config, readConfig } from "../../src/config";
 import { connectDatabase } from "../../src/db/connect";
@@ -11,7 +12,7 @@ import { createLog } from "../../src/log";
 export const JWT_SECRET = "a secret of the tests, long enough to sign";
 export const WORKER_KEY = "a worker key of the tests that is long enough";
 
-const log = createLog("silent");
+const silent = createLog("silent");
 
 /** The environment of every test server; DATABASE_URL is added where the tests run on a real Postgres. */
 export const environment = {
@@ -28,7 +29,7 @@ async function startWorld() {
   const directory = mkdtempSync(join(tmpdir(), "certitude-test-"));
   const scratch = Bun.env.TEST_DATABASE_URL ? await createScratchDatabase(Bun.env.TEST_DATABASE_URL) : undefined;
   const config = readConfig({ ...environment, DATA_DIR: directory, DATABASE_URL: scratch?.url });
-  const database = await openDatabase(config, log);
+  const database = await openDatabase(config, silent);
   const main = startServer(config, database);
   return {
     ...main,
@@ -45,7 +46,7 @@ async function startWorld() {
 }
 
 /** A server on a database that is there already: another replica, or one with another configuration or clock. */
-export function startServer(config: Config, { db }: Pick<Database, "db">, clock?: () => Date) {
+export function startServer(config: Config, { db }: Pick<Database, "db">, clock?: () => Date, log: Logger = silent) {
   const deps = createDeps({ config, db, log, ...(clock && { clock }) });
   const server = listen(deps);
   return { deps, sql: deps.sql, server, url: server.url.href.replace(/\/$/, "") };
