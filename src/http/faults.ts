@@ -23,6 +23,7 @@ const FORMATS: Record<string, string> = {
 function expectation({ type, schema, value, errors }: ValueError): string {
   if (type === ValueErrorType.ObjectAdditionalProperties) return "is not a known field";
   if (value === undefined) return "is required";
+  if (schema.description?.startsWith("must ")) return schema.description;
   if (schema.anyOf) return describeUnion(schema.anyOf, errors);
   if (schema.const !== undefined) return `must be ${JSON.stringify(schema.const)}`;
   if (schema[Kind] === "Text" || schema.type === "string") return describeText(schema);
@@ -33,9 +34,8 @@ function expectation({ type, schema, value, errors }: ValueError): string {
   return "is not valid";
 }
 
-function describeText({ format, minLength = 0, maxLength, description }: TSchema) {
+function describeText({ format, minLength = 0, maxLength }: TSchema) {
   if (format && FORMATS[format]) return FORMATS[format];
-  if (description?.startsWith("must ")) return description;
   return maxLength === undefined ? "must be text" : `must be text of ${minLength} to ${maxLength} characters, without NUL`;
 }
 

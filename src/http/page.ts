@@ -13,7 +13,8 @@ export function page(rows: Row[], limit: number) {
   return jsonText(`{"items":[${shown.map((row) => row.json).join(",")}],"nextCursor":${JSON.stringify(next)}}`);
 }
 
-const encodeCursor = (key: string[]) => Buffer.from(JSON.stringify(key)).toString("base64url");
+/** For a list inside another answer; `page` does it for the rest. */
+export const encodeCursor = (key: string[]) => Buffer.from(JSON.stringify(key)).toString("base64url");
 
 /** The sort key of the row before the page; each part must look like its pattern, or the cursor is not one of ours. */
 export function readCursor<const Patterns extends RegExp[]>(cursor: string | undefined, ...patterns: Patterns) {

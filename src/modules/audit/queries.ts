@@ -1,8 +1,9 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "../../db/connect";
 
-/** Who acted: a user, a trusted gateway by headers alone, or the command line. */
-export type Actor = { type: "user" | "gateway" | "command-line"; id?: string; role?: string; via?: Actor };
+type Who = { type: "user" | "gateway" | "ingest-key" | "command-line"; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
+/** Who acted: a user, a trusted gateway by headers alone, a sender of metrics by its key, or the command line. */
+export type Actor = Who & { via?: Who };
 /** Where a write happens and who answers for it. */
 export type Scope = { organizationId: string; actor: Actor; requestId: string | null };
 

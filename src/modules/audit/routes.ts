@@ -1,12 +1,11 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "../../deps";
-import { inOrganization, ROLES } from "../../guards/in-organization";
+import { inOrganization } from "../../guards/in-organization";
 import { page, readCursor, UUID_PART } from "../../http/page";
-import { Answer, DateTime, Message, Nullable, OneOf, Page, PageQuery, Uuid } from "../../http/schema";
+import { Answer, DateTime, Message, Nullable, Page, PageQuery, Uuid } from "../../http/schema";
 import { listAuditEvents } from "./queries";
+import { Actor } from "./schema";
 
-const who = { type: OneOf(["user", "gateway", "command-line"]), id: t.Optional(Uuid), role: t.Optional(OneOf(ROLES)) };
-const Actor = Answer({ ...who, via: t.Optional(Answer(who, { description: "Who sent the header that names the actor" })) }, { title: "Actor" });
 const AuditEvent = Answer(
   {
     id: Uuid,
