@@ -8,6 +8,7 @@ import { metricsPage } from "./http/metrics";
 import { requestLog } from "./http/request-log";
 import { audit } from "./modules/audit/routes";
 import { certificates, monitoring, portal } from "./modules/certificates/routes";
+import { connections } from "./modules/connections/routes";
 import { invitations, members } from "./modules/members/routes";
 import { notifications } from "./modules/notifications/routes";
 import { organizations } from "./modules/organizations/routes";
@@ -35,6 +36,7 @@ export function createApp(deps: Deps) {
     .use(certificates(deps))
     .use(monitoring(deps))
     .use(members(deps))
+    .use(connections(deps))
     .use(audit(deps))
     // platform staff
     .use(organizations(deps));

@@ -57,10 +57,13 @@ describe("GET /swagger/json", () => {
     expect(operations.map((each) => each.operationId).sort()).toEqual([
       "acceptInvitation",
       "changeMemberRole",
+      "createConnection",
       "createExampleNotification",
       "createOrganization",
+      "deleteConnection",
       "getCertificate",
       "getCertificateDetails",
+      "getConnection",
       "getMe",
       "importCertificates",
       "inviteMember",
@@ -68,6 +71,7 @@ describe("GET /swagger/json", () => {
       "isReady",
       "listAuditEvents",
       "listCertificates",
+      "listConnections",
       "listMembers",
       "listOrganizations",
       "listTopExpiringCertificates",
@@ -78,6 +82,8 @@ describe("GET /swagger/json", () => {
       "revokeCertificate",
       "signOut",
       "streamNotifications",
+      "testConnection",
+      "updateConnection",
       "updateProfile",
     ]);
   });
