@@ -9,6 +9,7 @@ import { requestLog } from "./http/request-log";
 import { audit } from "./modules/audit/routes";
 import { certificates, monitoring, portal } from "./modules/certificates/routes";
 import { connections } from "./modules/connections/routes";
+import { frameworkCatalogue, governance } from "./modules/governance/routes";
 import { invitations, members } from "./modules/members/routes";
 import { notifications } from "./modules/notifications/routes";
 import { organizations } from "./modules/organizations/routes";
@@ -37,9 +38,11 @@ export function createApp(deps: Deps) {
     .use(monitoring(deps))
     .use(members(deps))
     .use(connections(deps))
+    .use(governance(deps))
     .use(audit(deps))
     // platform staff
-    .use(organizations(deps));
+    .use(organizations(deps))
+    .use(frameworkCatalogue(deps));
   router.methodsAt = createMethodLookup(app.routes);
   return app;
 }

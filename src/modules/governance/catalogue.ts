@@ -1,0 +1,36 @@
+import catalog from "./catalog.json";
+
+export const FRAMEWORKS = ["euaiact", "nist", "iso"] as const;
+export type FrameworkKey = (typeof FRAMEWORKS)[number];
+
+/** The namespace of control ids. An id is made from framework and reference, so that it is the same everywhere and for ever. */
+const CONTROLS = "de91e746-1c19-4d62-ae50-aec2c4c7e92f";
+
+export const frameworks = FRAMEWORKS.map(readFramework);
+export type Framework = (typeof frameworks)[number];
+export type CatalogueControl = Framework["controls"][number];
+
+function readFramework(key: FrameworkKey) {
+  const framework = catalog.find((each) => each.key === key);
+  if (!framework) throw new Error(`The catalogue has no framework ${key}.`);
+  return { ...framework, key, controls: framework.controls.map((each) => ({ id: Bun.randomUUIDv5(`${key} ${each.ref}`, CONTROLS), ...each })) };
+}
+
+const byKey = new Map(frameworks.map((each) => [each.key, new Map(each.controls.map((control) => [control.id, control]))]));
+
+export const controlsOf = (key: FrameworkKey) => byKey.get(key)?.values().toArray() ?? [];
+export const findControl = (key: FrameworkKey, id: string) => byKey.get(key)?.get(id.toLowerCase());
+
+const answers = new Map([undefined, ...FRAMEWORKS].map((key) => [key, serialize(frameworks.filter((each) => key === undefined || each.key === key))]));
+
+function serialize(items: Framework[]) {
+  const text = JSON.stringify({ items });
+  return { text, etag: `"${new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 32)}"` };
+}
+
+/** The whole answer, serialized once, with its tag. */
+export function catalogueOf(key: FrameworkKey | undefined) {
+  const answer = answers.get(key);
+  if (!answer) throw new Error(`The catalogue has no framework ${key}.`);
+  return answer;
+}
