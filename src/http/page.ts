@@ -16,8 +16,10 @@ export function page(rows: Row[], limit: number) {
 /** For a list inside another answer; `page` does it for the rest. */
 export const encodeCursor = (key: string[]) => Buffer.from(JSON.stringify(key)).toString("base64url");
 
+type Pattern = { test: (text: string) => boolean };
+
 /** The sort key of the row before the page; each part must look like its pattern, or the cursor is not one of ours. */
-export function readCursor<const Patterns extends RegExp[]>(cursor: string | undefined, ...patterns: Patterns) {
+export function readCursor<const Patterns extends Pattern[]>(cursor: string | undefined, ...patterns: Patterns) {
   if (cursor === undefined) return;
   const key = parse(cursor);
   if (!Array.isArray(key) || key.length !== patterns.length || !patterns.every((pattern, index) => typeof key[index] === "string" && pattern.test(key[index])))
@@ -26,7 +28,14 @@ export function readCursor<const Patterns extends RegExp[]>(cursor: string | und
 }
 
 export const UUID_PART = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-export const TIME_PART = /^\d{4,5}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** A moment of the calendar as iso() writes it: what only looks like one, Postgres would choke on. */
+export const TIME_PART: Pattern = { test: (text) => /^\d{4,5}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && isMoment(text) };
+
+function isMoment(text: string) {
+  const whole = text.length === 24 ? text : `+0${text}`;
+  const moment = new Date(whole);
+  return !text.startsWith("0000") && !Number.isNaN(moment.getTime()) && moment.toISOString() === whole;
+}
 
 function parse(cursor: string): unknown {
   try {

@@ -112,7 +112,7 @@ describe("{org}/certificates", () => {
     expectTypeOf<Data<List>["items"][number]>().not.toHaveProperty("pem");
     expectTypeOf<Statuses<List>>().toEqualTypeOf<400 | 401 | 403>();
     expectTypeOf<Data<Get>["pem"]>().toEqualTypeOf<string>();
-    expectTypeOf<Statuses<Get>>().toEqualTypeOf<401 | 403 | 404>();
+    expectTypeOf<Statuses<Get>>().toEqualTypeOf<400 | 401 | 403 | 404>();
     expectTypeOf<Statuses<Revoke>>().toEqualTypeOf<400 | 401 | 403 | 404 | 409 | 412>();
     expectTypeOf<RefusalAt<Revoke, 409>>().toEqualTypeOf<Nothing>();
     expectTypeOf<Statuses<Retire>>().toEqualTypeOf<401 | 403 | 404 | 412>();

@@ -96,7 +96,7 @@ export const certificates = (deps: Deps) =>
       },
       {
         params: OneCertificate,
-        response: { 200: Certificate, 404: Message },
+        response: { 200: Certificate, 400: Message, 404: Message },
         detail: { operationId: "getCertificate", summary: "Get one certificate" },
       },
     )

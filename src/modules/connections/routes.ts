@@ -62,7 +62,7 @@ export const connections = (deps: Deps) =>
       },
       {
         params: OneConnection,
-        response: { 200: Connection, 404: Message },
+        response: { 200: Connection, 400: Message, 404: Message },
         detail: { operationId: "getConnection", summary: "Get one connection" },
       },
     )
