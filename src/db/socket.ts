@@ -18,7 +18,7 @@ export async function openSocket({ host, port, path }: Address, tls: Tls | undef
   const failures: unknown[] = [];
   for (const target of targets) {
     const socket = await open(target, path ? undefined : tls).catch((error) => void failures.push(error));
-    if (socket) return watchSilence(socket, silence);
+    if (socket) return watchSilence(failAtEnd(socket), silence);
   }
   return new Duplex({ read() {}, write: (_chunk, _encoding, done) => done(failures[0] as Error) });
 }
@@ -58,6 +58,9 @@ function happens<Value>(socket: Socket, event: string) {
   socket.once(event, resolve).once("error", reject).once("close", ended);
   return promise.finally(() => socket.removeListener(event, resolve).removeListener("error", reject).removeListener("close", ended));
 }
+
+/** An end is a failure: postgres.js would try again at once and for ever where a server hangs up during the start. */
+const failAtEnd = (socket: Duplex) => socket.once("end", () => socket.destroy(failure("CONNECTION_CLOSED", "Postgres ended the connection")));
 
 /** Throws the connection away when a write stays without an answer: a frozen server enforces no time-out. Never, with 0. */
 function watchSilence(socket: Duplex, silence: number) {

@@ -1,6 +1,7 @@
 import type { AnyElysia } from "elysia";
 import type { Deps } from "../deps";
 import { withDeadline } from "./deadline";
+import { FAILED } from "./errors";
 import { requestId } from "./request-id";
 import { recordRequest } from "./request-log";
 
@@ -17,11 +18,21 @@ export function createFetch(app: AnyElysia, deps: Pick<Deps, "log" | "metrics">)
     (request) => app.fetch(request),
     (request) => refuse(request, 503, LATE, { "retry-after": "1" }),
   );
+  async function answerOf(request: Request) {
+    if (!HOST.test(request.headers.get("host") ?? "")) return refuse(request, 400, "The Host header must name one host.");
+    try {
+      return await handle(request);
+    } catch (error) {
+      // What fails while an answer is written passes by the application's own errors.
+      deps.log.error({ err: error, method: request.method, requestId: requestId(request) }, "unexpected failure");
+      return refuse(request, 500, FAILED);
+    }
+  }
+
   return async (request: Request) => {
     const startedAt = performance.now();
     deps.metrics.begin();
-    const isSane = HOST.test(request.headers.get("host") ?? "");
-    const answer = isSane ? await handle(request) : refuse(request, 400, "The Host header must name one host.");
+    const answer = await answerOf(request);
     recordRequest(deps, request, answer.status, (performance.now() - startedAt) / 1000);
     return answer;
   };

@@ -14,6 +14,8 @@ export class Refusal extends Error {
   }
 }
 
+export const FAILED = "The server failed. Its log has the details under this request id.";
+
 /** Which methods a path knows; the routes that answer it are there only after the errors. */
 export type Router = { methodsAt: (path: string) => string[] };
 
@@ -37,5 +39,5 @@ export const errors = ({ log }: Pick<Deps, "log">, router: Router) =>
       return refuse(503, "The database is away or too slow. Try again in a moment.", { "retry-after": "1" });
     }
     log.error({ err: error, method: request.method, requestId: set.headers["x-request-id"] }, "unexpected failure");
-    return refuse(500, "The server failed. Its log has the details under this request id.");
+    return refuse(500, FAILED);
   });
