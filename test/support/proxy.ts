@@ -1,0 +1,83 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+
+/** Where the server of a connection string listens. */
+export function targetOf(url: string): NetConnectOpts {
+  const { hostname, port, searchParams } = new URL(url);
+  const directory = searchParams.get("host");
+  return directory ? { path: `${directory}/.s.PGSQL.5432` } : { host: hostname, port: Number(port || 5432) };
+}
+
+/** The same connection string by way of `port`. */
+export function viaPort(url: string, port: number, host = "127.0.0.1") {
+  const via = new URL(url);
+  via.searchParams.delete("host");
+  via.host = `${host}:${port}`;
+  return via.href;
+}
+
+/** Stands between a server and `target`, and can do to them what networks and failovers do. */
+export async function startProxy(target: NetConnectOpts) {
+  const pairs = new Set<[Socket, Socket]>();
+  const server = createServer((near) => {
+    if (isHangingUp) return void near.on("error", () => {}).resume().end();
+    const pair: [Socket, Socket] = [near, connect(target)];
+    const [, far] = pair;
+    pairs.add(pair);
+    near.on("data", (data) => far.write(data));
+    far.on("data", (data) => near.write(data));
+    for (const each of pair) each.on("error", () => {}).on("close", () => end(pair));
+    if (isFrozen) freezePair(pair);
+  });
+  let isFrozen = false;
+  let isHangingUp = false;
+
+  function end(pair: [Socket, Socket]) {
+    pairs.delete(pair);
+    for (const each of pair) each.destroy();
+  }
+  async function listen(port: number) {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+  }
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  const cut = () => [...pairs].forEach(end);
+
+  return {
+    port,
+    /** Nothing passes any more, and nobody is told. */
+    freeze() {
+      isFrozen = true;
+      pairs.forEach(freezePair);
+    },
+    /** As after a failover: the old connections stay silent, new ones work. */
+    freezeOld: () => pairs.forEach(freezePair),
+    thaw() {
+      isFrozen = false;
+      isHangingUp = false;
+      for (const each of [...pairs].flat()) each.resume();
+    },
+    cut,
+    /** Takes each new connection and ends it, as a load balancer without a server behind it does. */
+    hangUp() {
+      isHangingUp = true;
+    },
+    async refuse() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      cut();
+      await closed;
+    },
+    accept: () => listen(port),
+    async stop() {
+      server.close();
+      cut();
+    },
+  };
+}
+
+export type Proxy = Awaited<ReturnType<typeof startProxy>>;
+
+const freezePair = (pair: [Socket, Socket]) => {
+  for (const each of pair) each.pause();
+};
