@@ -6,14 +6,18 @@ import { errors, type Router } from "./http/errors";
 import { health } from "./http/health";
 import { metricsPage } from "./http/metrics";
 import { requestLog } from "./http/request-log";
+import { agents, fleetOperations } from "./modules/agents/routes";
+import { assignments } from "./modules/assignments/routes";
 import { audit } from "./modules/audit/routes";
 import { certificates, monitoring, portal } from "./modules/certificates/routes";
 import { connections } from "./modules/connections/routes";
+import { deployments } from "./modules/deployments/routes";
 import { frameworkCatalogue, governance } from "./modules/governance/routes";
 import { invitations, members } from "./modules/members/routes";
 import { notifications } from "./modules/notifications/routes";
 import { organizations } from "./modules/organizations/routes";
 import { sessions } from "./modules/sessions/routes";
+import { trustStores } from "./modules/trust-stores/routes";
 import { users } from "./modules/users/routes";
 
 /** The whole server, by audience. */
@@ -36,10 +40,16 @@ export function createApp(deps: Deps) {
     // organizations
     .use(certificates(deps))
     .use(monitoring(deps))
+    .use(trustStores(deps))
+    .use(agents(deps))
+    .use(assignments(deps))
+    .use(fleetOperations(deps))
     .use(members(deps))
     .use(connections(deps))
     .use(governance(deps))
     .use(audit(deps))
+    // agents
+    .use(deployments(deps))
     // platform staff
     .use(organizations(deps))
     .use(frameworkCatalogue(deps));

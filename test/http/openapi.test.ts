@@ -56,33 +56,47 @@ describe("GET /swagger/json", () => {
   test("200 the operation ids, which clients are generated from, stay as they are", () => {
     expect(operations.map((each) => each.operationId).sort()).toEqual([
       "acceptInvitation",
+      "bulkUpdateLabels",
       "changeMemberRole",
+      "createAgent",
+      "createAssignment",
       "createConnection",
       "createExampleNotification",
       "createOrganization",
+      "deleteAgent",
+      "deleteAssignment",
       "deleteConnection",
+      "getAgent",
+      "getAssignment",
       "getCertificate",
       "getCertificateDetails",
       "getConnection",
+      "getDesiredState",
       "getMe",
       "importCertificates",
       "inviteMember",
       "isLive",
       "isReady",
+      "listAgents",
+      "listAssignments",
       "listAuditEvents",
       "listCertificates",
       "listConnections",
       "listMembers",
       "listOrganizations",
       "listTopExpiringCertificates",
+      "listTrustStores",
       "markNotificationsRead",
       "readInbox",
       "removeMember",
+      "reportDeployments",
       "retireCertificate",
       "revokeCertificate",
       "signOut",
       "streamNotifications",
       "testConnection",
+      "updateAgent",
+      "updateAssignment",
       "updateConnection",
       "updateProfile",
     ]);
@@ -126,11 +140,18 @@ describe("GET /swagger/json", () => {
     const headers = { organizationRole: [], organizationId: [] };
     const expected = (name: string) => {
       if (name.includes("/health/")) return [];
+      if (name.includes(" /agent/")) return [{ agentToken: [] }];
       if (name.includes(" /organizations/")) return [headers, { ...headers, userToken: [] }];
       return name.includes(" /admin/") ? [{ userToken: [], platformAdmin: [] }] : [{ userToken: [] }];
     };
     for (const { name, security } of operations) expect({ name, security }).toEqual({ name, security: expected(name) });
-    expect(Object.keys(document.components.securitySchemes ?? {}).sort()).toEqual(["organizationId", "organizationRole", "platformAdmin", "userToken"]);
+    expect(Object.keys(document.components.securitySchemes ?? {}).sort()).toEqual([
+      "agentToken",
+      "organizationId",
+      "organizationRole",
+      "platformAdmin",
+      "userToken",
+    ]);
   });
 
   test.each([

@@ -1,8 +1,8 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "../../db/connect";
 
-type Who = { type: "user" | "gateway" | "ingest-key" | "command-line"; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
-/** Who acted: a user, a trusted gateway by headers alone, a sender of metrics by its key, or the command line. */
+type Who = { type: "user" | "gateway" | "agent" | "ingest-key" | "worker" | "command-line"; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
+/** Who acted: a user, a trusted gateway by headers alone, an agent, a sender of metrics by its key, a worker, or the command line. */
 export type Actor = Who & { via?: Who };
 /** Where a write happens and who answers for it. */
 export type Scope = { organizationId: string; actor: Actor; requestId: string | null };

@@ -1,0 +1,92 @@
+import { unseal } from "../../crypto/seal";
+import { arrayOf, type Sql } from "../../db/connect";
+import { auditEach, type Scope } from "../audit/queries";
+import { keyContext } from "../certificates/import";
+import type { AgentReport } from "./schema";
+
+type Agent = { organizationId: string; id: string };
+type Item = { json: string | null; fingerprint: string; sealedKey: Uint8Array | null };
+
+const MAX_CHAIN = 10;
+
+/**
+ * What must be installed on the agent: its enabled assignments of active certificates. The tag says the same in short, and
+ * when the agent knows it already (`known`, hexadecimal) the rest is neither read nor answered.
+ */
+export async function findDesiredState(sql: Sql, secretsKey: Uint8Array, { organizationId, id }: Agent, known: string[]) {
+  const rows = await sql<({ tag: string; keep: string } & Item)[]>`
+    with recursive held as (
+      select a.*, c.version as certificate_version, c.status, c.issuer_id from assignments a
+      join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
+      where a.organization_id = ${organizationId} and a.agent_id = ${id} and a.enabled),
+    link as (
+      select distinct certificate_id as leaf, issuer_id as id, 1 as depth from held where issuer_id is not null
+      union all
+      select leaf, c.issuer_id, depth + 1 from link join certificates c on c.organization_id = ${organizationId} and c.id = link.id
+      where c.issuer_id is not null and depth < ${MAX_CHAIN}),
+    chain as (select leaf, array_agg(id order by depth) as issuers from link group by leaf),
+    state as (
+      select encode(sha256(convert_to(coalesce(string_agg(concat_ws(' ', held.id, version, certificate_version, issuers), ',' order by held.id), ''), 'UTF8')), 'hex') as tag,
+        coalesce(json_agg(held.id order by held.id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep
+      from held left join chain on leaf = certificate_id)
+    select tag, keep, json, fingerprint, "sealedKey" from state left join lateral (
+      select held.id, fingerprint_sha256 as fingerprint, case when include_private_key then sealed_private_key end as "sealedKey",
+        json_build_object('id', held.id, 'version', held.version, 'applicationId', application_id, 'trustStoreType', trust_store_type, 'materialType', material_type,
+          'includePrivateKey', include_private_key, 'config', config, 'autoRenew', auto_renew, 'certificateId', certificate_id, 'commonName', common_name,
+          'fingerprintSha256', fingerprint_sha256, 'notAfter', iso(not_after), 'pem', c.pem, 'chain', (
+            select coalesce(json_agg(issuer.pem order by place), '[]') from chain, unnest(issuers) with ordinality as step (issuer, place)
+            join certificates issuer on issuer.organization_id = ${organizationId} and issuer.id = step.issuer where leaf = certificate_id))::text as json
+      from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id
+      where held.status = 'active' and tag <> all(${arrayOf(known)}::text[])) as item on true
+    order by item.id`;
+  const [{ tag, keep } = { tag: "", keep: "[]" }] = rows;
+  const items = rows.flatMap(({ json, fingerprint, sealedKey }) => {
+    if (json === null) return [];
+    const key = sealedKey && `${unseal(secretsKey, sealedKey, keyContext(organizationId, fingerprint)).trimEnd()}\n`;
+    return `${json.slice(0, -1)}, "privateKeyPem": ${JSON.stringify(key)}}`;
+  });
+  return { tag, json: `{"items":[${items.join(",")}],"keep":${keep}}` };
+}
+
+/**
+ * Keeps what an agent reports, all of it or, when a report is of none of its assignments, nothing: then the index of the first
+ * such report is the answer. An audit event is left only where a report says something new.
+ */
+export async function saveReports(sql: Sql, scope: Scope, agentId: string, { reports, host }: AgentReport, now: Date) {
+  const { organizationId } = scope;
+  const at = now.toISOString();
+  const rows = reports.map(({ assignmentId, state, observedFingerprint, message }, index) => ({
+    index,
+    id: assignmentId,
+    state,
+    fingerprint: observedFingerprint?.toLowerCase(),
+    message,
+  }));
+  const [row] = await sql<{ unknown: number | null }[]>`
+    with agent as (select id from agents where organization_id = ${organizationId} and id = ${agentId} for no key update),
+    given as (
+      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as report (index int, id uuid, state text, fingerprint text, message text)),
+    current as (
+      select a.id, (reported_state, reported_fingerprint, reported_message) is distinct from (given.state, given.fingerprint, given.message) as is_news
+      from agent join assignments a on a.organization_id = ${organizationId} and a.agent_id = agent.id join given on given.id = a.id
+      for no key update of a),
+    missing as (select min(index) as index from given where not exists (select from current where current.id = given.id)),
+    reported as (
+      update assignments set reported_state = given.state, reported_fingerprint = given.fingerprint, reported_message = given.message, reported_at = ${at}
+      from missing, given join current on current.id = given.id
+      where assignments.organization_id = ${organizationId} and assignments.agent_id = ${agentId} and assignments.id = given.id and missing.index is null
+      returning assignments.id, is_news, state, fingerprint, given.message),
+    seen as (
+      update agents set last_seen_at = ${at}, host = coalesce(${host ? JSON.stringify(host) : null}::jsonb, host)
+      from agent, missing where organization_id = ${organizationId} and agents.id = agent.id and missing.index is null),
+    audited as (${auditEach(
+      sql,
+      scope,
+      "assignment.reported",
+      "assignment",
+      sql`
+      select id, jsonb_strip_nulls(jsonb_build_object('state', state, 'observedFingerprint', fingerprint, 'message', message)) from reported where is_news`,
+    )})
+    select index as unknown from missing`;
+  return row?.unknown ?? undefined;
+}

@@ -1,0 +1,23 @@
+import catalog from "./catalog.json";
+import configFields from "./config-fields.json";
+import { INSTALLABLE } from "./installable";
+
+export type TrustStoreType = keyof typeof configFields.types;
+export const TRUST_STORE_TYPES = Object.keys(configFields.types) as TrustStoreType[];
+
+export const MATERIAL_TYPES = ["trust_anchor", "intermediate_ca", "server_certificate", "client_certificate"] as const;
+export type MaterialType = (typeof MATERIAL_TYPES)[number];
+
+type ConfigRules = { required: readonly string[]; optional: readonly string[]; defaults: Record<string, string | string[]> };
+const CONFIG_RULES: Record<TrustStoreType, ConfigRules> = configFields.types;
+const MATERIALS = new Map<string, readonly string[]>(catalog.items.map((each) => [each.trustStoreType, each.materialTypes]));
+
+/** Which fields of a config a store needs or takes, and what it assumes. */
+export const configRulesOf = (type: TrustStoreType) => CONFIG_RULES[type];
+export const materialsOf = (type: TrustStoreType) => MATERIALS.get(type) ?? [];
+
+const isInstallable = (type: string) => (INSTALLABLE as ReadonlySet<string>).has(type);
+const text = JSON.stringify({ ...catalog, items: catalog.items.map((each) => ({ ...each, agentInstallable: isInstallable(each.trustStoreType) })) });
+
+/** The whole answer, serialized once. */
+export const CATALOGUE = { text, etag: `"${new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 32)}"` };
