@@ -39,15 +39,16 @@ const compile = async (path: string) => WebAssembly.compile(await Bun.file(path)
 
 /** A lock of the operating system, through SQLite: it dies with the process, so none is ever left behind. */
 function lockDirectory(dataDir: string) {
-  const lock = new Database(join(dataDir, "lock"));
+  let lock: Database | undefined;
   try {
+    lock = new Database(join(dataDir, "lock"));
     lock.run("PRAGMA locking_mode = EXCLUSIVE");
     lock.run("BEGIN EXCLUSIVE");
   } catch (error) {
-    lock.close();
+    lock?.close();
     if ((error as { code?: string }).code !== "SQLITE_BUSY")
       throw new Error(`DATA_DIR ${dataDir} cannot be locked: ${(error as Error).message}.`, { cause: error });
     throw new Error(`DATA_DIR ${dataDir} is in use by another certitude. Stop that one first, or choose another DATA_DIR.`);
   }
-  return () => lock.close();
+  return () => lock?.close();
 }

@@ -24,10 +24,12 @@ export function migrate(sql: Pool) {
 export async function migrationStatus(sql: Sql) {
   const [ledger] = await sql`select to_regclass('drizzle.__drizzle_migrations') is not null as exists`;
   const pending = ledger?.exists ? await pendingMigrations(sql) : migrations;
-  return migrations.map((each) => ({ name: each.name, applied: !pending.includes(each) }));
+  const missing = new Set(pending.map((each) => each.name)); // by name: each mention of the macro's constant is a copy
+  return migrations.map(({ name }) => ({ name, applied: !missing.has(name) }));
 }
 
 async function pendingMigrations(sql: Pick<Sql, "unsafe">) {
-  const [last] = await sql.unsafe("select coalesce(max(created_at), 0) as at from drizzle.__drizzle_migrations");
-  return migrations.filter((each) => each.folderMillis > Number(last?.at));
+  const rows = await sql.unsafe("select created_at as at from drizzle.__drizzle_migrations");
+  const applied = new Set(rows.map((row) => Number(row.at)));
+  return migrations.filter((each) => !applied.has(each.folderMillis));
 }

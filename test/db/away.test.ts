@@ -9,7 +9,7 @@ import { connectTo, startPostgres } from "../support/postgres";
 import { startProxy, targetOf, viaPort } from "../support/proxy";
 import { startServer, world } from "../support/world";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 const AWAY = { message: "The database is away or too slow. Try again in a moment." };
 

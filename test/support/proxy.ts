@@ -20,7 +20,11 @@ export function viaPort(url: string, port: number, host = "127.0.0.1") {
 export async function startProxy(target: NetConnectOpts) {
   const pairs = new Set<[Socket, Socket]>();
   const server = createServer((near) => {
-    if (isHangingUp) return void near.on("error", () => {}).resume().end();
+    if (isHangingUp)
+      return void near
+        .on("error", () => {})
+        .resume()
+        .end();
     const pair: [Socket, Socket] = [near, connect(target)];
     const [, far] = pair;
     pairs.add(pair);
@@ -75,8 +79,6 @@ export async function startProxy(target: NetConnectOpts) {
     },
   };
 }
-
-export type Proxy = Awaited<ReturnType<typeof startProxy>>;
 
 const freezePair = (pair: [Socket, Socket]) => {
   for (const each of pair) each.pause();
