@@ -19,6 +19,7 @@ import { organizations } from "./modules/organizations/routes";
 import { sessions } from "./modules/sessions/routes";
 import { trustStores } from "./modules/trust-stores/routes";
 import { users } from "./modules/users/routes";
+import { widgets } from "./modules/widgets/routes";
 
 /** The whole server, by audience. */
 export function createApp(deps: Deps) {
@@ -47,6 +48,7 @@ export function createApp(deps: Deps) {
     .use(members(deps))
     .use(connections(deps))
     .use(governance(deps))
+    .use(widgets(deps))
     .use(audit(deps))
     // agents
     .use(deployments(deps))

@@ -63,9 +63,11 @@ describe("GET /swagger/json", () => {
       "createConnection",
       "createExampleNotification",
       "createOrganization",
+      "createWidget",
       "deleteAgent",
       "deleteAssignment",
       "deleteConnection",
+      "deleteWidget",
       "getAgent",
       "getAssignment",
       "getCertificate",
@@ -73,6 +75,8 @@ describe("GET /swagger/json", () => {
       "getConnection",
       "getDesiredState",
       "getMe",
+      "getWidget",
+      "getWidgetData",
       "importCertificates",
       "inviteMember",
       "isLive",
@@ -86,6 +90,7 @@ describe("GET /swagger/json", () => {
       "listOrganizations",
       "listTopExpiringCertificates",
       "listTrustStores",
+      "listWidgets",
       "markNotificationsRead",
       "readInbox",
       "removeMember",
@@ -99,6 +104,7 @@ describe("GET /swagger/json", () => {
       "updateAssignment",
       "updateConnection",
       "updateProfile",
+      "updateWidget",
     ]);
   });
 

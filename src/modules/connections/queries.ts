@@ -105,13 +105,14 @@ async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, s
 
 export async function deleteConnection(sql: Sql, scope: Scope, { id, version }: Precondition): Promise<"deleted" | "missing" | "stale"> {
   const [row] = await sql<{ deleted: boolean }[]>`
-    with deleted as (
-      delete from connections
-      where organization_id = ${scope.organizationId} and id = ${id} and (${version ?? null}::int is null or version = ${version ?? null}) returning id, kind, name),
+    with current as (select id, version from connections where organization_id = ${scope.organizationId} and id = ${id} for update),
+    deleted as (
+      delete from connections using current where organization_id = ${scope.organizationId} and connections.id = current.id
+        and (${version ?? null}::int is null or current.version = ${version ?? null}) returning connections.id, kind, name),
     audited as (${auditEach(sql, scope, "connection.deleted", "connection", sql`select id, jsonb_build_object('kind', kind, 'name', name) from deleted`)})
-    select exists (select from deleted) as deleted from connections where organization_id = ${scope.organizationId} and id = ${id}`;
-  if (row?.deleted) return "deleted";
-  return row && version !== undefined ? "stale" : "missing";
+    select exists (select from deleted) as deleted from current`;
+  if (!row) return "missing";
+  return row.deleted ? "deleted" : "stale";
 }
 
 type Tested = { id: string; version: number; outcome: string; message: string };
