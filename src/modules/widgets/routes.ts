@@ -5,11 +5,11 @@ import { inOrganization } from "../../guards/in-organization";
 import { etag, ifMatch } from "../../http/etag";
 import { jsonText, page, readCursor, UUID_PART } from "../../http/page";
 import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "../../http/schema";
-import { readData } from "./data/sources";
 import { type Kind, widgetOf } from "./kinds";
 import { createWidget, deleteWidget, findKind, findWidget, listWidgets, type Stored, updateWidget } from "./queries";
 import { readSettings } from "./rules";
 import { DASHBOARD_PART, Dashboard, NewWidget, Widget, WidgetData, WidgetPatch } from "./schema";
+import { readData } from "./sources";
 
 const NotFound = { message: "There is no such widget in this organization." };
 const InOrganization = t.Object({ organizationId: Uuid });

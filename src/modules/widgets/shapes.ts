@@ -1,7 +1,7 @@
 import { t } from "elysia";
 import { Answer, DateTime, Integer, Nullable, OneOf, Uuid } from "../../http/schema";
 import { FRAMEWORKS } from "../governance/catalogue";
-import { AGGREGATIONS, BUCKETS } from "./data/settings";
+import { AGGREGATIONS, BUCKETS } from "./sources/settings";
 
 const Count = Integer({ minimum: 0 });
 const Name = t.String();
