@@ -8,11 +8,13 @@ import { metricsPage } from "./http/metrics";
 import { requestLog } from "./http/request-log";
 import { agents, fleetOperations } from "./modules/agents/routes";
 import { assignments } from "./modules/assignments/routes";
+import { aiSystems, metricsIngest } from "./modules/ai-systems/routes";
 import { audit } from "./modules/audit/routes";
 import { certificates, monitoring, portal } from "./modules/certificates/routes";
 import { connections } from "./modules/connections/routes";
 import { deployments } from "./modules/deployments/routes";
 import { frameworkCatalogue, governance } from "./modules/governance/routes";
+import { ingestKeys } from "./modules/ingest-keys/routes";
 import { invitations, members } from "./modules/members/routes";
 import { notifications } from "./modules/notifications/routes";
 import { organizations } from "./modules/organizations/routes";
@@ -48,10 +50,14 @@ export function createApp(deps: Deps) {
     .use(members(deps))
     .use(connections(deps))
     .use(governance(deps))
+    .use(aiSystems(deps))
+    .use(ingestKeys(deps))
     .use(widgets(deps))
     .use(audit(deps))
     // agents
     .use(deployments(deps))
+    // senders of metrics
+    .use(metricsIngest(deps))
     // platform staff
     .use(organizations(deps))
     .use(frameworkCatalogue(deps));

@@ -5,6 +5,7 @@ import { openDatabase } from "../db/open";
 import { startDemo } from "../demo/demo";
 import { createDeps, type Deps } from "../deps";
 import { createFetch } from "../http/edge";
+import { keepPartitions } from "../jobs/partitions";
 import { createLog } from "../log";
 import { CommandError, readConfigOrExit } from "./environment";
 
@@ -28,12 +29,14 @@ async function serve({ demo = false }: Options) {
   const log = createLog(config.logLevel);
   const { db, stop } = await openDatabase(config, log);
   const deps = createDeps({ config, db, log });
+  const stopKeeping = await keepPartitions(deps);
   const server = await listenOr(stop, deps);
   log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "certitude serves");
   if (demo) console.info(await startDemo(deps, server.url));
   const end = async (signal: string) => {
     for (const each of ["SIGTERM", "SIGINT"] as const) process.removeAllListeners(each).once(each, () => process.exit(1));
     log.info({ signal }, "stopping");
+    stopKeeping();
     deps.feed.close();
     await stopServer(server);
     await stop();

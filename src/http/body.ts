@@ -2,7 +2,10 @@ import { startClock } from "./deadline";
 import { Refusal } from "./errors";
 
 const MIB = 1024 * 1024;
-const LARGE = new Map([["/organizations/:organizationId/certificates", 8 * MIB]]);
+const LARGE = new Map([
+  ["/organizations/:organizationId/certificates", 8 * MIB],
+  ["/organizations/:organizationId/ai-governance/ingest/metrics", 8 * MIB],
+]);
 /** Deeper JSON would overflow the stack of whoever walks it: the validator, or Postgres with its jsonb. */
 const LEVELS = 64;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
@@ -14,11 +17,19 @@ type Context = { request: Request; route: string; body: unknown };
 
 /** Guards call it once they know the caller, so that nobody else makes the server read a body. */
 export async function readBody(context: Context) {
-  const { request } = context;
-  if (isReading(request) || !request.body) return;
-  const bytes = await readBytes(request, LARGE.get(context.route) ?? MIB);
+  if (!isReading(context.request)) parseBody(context, await receiveBody(context));
+}
+
+/** The bytes, for a guard that must check them before anybody parses them. */
+export async function receiveBody({ request, route }: Context) {
+  if (!request.body) return new Uint8Array();
+  const bytes = await readBytes(request, LARGE.get(route) ?? MIB);
   startClock(request);
-  if (bytes.length > 0) context.body = parseJson(bytes, request.headers.get("content-type"));
+  return bytes;
+}
+
+export function parseBody(context: Context, bytes: Uint8Array) {
+  if (bytes.length > 0) context.body = parseJson(bytes, context.request.headers.get("content-type"));
 }
 
 async function readBytes(request: Request, limit: number) {

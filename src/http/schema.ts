@@ -1,4 +1,4 @@
-import { Kind, type TProperties, type TSchema, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
+import { FormatRegistry, Kind, type TProperties, type TSchema, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
 
 /** A request body: an unknown field is refused. */
@@ -54,6 +54,12 @@ export const QueryBoolean = () =>
     .Encode((value) => value);
 
 export const Uuid = t.String({ format: "uuid", pattern: UUID.source.replaceAll("a-f", "a-fA-F") });
+const INSTANT = /^(?!0000)\d{4}-\d\d-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
+// Elysia's own takes dates of other forms, and days that do not exist: Postgres would fail on them.
+FormatRegistry.Set("date-time", (text) => {
+  const isDay = INSTANT.test(text) && new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(text.slice(8, 10));
+  return isDay && new Date(text).getUTCFullYear() <= 9_999;
+});
 export const DateTime = t.String({ format: "date-time" });
 /** Not elysia's own, which takes "5" for a number. */
 export const Integer = Type.Integer;

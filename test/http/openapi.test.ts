@@ -57,35 +57,45 @@ describe("GET /swagger/json", () => {
     expect(operations.map((each) => each.operationId).sort()).toEqual([
       "acceptInvitation",
       "bulkUpdateLabels",
+      "changeControlStatus",
       "changeMemberRole",
       "createAgent",
       "createAssignment",
       "createConnection",
       "createExampleNotification",
+      "createIngestKey",
       "createOrganization",
       "createWidget",
       "deleteAgent",
       "deleteAssignment",
       "deleteConnection",
+      "deleteIngestKey",
       "deleteWidget",
       "getAgent",
       "getAssignment",
       "getCertificate",
       "getCertificateDetails",
       "getConnection",
+      "getControl",
       "getDesiredState",
       "getMe",
       "getWidget",
       "getWidgetData",
       "importCertificates",
+      "ingestMetrics",
       "inviteMember",
       "isLive",
       "isReady",
       "listAgents",
+      "listAiSystems",
       "listAssignments",
       "listAuditEvents",
       "listCertificates",
       "listConnections",
+      "listControls",
+      "listFrameworkCatalogue",
+      "listFrameworks",
+      "listIngestKeys",
       "listMembers",
       "listOrganizations",
       "listTopExpiringCertificates",
@@ -99,6 +109,7 @@ describe("GET /swagger/json", () => {
       "revokeCertificate",
       "signOut",
       "streamNotifications",
+      "summarizeMetric",
       "testConnection",
       "updateAgent",
       "updateAssignment",
@@ -146,6 +157,7 @@ describe("GET /swagger/json", () => {
     const headers = { organizationRole: [], organizationId: [] };
     const expected = (name: string) => {
       if (name.includes("/health/")) return [];
+      if (name.endsWith("/ingest/metrics")) return [{ ingestKey: [] }, { ingestSignature: [] }, {}];
       if (name.includes(" /agent/")) return [{ agentToken: [] }];
       if (name.includes(" /organizations/")) return [headers, { ...headers, userToken: [] }];
       return name.includes(" /admin/") ? [{ userToken: [], platformAdmin: [] }] : [{ userToken: [] }];
@@ -153,6 +165,8 @@ describe("GET /swagger/json", () => {
     for (const { name, security } of operations) expect({ name, security }).toEqual({ name, security: expected(name) });
     expect(Object.keys(document.components.securitySchemes ?? {}).sort()).toEqual([
       "agentToken",
+      "ingestKey",
+      "ingestSignature",
       "organizationId",
       "organizationRole",
       "platformAdmin",

@@ -1,0 +1,89 @@
+import type { Server } from "bun";
+import { Elysia, t } from "elysia";
+import { Webhook, WebhookVerificationError } from "standardwebhooks";
+import type { Deps } from "../deps";
+import { parseBody, receiveBody } from "../http/body";
+import { Refusal } from "../http/errors";
+import { Empty, isUuid, Unauthorized } from "../http/schema";
+import type { Actor, Scope } from "../modules/audit/queries";
+import { findKeyOwner, hasNoKey, openIngestKeys } from "../modules/ingest-keys/queries";
+import { bearerToken } from "./authenticate";
+import { isTrustedGateway } from "./peer";
+
+const TOLERANCE = 300;
+
+const SenderHeaders = t.Object({
+  "webhook-id": t.Optional(t.String({ minLength: 1, maxLength: 200, description: "Names the delivery: one that was taken before adds nothing." })),
+  "webhook-timestamp": t.Optional(t.String({ description: "Seconds since 1970, part of a Standard Webhooks signature" })),
+  "webhook-signature": t.Optional(t.String({ description: "A Standard Webhooks signature with an ingest key, in place of a bearer token" })),
+});
+
+type Context = Parameters<typeof receiveBody>[0] & {
+  server: Server<unknown> | null;
+  params: { organizationId?: string };
+  set: { headers: Record<string, unknown> };
+};
+/** Who sent these bytes; it throws when nobody proves to have. */
+type Proof = (bytes: Uint8Array) => Actor;
+
+/** A sender of metrics: `scope` says for which organization. It proves itself by an ingest key, sent or signed with. */
+export const ingestKey = (deps: Deps) =>
+  new Elysia({ name: "ingest-key" })
+    .guard({ as: "scoped", headers: SenderHeaders, response: { 401: Unauthorized(["ingestKey"], ["ingestSignature"], []), 403: Empty } })
+    .derive({ as: "scoped" }, async function identify(context) {
+      return { scope: await enter(deps, context) };
+    });
+
+async function enter(deps: Deps, context: Context): Promise<Scope> {
+  const organizationId = context.params.organizationId?.toLowerCase() ?? "";
+  const prove = await chooseProof(deps, organizationId, context);
+  const bytes = await receiveBody(context);
+  const actor = prove(bytes);
+  parseBody(context, bytes);
+  return { organizationId, actor, requestId: String(context.set.headers["x-request-id"] ?? "") };
+}
+
+function chooseProof(deps: Deps, organizationId: string, { request, server }: Context) {
+  if (request.headers.has("authorization")) return proveByKey(deps, organizationId, bearerToken(request) ?? "");
+  if (!isUuid(organizationId)) throw new Refusal(401);
+  if (request.headers.has("webhook-signature")) return proveBySignature(deps, organizationId, request.headers);
+  return proveByNetwork(deps, organizationId, isTrustedGateway(deps.config, request, server));
+}
+
+async function proveByKey({ sql }: Deps, organizationId: string, key: string): Promise<Proof> {
+  const owner = await findKeyOwner(sql, key);
+  if (!owner) throw new Refusal(401);
+  if (owner.organizationId !== organizationId) throw new Refusal(403);
+  return () => ({ type: "ingest-key", id: owner.id });
+}
+
+/** What can be refused without the body is refused before it is read. */
+async function proveBySignature({ sql, config, clock }: Deps, organizationId: string, headers: Headers): Promise<Proof> {
+  const text = (name: string) => headers.get(name) ?? "";
+  const signed = { "webhook-id": text("webhook-id"), "webhook-timestamp": text("webhook-timestamp"), "webhook-signature": text("webhook-signature") };
+  const keys = isRecent(signed["webhook-timestamp"], clock()) ? await openIngestKeys(sql, config.secretsKey, organizationId) : [];
+  if (keys.length === 0) throw new Refusal(401);
+  return (bytes) => {
+    const signer = keys.find(({ key }) => isSignedWith(key, bytes, signed));
+    if (!signer) throw new Refusal(401);
+    return { type: "ingest-key", id: signer.id };
+  };
+}
+
+const isRecent = (timestamp: string, now: Date) => /^\d{1,12}$/.test(timestamp) && Math.abs(now.getTime() / 1_000 - Number(timestamp)) <= TOLERANCE;
+
+function isSignedWith(key: string, bytes: Uint8Array, headers: Record<string, string>) {
+  try {
+    new Webhook(key).verify(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), headers, { jsonParse: false });
+    return true;
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return false;
+    throw error;
+  }
+}
+
+/** Without any credential: only until the organization has its first key. */
+async function proveByNetwork({ sql }: Deps, organizationId: string, isTrusted: boolean): Promise<Proof> {
+  if (!isTrusted || !(await hasNoKey(sql, organizationId))) throw new Refusal(401);
+  return () => ({ type: "gateway" });
+}
