@@ -4,6 +4,7 @@ import stylePath from "../../node_modules/swagger-ui-dist/swagger-ui.css" with {
 // The page's script and style come out of the executable, so that it works without internet.
 import scriptPath from "../../node_modules/swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
 import { devDependencies } from "../../package.json";
+import { isReading } from "./body";
 import { matchesNone } from "./etag";
 import { type Draft, toOpenApi } from "./openapi";
 
@@ -51,7 +52,7 @@ export function docs() {
       // Not async: Elysia does not wait for it where a request failed.
       .mapResponse({ as: "scoped" }, ({ responseValue, path, request }) => {
         if (path === "/swagger") return new Response(PAGE, { headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY } });
-        if (path !== "/swagger/json" || request.method !== "GET") return;
+        if (path !== "/swagger/json" || !isReading(request)) return;
         document ??= serialize(responseValue as Draft);
         const headers = { etag: document.etag, "cache-control": "no-cache" };
         if (matchesNone(request.headers, document.etag)) return new Response(null, { status: 304, headers });

@@ -29,7 +29,7 @@ export const errors = ({ log }: Pick<Deps, "log">, router: Router) =>
     };
     if (code === "REFUSAL") return refuse(error.status, error.message, error.headers);
     if (code === "NOT_FOUND") {
-      const methods = router.methodsAt(path);
+      const methods = router.methodsAt(path).filter((each) => each !== "OPTIONS"); // that one is for preflights, at any path
       if (methods.length > 0) return refuse(405, `This path answers ${methods.join(", ")}, not ${request.method}.`, { allow: methods.join(", ") });
       return refuse(404, "There is nothing at this path. GET /swagger lists every operation.");
     }

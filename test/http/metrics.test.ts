@@ -1,0 +1,85 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { readConfig } from "../../src/config";
+import { call } from "../support/call";
+import { newOrganization, newUser } from "../support/people";
+import { openRaw, sendRaw } from "../support/raw";
+import { environment, startServer, world } from "../support/world";
+
+const server = startServer({ ...world.config, corsOrigins: ["https://portal.example"] }, world.database);
+const { url } = server;
+afterAll(() => server.server.stop(true));
+
+const scrape = async () => (await call("GET", "/metrics", { url })).text;
+const figure = async (line: string) =>
+  Number(
+    (await scrape())
+      .split("\n")
+      .find((each) => each.startsWith(`${line} `))
+      ?.slice(line.length + 1) ?? 0,
+  );
+const countOf = (method: string, route: string, status: number) =>
+  figure(`certitude_http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`);
+
+/** How many requests run besides the scrape itself. */
+const inFlight = async () => (await figure("certitude_http_requests_in_flight")) - 1;
+
+describe("GET /metrics", () => {
+  test("403 for whom TRUSTED_GATEWAYS does not name", async () => {
+    const env = { ...environment, DATA_DIR: world.directory, TRUSTED_GATEWAYS: "192.0.2.1" };
+    const closed = startServer(readConfig(env), world.database);
+    const message = "Metrics are for the machines in TRUSTED_GATEWAYS.";
+    expect(await call("GET", "/metrics", { url: closed.url })).toMatchObject({ status: 403, body: { message } });
+    await closed.server.stop(true);
+  });
+
+  test.each(["x-forwarded-for", "x-real-ip", "forwarded"])("403 for a request that was forwarded (%s)", async (name) => {
+    expect(await call("GET", "/metrics", { url, headers: { [name]: "127.0.0.1" } })).toMatchObject({ status: 403 });
+  });
+
+  test("200 from loopback, for Prometheus", async () => {
+    const answer = await call("GET", "/metrics", { url });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toStartWith("text/plain; version=0.0.4");
+    expect(answer.text).toContain("certitude_database_connections_max");
+    expect(answer.text).toContain("process_cpu_seconds_total");
+  });
+
+  test("200 counts requests by the route's pattern and status, unknown paths together", async () => {
+    const { id, headers } = await newOrganization();
+    const route = "/organizations/:organizationId/certificates";
+    await call("GET", `/organizations/${id}/certificates`, { url, headers: headers("ORG_ADMIN") });
+    await call("GET", `/organizations/${id}/certificates`, { url });
+    await call("GET", `/${crypto.randomUUID()}`, { url });
+    await call("GET", `/${crypto.randomUUID()}`, { url });
+    expect([await countOf("GET", route, 200), await countOf("GET", route, 403), await countOf("GET", "unknown", 404)]).toEqual([1, 1, 2]);
+    expect(await scrape()).not.toContain(id);
+  });
+
+  test("200 counts what is refused at the edge, and preflights", async () => {
+    await sendRaw("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", url);
+    await call("OPTIONS", "/users/me", { url, headers: { origin: "https://portal.example", "access-control-request-method": "GET" } });
+    expect([await countOf("GET", "unknown", 400), await countOf("OPTIONS", "unknown", 204)]).toEqual([1, 1]);
+  });
+
+  test("200 a request is in flight until it is answered, fails or is given up", async () => {
+    const { token } = await newUser();
+    await call("GET", "/users/me", { url, token }); // so that the token is known
+    const head = `PATCH /users/me/profile HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
+    const slow = await openRaw(url);
+    slow.write(`${head}Content-Length: 2\r\n\r\n{`);
+    const gone = await openRaw(url);
+    gone.write(`${head}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`);
+    while ((await inFlight()) < 2) await Bun.sleep(5);
+    gone.close();
+    while ((await inFlight()) > 1) await Bun.sleep(5);
+    slow.write("}");
+    expect(await slow.answer()).toMatchObject({ status: 400 });
+    slow.close();
+
+    await call("PATCH", "/users/me/profile", { url, token, raw: "x".repeat(2_000_000), headers: { "content-type": "application/json" } });
+    await call("PATCH", "/users/me/profile", { url, token, raw: "{", headers: { "content-type": "application/json" } });
+    await call("GET", "/users/me", { url });
+    await sendRaw("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", url);
+    expect(await inFlight()).toBe(0);
+  });
+});
