@@ -29,7 +29,7 @@ export async function findDesiredState(sql: Sql, secretsKey: Uint8Array, { organ
       select encode(sha256(convert_to(coalesce(string_agg(concat_ws(' ', held.id, version, certificate_version, issuers), ',' order by held.id), ''), 'UTF8')), 'hex') as tag,
         coalesce(json_agg(held.id order by held.id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep
       from held left join chain on leaf = certificate_id)
-    select tag, keep, json, fingerprint, "sealedKey" from state left join lateral (
+    select tag, keep, json, fingerprint, "sealedKey" from state left join (
       select held.id, fingerprint_sha256 as fingerprint, case when include_private_key then sealed_private_key end as "sealedKey",
         json_build_object('id', held.id, 'version', held.version, 'applicationId', application_id, 'trustStoreType', trust_store_type, 'materialType', material_type,
           'includePrivateKey', include_private_key, 'config', config, 'autoRenew', auto_renew, 'certificateId', certificate_id, 'commonName', common_name,
@@ -37,7 +37,7 @@ export async function findDesiredState(sql: Sql, secretsKey: Uint8Array, { organ
             select coalesce(json_agg(issuer.pem order by place), '[]') from chain, unnest(issuers) with ordinality as step (issuer, place)
             join certificates issuer on issuer.organization_id = ${organizationId} and issuer.id = step.issuer where leaf = certificate_id))::text as json
       from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id
-      where held.status = 'active' and tag <> all(${arrayOf(known)}::text[])) as item on true
+      where held.status = 'active' and (select tag <> all(${arrayOf(known)}::text[]) from state)) as item on true
     order by item.id`;
   const [{ tag, keep } = { tag: "", keep: "[]" }] = rows;
   const items = rows.flatMap(({ json, fingerprint, sealedKey }) => {
