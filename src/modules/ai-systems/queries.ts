@@ -7,23 +7,23 @@ import type { Batch } from "./samples";
 export async function storeSamples(sql: Sql, scope: Scope, batch: Batch, webhookId: string | null) {
   const { organizationId } = scope;
   const [row] = await sql<{ accepted: number }[]>`
-    with known as (select id from ai_systems where organization_id = ${organizationId} and key = ${batch.system}),
-    created as (
-      insert into ai_systems (organization_id, id, key, last_sample_at)
-      select ${organizationId}, ${Bun.randomUUIDv7()}, ${batch.system}, ${batch.newest} where not exists (select from known)
-      on conflict (organization_id, key) do update set last_sample_at = greatest(ai_systems.last_sample_at, excluded.last_sample_at) returning id),
-    system as (select id from known union all select id from created),
-    delivered as (
+    with delivered as (
       insert into webhook_deliveries (organization_id, webhook_id, accepted)
       select ${organizationId}, ${webhookId}, ${batch.count} where ${webhookId}::text is not null on conflict do nothing returning webhook_id),
+    taken as (select where ${webhookId}::text is null or exists (select from delivered)),
+    known as (select id from ai_systems where organization_id = ${organizationId} and key = ${batch.system}),
+    created as (
+      insert into ai_systems (organization_id, id, key, last_sample_at)
+      select ${organizationId}, ${Bun.randomUUIDv7()}, ${batch.system}, ${batch.newest} from taken where not exists (select from known)
+      on conflict (organization_id, key) do update set last_sample_at = greatest(ai_systems.last_sample_at, excluded.last_sample_at) returning id),
+    system as (select id from known union all select id from created),
     added as (
       insert into metric_samples (organization_id, system_id, metric, recorded_at, labels, labels_hash, value, unit)
       select ${organizationId}, system.id, metric, to_timestamp(moment / 1000), labels, labels_hash, value, unit
-      from system
+      from taken cross join system
       cross join unnest(${batch.indexes}::text::int[], ${batch.moments}::text::float8[], ${batch.values}::text::float8[]) as point (series, moment, value)
       join rows from (jsonb_to_recordset(${batch.series}::jsonb) as (metric text, unit text, labels jsonb, labels_hash bigint)) with ordinality
         as described (metric, unit, labels, labels_hash, series) using (series)
-      where ${webhookId}::text is null or exists (select from delivered)
       order by series, moment
       on conflict do nothing returning 1),
     counted as (select count(*)::int as accepted from added),

@@ -2,7 +2,7 @@ import { Kind, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Nullable, Text, Uuid } from "../../http/schema";
 
-export const MAX_SAMPLES = 10_000;
+const MAX_SAMPLES = 10_000;
 const MAX_LABELS = 16;
 
 TypeRegistry.Set("Labels", (_, value) => value !== null && typeof value === "object" && !Array.isArray(value) && areLabels(Object.entries(value)));

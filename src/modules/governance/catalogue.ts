@@ -7,7 +7,7 @@ export type FrameworkKey = (typeof FRAMEWORKS)[number];
 const CONTROLS = "de91e746-1c19-4d62-ae50-aec2c4c7e92f";
 
 export const frameworks = FRAMEWORKS.map(readFramework);
-export type Framework = (typeof frameworks)[number];
+type Framework = (typeof frameworks)[number];
 export type CatalogueControl = Framework["controls"][number];
 
 function readFramework(key: FrameworkKey) {

@@ -2,7 +2,7 @@ export const STATUSES = ["not_started", "in_progress", "implemented", "not_appli
 export type ControlStatus = (typeof STATUSES)[number];
 
 /** Where it can be seen: at an address, or in a certificate of the organization. */
-export type Evidence = { title: string; url?: string; certificateId?: string };
+type Evidence = { title: string; url?: string; certificateId?: string };
 export type ControlState = { status: ControlStatus; note: string | null; evidence: Evidence[]; ownerId: string | null; dueDate: string | null };
 export type ControlChange = { status: ControlStatus } & { [Field in keyof Omit<ControlState, "status">]?: ControlState[Field] };
 

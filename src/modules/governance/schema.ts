@@ -28,7 +28,7 @@ const WebAddress = custom("WebAddress", {
 const Day = custom("Day", { format: "date", description: "must be a day, such as 2030-01-31", examples: ["2030-01-31"] });
 
 export const FrameworkKey = OneOf(FRAMEWORKS, { examples: ["euaiact"] });
-export const ControlStatus = OneOf(STATUSES, { examples: ["implemented"] });
+const ControlStatus = OneOf(STATUSES, { examples: ["implemented"] });
 
 const catalogueControl = {
   id: Uuid,

@@ -66,6 +66,7 @@ describe("POST …/ingest/metrics, sent again", () => {
     expect((await signed(batch(undated), { id: crypto.randomUUID() })).body).toEqual({ accepted: 1, duplicates: 0 });
     const { items } = (await organization.admin("GET", "/audit-events")).body;
     expect(items.filter((each: { action: string }) => each.action === "metrics.ingested")).toHaveLength(2);
+    expect((await organization.admin("GET", "/ai-governance/systems")).body.items).toMatchObject([{ key: "loan-scoring" }]);
   });
 
   test("202 a webhook-id that was refused can come again, and another organization's is no business of ours", async () => {
