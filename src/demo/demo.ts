@@ -6,6 +6,7 @@ import { listExpiring } from "../modules/certificates/queries";
 import { addAdmin } from "../modules/members/queries";
 import { createOrganization } from "../modules/organizations/queries";
 import { grantPlatformAdmin, saveUser } from "../modules/users/queries";
+import { addContent } from "./content";
 import { mint } from "./mint";
 
 const ORGANIZATION = "0193b3c0-0000-7000-8000-00000000d350";
@@ -14,7 +15,7 @@ const EMAIL = "demo@certitude.example";
 const DAY = 86_400_000;
 const SERVICES = ["www", "api", "mail", "vpn", "git", "wiki", "shop", "pay", "auth", "status", "db", "cache"];
 
-/** Makes the demo organization once; answers what to try, as text for a person. */
+/** Makes the demo organization once; answers what to try, as text for a person. Its token needs JWT_SECRET. */
 export async function startDemo(deps: Deps, url: URL) {
   const { sql, config } = deps;
   const by = { actor: { type: "command-line" as const }, requestId: null };
@@ -23,13 +24,23 @@ export async function startDemo(deps: Deps, url: URL) {
   await grantPlatformAdmin(sql, USER, true);
   await createOrganization(sql, { id: ORGANIZATION, name: "Demo Organization" }, by);
   await addAdmin(sql, scope, { userId: USER, email: EMAIL });
-  const isFilled = (await listExpiring(sql, ORGANIZATION, 1, deps.clock())) !== EMPTY;
-  const pem = isFilled ? rootCertificates.join("\n") : [...rootCertificates, ...makeChains(deps.clock())].join("\n");
-  await importCertificates(sql, config.secretsKey, scope, { pem });
-  return describe(url, await firstExpiring(deps), await mintToken(deps, { user: USER, email: EMAIL, ttl: 86_400 }));
+  const token = (await mintToken(deps, { user: USER, email: EMAIL, ttl: 86_400 })) ?? "";
+  if (!(await isComplete(sql))) {
+    const chains = makeChains(deps.clock());
+    await importCertificates(sql, config.secretsKey, scope, { pem: [...rootCertificates, ...chains.flat().map((each) => each.pem)].join("\n") });
+    await addContent(
+      { base: url.origin, token, user: USER, organization: ORGANIZATION },
+      chains.map(([, , root]) => root.pem),
+    );
+  }
+  return describe(url.origin, await firstExpiring(deps), token);
 }
 
-const EMPTY = `{"items" : []}`;
+/** The dashboard is made last. */
+async function isComplete(sql: Deps["sql"]) {
+  const [row] = await sql`select 1 from widgets where organization_id = ${ORGANIZATION} limit 1`;
+  return row !== undefined;
+}
 
 async function firstExpiring(deps: Deps) {
   const { items } = JSON.parse(await listExpiring(deps.sql, ORGANIZATION, 1, deps.clock()));
@@ -39,30 +50,29 @@ async function firstExpiring(deps: Deps) {
 /** A dozen services, each with a chain of its own: leaves that expire within weeks under an intermediate and a root. */
 function makeChains(now: Date) {
   const at = (days: number) => new Date(now.getTime() + days * DAY);
-  return SERVICES.flatMap((service, index) => {
+  return SERVICES.map((service, index) => {
     const root = mint({ commonName: `Demo Root ${service}`, isCa: true, notBefore: at(-30), notAfter: at(365 + index) });
     const intermediate = mint({ commonName: `Demo Issuing CA ${service}`, issuer: root, isCa: true, notBefore: at(-20), notAfter: at(120 + index) });
     const host = `${service}.certitude.example`;
     const leaf = mint({ commonName: host, dns: [host], issuer: intermediate, notBefore: at(-10), notAfter: at(2 + index * 4) });
-    return [leaf.pem, intermediate.pem, root.pem];
+    return [leaf, intermediate, root] as const;
   });
 }
 
-function describe(url: URL, certificateId: string, token: string | undefined) {
-  const base = url.href.replace(/\/$/, "");
+function describe(base: string, certificateId: string, token: string) {
+  const user = `-H "authorization: Bearer ${token}"`;
   const organization = `-H "x-organization-id: ${ORGANIZATION}" -H "x-organization-role: ORG_ADMIN"`;
-  const user = token ? `-H "authorization: Bearer ${token}" ` : "";
   return `
   Certitude is ready at ${base}
   Documentation: ${base}/swagger
 
   Which certificates expire next?
-  curl -s ${user}${organization} ${base}/organizations/${ORGANIZATION}/certs/monitoring/top-expiring
+  curl -s ${user} ${organization} ${base}/organizations/${ORGANIZATION}/certs/monitoring/top-expiring
 
   Read one, with its chain:
-  curl -s ${user}${base}/portal/organizations/${ORGANIZATION}/certificates/${certificateId}
+  curl -s ${user} ${base}/portal/organizations/${ORGANIZATION}/certificates/${certificateId}
 
   Who am I?
-  curl -s ${user}${base}/users/me
+  curl -s ${user} ${base}/users/me
 `;
 }
