@@ -84,7 +84,7 @@ export const MetricSteps = Answer(
   {
     system: t.String({ examples: ["loan-scoring"] }),
     metric: t.String({ examples: ["accuracy"] }),
-    unit: Nullable(t.String({ description: "Of the samples, when it is the same for all of them", examples: ["ratio"] })),
+    unit: Nullable(t.String({ description: "Of the samples, when all that name one agree", examples: ["ratio"] })),
     from: DateTime,
     to: DateTime,
     step: Integer({ minimum: 1, description: "Seconds", examples: [3_600] }),
