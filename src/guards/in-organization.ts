@@ -9,7 +9,7 @@ import { memberRole } from "../modules/members/queries";
 import { authenticate } from "./authenticate";
 import { isTrustedGateway } from "./peer";
 
-export const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
+const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
 export type Role = (typeof ROLES)[number];
 
 const Headers = t.Object(
