@@ -91,10 +91,10 @@ export async function updateAssignment(sql: Sql, scope: Scope, { agentId, id }: 
         coalesce(${autoRenew}, auto_renew) as auto_renew, coalesce(${enabled}, enabled) as enabled
       from a),
     judged as (
-      select w.*, common_name, case ${unfitness(sql, demands)}
+      select w.*, common_name, case
         when trust_store_type <> all(${suits ? arrayOf(suits) : null}::text[]) then 'unfit config'
         when trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
-        when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key'
+        when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key' ${unfitness(sql, demands)}
         when a.version <> ${must.ifMatch ?? null}::int then 'stale'
         when a.version <> ${must.version ?? null}::int or '"' || a.version || '"' <> ${must.etag ?? null} then 'outdated'
         when (a.application_id, a.certificate_id, a.material_type, a.include_private_key, a.config, a.auto_renew, a.enabled) = w then 'same'

@@ -14,7 +14,7 @@ const CONFIG = {
   alias: Text({ examples: ["example-root"] }),
   storePasswordRef: Text({ description: "A reference, never the password: env:NAME, file:/path or vault:path#field" }),
   reloadCommand: Words(),
-  verifyEndpoint: Text({ description: "An absolute https: or tls: URI", examples: ["https://www.certitude.example"] }),
+  verifyEndpoint: { ...Text({ description: "Its scheme is https or tls", examples: ["https://www.certitude.example"] }), format: "uri" },
   verifyServerName: Text(),
   autoRenew: t.Boolean(),
   removeOnRevoke: t.Boolean(),

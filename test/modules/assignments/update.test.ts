@@ -21,7 +21,12 @@ describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{as
     [{ trustStoreType: "linux_update_ca_certificates" }, "body.trustStoreType is not a known field."],
     [{ materialType: "root" }, "body.materialType must be one of "],
     [{ materialType: "client_certificate" }, "body.materialType must be one of trust_anchor, intermediate_ca for linux_update_ca_certificates."],
-    [{ includePrivateKey: true }, "private key of this certificate is not stored here"],
+    [{ includePrivateKey: true }, "A trust anchor is public: body.includePrivateKey must be false"],
+    [
+      { materialType: "intermediate_ca", includePrivateKey: true },
+      "body.includePrivateKey must be false: the private key of this certificate is not stored here.",
+    ],
+    [{ certificateId: crypto.randomUUID(), config: { nodeFlags: ["-x"] } }, "body.config.nodeFlags does not apply to linux_update_ca_certificates."],
     [{ includePrivateKey: "x" }, "body.includePrivateKey must be true or false."],
     [{ autoRenew: "x" }, "body.autoRenew must be true or false."],
     [{ enabled: null }, "body.enabled must be true or false."],
