@@ -13,8 +13,10 @@ import { audit } from "./modules/audit/routes";
 import { certificates, monitoring, portal } from "./modules/certificates/routes";
 import { connections } from "./modules/connections/routes";
 import { deployments } from "./modules/deployments/routes";
+import { files } from "./modules/files/routes";
 import { frameworkCatalogue, governance } from "./modules/governance/routes";
 import { ingestKeys } from "./modules/ingest-keys/routes";
+import { chunks, documents, knowledge } from "./modules/knowledge/routes";
 import { invitations, members } from "./modules/members/routes";
 import { notifications } from "./modules/notifications/routes";
 import { organizations } from "./modules/organizations/routes";
@@ -49,17 +51,23 @@ export function createApp(deps: Deps) {
     .use(fleetOperations(deps))
     .use(members(deps))
     .use(connections(deps))
+    .use(widgets(deps))
     .use(governance(deps))
     .use(aiSystems(deps))
     .use(ingestKeys(deps))
-    .use(widgets(deps))
+    .use(knowledge(deps))
     .use(audit(deps))
+    // workers
+    .use(chunks(deps))
+    // holders of a link
+    .use(files(deps))
     // agents
     .use(deployments(deps))
     // senders of metrics
     .use(metricsIngest(deps))
     // platform staff
     .use(organizations(deps))
+    .use(documents(deps))
     .use(frameworkCatalogue(deps));
   router.methodsAt = createMethodLookup(app.routes);
   return app;

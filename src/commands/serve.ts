@@ -6,6 +6,7 @@ import { startDemo } from "../demo/demo";
 import { createDeps, type Deps } from "../deps";
 import { createFetch } from "../http/edge";
 import { keepPartitions } from "../jobs/partitions";
+import { prepareJobs, runJobs } from "../jobs/start";
 import { createLog } from "../log";
 import { CommandError, readConfigOrExit } from "./environment";
 
@@ -30,7 +31,9 @@ async function serve({ demo = false }: Options) {
   const { db, stop } = await openDatabase(config, log);
   const deps = createDeps({ config, db, log });
   const stopKeeping = await keepPartitions(deps);
+  await prepareJobs(deps);
   const server = await listenOr(stop, deps);
+  await runJobs(deps, server);
   log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "certitude serves");
   if (demo) console.info(await startDemo(deps, server.url));
   const end = async (signal: string) => {
@@ -38,7 +41,7 @@ async function serve({ demo = false }: Options) {
     log.info({ signal }, "stopping");
     stopKeeping();
     deps.feed.close();
-    await stopServer(server);
+    await Promise.all([deps.queue.stop(), stopServer(server)]);
     await stop();
     log.flush();
     process.exit(0);
@@ -51,6 +54,7 @@ async function listenOr(stop: () => Promise<void>, deps: Deps) {
   try {
     return listen(deps);
   } catch (error) {
+    await deps.queue.stop();
     await stop();
     throw new CommandError(`${deps.config.host}:${deps.config.port} is not free to listen on: ${(error as Error).message}`);
   }

@@ -9,9 +9,9 @@ import { Unauthorized } from "../http/schema";
 const bearerKey = ({ headers }: Request) => /^bearer +(.+)$/i.exec(headers.get("authorization")?.trim() ?? "")?.[1];
 const digest = (key: string) => new Bun.CryptoHasher("sha256").update(key).digest();
 
-/** A worker of the platform, by one of the shared keys. */
-export const worker = ({ config }: Deps) => {
-  const keys = config.workerApiKeys.map(digest);
+/** A worker of the platform, by one of the shared keys, or this process itself. */
+export const worker = ({ config, workerKey }: Pick<Deps, "config" | "workerKey">) => {
+  const keys = [...config.workerApiKeys, workerKey].map(digest);
   return new Elysia({ name: "worker" })
     .guard({ as: "scoped", response: { 401: Unauthorized(["workerKey"]) } })
     .derive({ as: "scoped" }, async function identify({ request }) {

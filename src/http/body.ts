@@ -1,11 +1,19 @@
+import type { Server } from "bun";
 import { startClock } from "./deadline";
 import { Refusal } from "./errors";
+import { parseForm } from "./form";
 
 const MIB = 1024 * 1024;
 const LARGE = new Map([
   ["/organizations/:organizationId/certificates", 8 * MIB],
   ["/organizations/:organizationId/ai-governance/ingest/metrics", 8 * MIB],
+  ["/internal/knowledge/documents/:id/chunks", 8 * MIB],
+  ["/admin/knowledge-base/documents", 51 * MIB],
 ]);
+/** Routes that take a form, and how large its file may be. */
+const FORMS = new Map([["/admin/knowledge-base/documents", 50 * MIB]]);
+/** Seconds that a large body may take to arrive, data flowing or not: the longest that Bun counts to. */
+const PATIENCE = 255;
 /** Deeper JSON would overflow the stack of whoever walks it: the validator, or Postgres with its jsonb. */
 const LEVELS = 64;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
@@ -13,16 +21,21 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 /** True for the methods that change nothing. */
 export const isReading = ({ method }: Request) => method === "GET" || method === "HEAD";
 
-type Context = { request: Request; route: string; body: unknown };
+type Context = { request: Request; server: Server<unknown> | null; route: string; body: unknown };
 
 /** Guards call it once they know the caller, so that nobody else makes the server read a body. */
 export async function readBody(context: Context) {
-  if (!isReading(context.request)) parseBody(context, await receiveBody(context));
+  if (isReading(context.request)) return;
+  const bytes = await receiveBody(context);
+  const fileLimit = FORMS.get(context.route);
+  if (fileLimit === undefined) parseBody(context, bytes);
+  else if (bytes.length > 0) context.body = await parseForm(bytes, context.request.headers.get("content-type"), fileLimit);
 }
 
 /** The bytes, for a guard that must check them before anybody parses them. */
-export async function receiveBody({ request, route }: Context) {
+export async function receiveBody({ request, server, route }: Context) {
   if (!request.body) return new Uint8Array();
+  if (LARGE.has(route)) server?.timeout(request, PATIENCE);
   const bytes = await readBytes(request, LARGE.get(route) ?? MIB);
   startClock(request);
   return bytes;

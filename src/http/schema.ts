@@ -30,6 +30,13 @@ TypeRegistry.Set<{ minimum: number; maximum: number }>("IntegerText", ({ minimum
 });
 TypeRegistry.Set("BooleanText", (_, value) => value === "true" || value === "false" || typeof value === "boolean");
 
+TypeRegistry.Set<{ minLength: number; maxLength: number }>("ExactText", ({ minLength, maxLength }, value) => {
+  if (typeof value !== "string" || !value.isWellFormed() || value.includes("\0") || value.trim() === "") return false;
+  const length = value.length <= maxLength ? value.length : [...value].length;
+  return length >= minLength && length <= maxLength;
+});
+TypeRegistry.Set("Upload", (_, value) => value instanceof Blob);
+
 const custom = <Value>(kind: string, schema: object) => Type.Unsafe<Value>({ [Kind]: kind, ...schema }) as TUnsafe<Value>;
 
 /** Text for people: trimmed, well-formed Unicode without NUL, 1 to 200 characters unless said. */
@@ -38,6 +45,13 @@ export const Text = ({ min = 1, max = 200, ...rest }: TextOptions = {}) =>
     .Transform(custom<string>("Text", { type: "string", minLength: min, maxLength: max, ...rest }))
     .Decode((value) => value.trim())
     .Encode((value) => value);
+
+/** Text that is kept to the letter, the space around it too. */
+export const ExactText = ({ min = 1, max = 200, ...rest }: TextOptions = {}) =>
+  custom<string>("ExactText", { type: "string", minLength: min, maxLength: max, ...rest });
+
+/** A file of a form. Its description begins with "must be": a refusal says it too. */
+export const Upload = (options: { description: string; examples: string[] }) => custom<Blob & { name?: string }>("Upload", { type: "string", format: "binary", ...options });
 
 /** A whole number in a query string. */
 export const QueryInteger = (options: { minimum: number; maximum: number; default: number }) =>

@@ -1,0 +1,83 @@
+import type { Deps } from "../deps";
+import type { Scope } from "../modules/audit/queries";
+import { extractText, Unreadable } from "../modules/knowledge/html";
+import { beginIndexing, endIndexing, failIndexing, INDEX_DOCUMENT, type IndexingJob } from "../modules/knowledge/indexing";
+import { splitPassages } from "../modules/knowledge/rules";
+import type { Job, Work } from "./queue";
+
+const BATCH = 100;
+const PATIENCE = 30_000;
+
+export const indexingFailed: Job = { name: `${INDEX_DOCUMENT}-failed`, options: { retryLimit: 10, retryDelay: 5, retryBackoff: true, retryDelayMax: 600 } };
+export const indexing: Job = {
+  name: INDEX_DOCUMENT,
+  options: {
+    deadLetter: indexingFailed.name,
+    expireInSeconds: 3_600,
+    heartbeatSeconds: 15,
+    retryLimit: 5,
+    retryDelay: 2,
+    retryBackoff: true,
+    retryDelayMax: 120,
+  },
+};
+
+const scopeOf = ({ organizationId }: IndexingJob): Scope => ({ organizationId, actor: { type: "worker" }, requestId: null });
+
+/** Reads the document, cuts it into passages and hands them over as any worker does. What was indexed before is served until all of them are there. */
+export const indexDocument =
+  (deps: Pick<Deps, "sql" | "store" | "workerKey">, server: URL): Work<IndexingJob> =>
+  async (job, signal) => {
+    const document = await beginIndexing(deps.sql, job);
+    if (!document) return; // deleted meanwhile
+    try {
+      const text = await readText(deps, document);
+      const count = await handOver(deps.workerKey, server, job, text, signal);
+      if (count === 0) throw new Unreadable("The document holds no text.");
+      await endIndexing(deps.sql, scopeOf(job), job, count);
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      await failIndexing(deps.sql, scopeOf(job), job, error.message);
+    }
+  };
+
+/** After the last attempt, also that of a server which died each time. */
+export const reportFailure =
+  (deps: Pick<Deps, "sql">): Work<IndexingJob> =>
+  (job) =>
+    failIndexing(deps.sql, scopeOf(job), job, "Indexing failed time and again. The server's log says why; try again when it is mended.");
+
+async function readText({ store }: Pick<Deps, "store">, { objectKey, mediaType }: { objectKey: string; mediaType: string }) {
+  const object = await store.get(objectKey);
+  if (!object) throw new Unreadable("The file is gone from the store. Upload it again.");
+  const text = (await object.text()).replace(/\r\n?/g, "\n");
+  return mediaType === "text/html" ? extractText(text) : text;
+}
+
+/** Answers how many chunks there are. */
+async function handOver(key: string, server: URL, { organizationId, documentId }: IndexingJob, text: string, signal: AbortSignal) {
+  const url = new URL(`/internal/knowledge/documents/${documentId}/chunks`, server);
+  let count = 0;
+  let chunks: { chunkIndex: number; text: string }[] = [];
+  const send = async () => {
+    signal.throwIfAborted();
+    if (chunks.length > 0) await post(url, key, { organizationId, chunks }, signal);
+    chunks = [];
+  };
+  for (const passage of splitPassages(text)) {
+    chunks.push({ chunkIndex: count++, text: passage });
+    if (chunks.length === BATCH) await send();
+  }
+  await send();
+  return count;
+}
+
+async function post(url: URL, key: string, body: object, signal: AbortSignal) {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
+  });
+  if (!answer.ok) throw new Error(`handing over chunks was answered ${answer.status}: ${(await answer.text()).slice(0, 300)}`);
+}

@@ -1,0 +1,76 @@
+import { arrayOf, type Sql } from "../../db/connect";
+import { auditEach, type Scope } from "../audit/queries";
+
+/** What a document shows of itself. */
+export const documentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'title', title, 'fileName', file_name,
+  'mediaType', media_type, 'size', size, 'sha256', sha256, 'status', status, 'failure', failure, 'chunkCount', chunk_count,
+  'indexedAt', iso(indexed_at), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
+
+export type NewDocument = { id: string; title: string; fileName: string; mediaType: string; size: number; sha256: string; objectKey: string; jobId: string };
+
+export async function insertDocument(sql: Sql, scope: Scope, document: NewDocument) {
+  const { id, title, fileName, mediaType, size, sha256, objectKey, jobId } = document;
+  const [row] = await sql<{ json: string }[]>`
+    with created as (
+      insert into documents (organization_id, id, title, file_name, media_type, size, sha256, object_key, job_id)
+      values (${scope.organizationId}, ${id}, ${title}, ${fileName}, ${mediaType}, ${size}, ${sha256}, ${objectKey}, ${jobId}) returning *),
+    audited as (${auditEach(
+      sql,
+      scope,
+      "document.uploaded",
+      "document",
+      sql`select id, jsonb_build_object('title', title, 'fileName', file_name, 'sha256', sha256) from created`,
+    )})
+    select ${documentJson(sql)} as json from created`;
+  return row?.json ?? "";
+}
+
+export async function findDocument(sql: Sql, id: string) {
+  const [row] = await sql<{ json: string; version: number; organizationId: string; fileName: string; mediaType: string; objectKey: string }[]>`
+    select ${documentJson(sql)} as json, version, organization_id as "organizationId", file_name as "fileName", media_type as "mediaType",
+      object_key as "objectKey"
+    from documents where id = ${id}`;
+  return row;
+}
+
+export type DocumentFilter = { organizationId?: string | undefined; status?: string | undefined };
+type Position = { limit: number; before: string | undefined };
+
+/** Newest first; one more than `limit`. */
+export async function listDocuments(sql: Sql, { organizationId, status }: DocumentFilter, { limit, before }: Position) {
+  const rows = await sql<{ id: string; json: string }[]>`
+    select id, ${documentJson(sql)} as json from documents
+    where id < ${before ?? "ffffffff-ffff-ffff-ffff-ffffffffffff"}
+      ${organizationId ? sql`and organization_id = ${organizationId}` : sql``}
+      ${status ? sql`and status = ${status}` : sql``}
+    order by id desc limit ${limit + 1}`;
+  return rows.map(({ id, json }) => ({ json, key: [id] }));
+}
+
+/** Removes the document and what was indexed of it; answers where its bytes lie. */
+export async function deleteDocument(sql: Sql, scope: Scope, id: string, version: number | undefined): Promise<{ objectKey: string } | "missing" | "stale"> {
+  const [row] = await sql<{ objectKey: string | null }[]>`
+    with deleted as (
+      delete from documents where organization_id = ${scope.organizationId} and id = ${id} and (${version ?? null}::int is null or version = ${version ?? null})
+      returning id, title, file_name, object_key),
+    audited as (${auditEach(
+      sql,
+      scope,
+      "document.deleted",
+      "document",
+      sql`select id, jsonb_build_object('title', title, 'fileName', file_name) from deleted`,
+    )})
+    select (select object_key from deleted) as "objectKey" from documents where organization_id = ${scope.organizationId} and id = ${id}`;
+  if (!row) return "missing";
+  return row.objectKey === null ? (version === undefined ? "missing" : "stale") : { objectKey: row.objectKey };
+}
+
+/** Of the keys of stored objects, those that no document names. A document's object is called as the document. */
+export async function findMissingDocuments(sql: Sql, keys: string[]) {
+  const ids = keys.filter((key) => UUID.test(key));
+  const rows = ids.length === 0 ? [] : await sql<{ id: string }[]>`select id from documents where id = any(${arrayOf(ids)}::uuid[])`;
+  const known = new Set(rows.map((row) => row.id));
+  return keys.filter((key) => !known.has(key));
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,0 +1,16 @@
+/** What a download is called and of which kind it is. */
+export type Presentation = { fileName: string; mediaType: string };
+
+/** Where uploaded bytes lie. A key names one object for ever: nothing is ever written over. */
+export type ObjectStore = {
+  /** Stores all of it or nothing. */
+  put: (key: string, bytes: Uint8Array) => Promise<void>;
+  /** The object, read only as far as somebody reads it; undefined when there is none. */
+  get: (key: string) => Promise<Blob | undefined>;
+  /** Removing what is not there does nothing. */
+  remove: (key: string) => Promise<void>;
+  /** Everything that lies there, the leftovers of interrupted uploads too. */
+  list: () => AsyncIterable<{ key: string; modifiedAt: Date }>;
+  /** A URL that anybody may read the object from until it expires; `base` is this server's own address. */
+  signedUrl: (key: string, presentation: Presentation, expiresAt: Date, base: string) => string;
+};
