@@ -68,6 +68,7 @@ export function listen(deps: Deps): Server<undefined> {
     maxRequestBodySize: 64 * 1024 * 1024,
     idleTimeout: 30,
     development: false,
+    reusePort: false, // or a second server would silently share the port
     fetch: createFetch(app, deps),
   });
   app.server = server;
