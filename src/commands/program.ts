@@ -44,7 +44,7 @@ export async function run(argv: string[]) {
     if (argv.length <= 2) program.outputHelp();
     else await program.parseAsync(argv);
   } catch (error) {
-    process.exitCode = exitCode(error);
+    process.exit(exitCode(error)); // whatever a command left open
   }
 }
 
