@@ -16,6 +16,8 @@ const FORMS = new Map([["/admin/knowledge-base/documents", 50 * MIB]]);
 const PATIENCE = 255;
 /** Deeper JSON would overflow the stack of whoever walks it: the validator, or Postgres with its jsonb. */
 const LEVELS = 64;
+/** Elysia quotes what it refuses, and stumbles over an object with a field named toString. */
+const QUOTED = { value: () => "an object" };
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /** True for the methods that change nothing. */
@@ -68,7 +70,9 @@ function parseJson(bytes: Uint8Array, contentType: string | null): unknown {
   if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType ?? ""))
     throw new Refusal(415, "The body must be JSON: send content-type: application/json.");
   const value = parse(bytes);
-  if (isDeeper(value, LEVELS)) throw new Refusal(400, `The body is nested deeper than ${LEVELS} levels.`);
+  tame(value, LEVELS);
+  // Where a field has a default, Elysia would take the defaults for a body of any other kind.
+  if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Refusal(400, "The body must be an object.");
   return value;
 }
 
@@ -80,10 +84,16 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
-  if (value === null || typeof value !== "object") return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) return value.some((each) => isDeeper(each, levels - 1)); // for…in would take seconds
-  for (const key in value) if (isDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
-  return false;
+/** Refuses, or takes the sting out of, what would not reach the validator as it was sent. */
+function tame(value: unknown, levels: number) {
+  if (value === null || typeof value !== "object") return;
+  if (levels === 0) throw new Refusal(400, `The body is nested deeper than ${LEVELS} levels.`);
+  if (Array.isArray(value)) {
+    for (const each of value) tame(each, levels - 1); // for…in would take seconds
+    return;
+  }
+  // Elysia merges defaults and body by assignment, which makes this the prototype.
+  if (Object.hasOwn(value, "__proto__")) throw new Refusal(400, "In the body, __proto__ is not a known field.");
+  if (Object.hasOwn(value, "toString")) Object.defineProperty(value, Symbol.toPrimitive, QUOTED);
+  for (const key in value) tame((value as Record<string, unknown>)[key], levels - 1);
 }
