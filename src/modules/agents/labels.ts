@@ -19,7 +19,8 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
   const details = JSON.stringify({ ...(Object.keys(set).length > 0 && { set }), ...(unset.length > 0 && { unset }) });
   const [, [report]] = await sql.begin((tx) =>
     Promise.all([
-      tx`select pg_advisory_xact_lock(hashtextextended(${`agent labels ${organizationId}`}, 0))`,
+      // A plan kept from when there were few agents takes half a minute over ten thousand.
+      tx`select set_config('plan_cache_mode', 'force_custom_plan', true), pg_advisory_xact_lock(hashtextextended(${`agent labels ${organizationId}`}, 0))`,
       tx<Report[]>`
         with judged as materialized (
           select id, wanted, wanted <> labels as differs from (

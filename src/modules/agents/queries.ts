@@ -3,8 +3,8 @@ import { auditEach, type Scope } from "../audit/queries";
 
 type Row = { json: string; version: number };
 
-/** The columns that every answer shows, as jsonb. */
-const agentJson = (sql: Sql) => sql`jsonb_build_object('id', id, 'organizationId', organization_id, 'name', name, 'labels', labels, 'host', host,
+/** The columns that every answer shows, as json. */
+const agentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'labels', labels, 'host', host,
   'lastSeenAt', iso(last_seen_at), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))`;
 
 type NewAgent = { name: string; labels: Record<string, string>; tokenHash: string };

@@ -62,10 +62,10 @@ function parse(selector: string) {
   }
 
   function list() {
-    if (!accept("(")) fail("(");
+    if (!accept("(")) fail('"("');
     const values = [value()];
     while (accept(",")) values.push(value());
-    if (!accept(")")) fail("a comma or )");
+    if (!accept(")")) fail('a comma or ")"');
     return values;
   }
 
