@@ -71,8 +71,9 @@ function parseJson(bytes: Uint8Array, contentType: string | null): unknown {
     throw new Refusal(415, "The body must be JSON: send content-type: application/json.");
   const value = parse(bytes);
   tame(value, LEVELS);
-  // Where a field has a default, Elysia would take the defaults for a body of any other kind.
+  // Where a field has a default, Elysia assigns the body to the defaults, whatever kind it is of.
   if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Refusal(400, "The body must be an object.");
+  if (Object.hasOwn(value, "__proto__")) throw new Refusal(400, "body.__proto__ is not a known field."); // it would become the prototype
   return value;
 }
 
@@ -92,8 +93,6 @@ function tame(value: unknown, levels: number) {
     for (const each of value) tame(each, levels - 1); // for…in would take seconds
     return;
   }
-  // Elysia merges defaults and body by assignment, which makes this the prototype.
-  if (Object.hasOwn(value, "__proto__")) throw new Refusal(400, "In the body, __proto__ is not a known field.");
   if (Object.hasOwn(value, "toString")) Object.defineProperty(value, Symbol.toPrimitive, QUOTED);
   for (const key in value) tame((value as Record<string, unknown>)[key], levels - 1);
 }
