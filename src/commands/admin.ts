@@ -24,38 +24,41 @@ export function addAdminCommand(program: Command) {
     .action(createWithAdmin);
 }
 
-const grant = (userId: string) =>
-  withDatabase(async ({ $client: sql }) => {
-    const user = readUserId(userId);
+async function grant(userId: string) {
+  const user = readUserId(userId);
+  await withDatabase(async ({ $client: sql }) => {
     await migrate(sql);
     await saveUser(sql, { userId: user, email: null, name: null });
     await grantPlatformAdmin(sql, user, true);
     console.info(`${user} is a platform admin.`);
   });
+}
 
-const revoke = (userId: string) =>
-  withDatabase(async ({ $client: sql }) => {
-    const user = readUserId(userId);
+async function revoke(userId: string) {
+  const user = readUserId(userId);
+  await withDatabase(async ({ $client: sql }) => {
     await migrate(sql);
     if (!(await grantPlatformAdmin(sql, user, false))) throw new CommandError(`There is no user ${user}.`);
     console.info(`${user} is no platform admin any more. PLATFORM_ADMINS may still name them.`);
   });
+}
 
-const createWithAdmin = ({ name, adminUser, adminEmail, seatLimit }: NewOrganization) =>
-  withDatabase(async ({ $client: sql }) => {
-    const userId = readUserId(adminUser);
-    if (name.trim() === "" || name.length > 200) throw new CommandError("--name must be text of 1 to 200 characters.", 2);
-    if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(adminEmail)) throw new CommandError("--admin-email must be an e-mail address.", 2);
-    if (seatLimit !== undefined && !/^[1-9]\d{0,6}$/.test(seatLimit)) throw new CommandError("--seat-limit must be a number of at least 1.", 2);
+async function createWithAdmin({ name, adminUser, adminEmail, seatLimit }: NewOrganization) {
+  const userId = readUserId(adminUser);
+  if (name.trim() === "" || name.length > 200) throw new CommandError("--name must be text of 1 to 200 characters.", 2);
+  if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(adminEmail)) throw new CommandError("--admin-email must be an e-mail address.", 2);
+  if (seatLimit !== undefined && !/^[1-9]\d{0,6}$/.test(seatLimit)) throw new CommandError("--seat-limit must be a number of at least 1.", 2);
+  const organizationId = Bun.randomUUIDv7();
+  await withDatabase(async ({ $client: sql }) => {
     await migrate(sql);
-    const organizationId = Bun.randomUUIDv7();
     await sql.begin(async (tx) => {
       await saveUser(tx, { userId, email: adminEmail.toLowerCase(), name: null });
       await createOrganization(tx, { id: organizationId, name: name.trim(), seatLimit: seatLimit ? Number(seatLimit) : null }, BY);
       await addAdmin(tx, { ...BY, organizationId }, { userId, email: adminEmail });
     });
-    console.info(organizationId);
   });
+  console.info(organizationId);
+}
 
 function readUserId(value: string) {
   if (!isUuid(value)) throw new CommandError(`"${value}" is not a user id (a UUID).`, 2);

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { newPlace, run } from "../support/program";
+
+setDefaultTimeout(120_000);
+
+let place: Awaited<ReturnType<typeof newPlace>>;
+beforeAll(async () => {
+  place = await newPlace();
+});
+afterAll(() => place.remove());
+
+const certitude = (...args: string[]) => run(args, place.env);
+const user = crypto.randomUUID();
+
+describe("certitude migrate", () => {
+  test("applies what is missing, and --status tells", async () => {
+    const before = await certitude("migrate", "--status");
+    expect(before.code).toBe(0);
+    const names = before.out.split("\n").map((line) => line.replace(/^pending /, ""));
+    expect(names[0]).toBe("0000_foundation");
+
+    expect(await certitude("migrate")).toEqual({ code: 0, out: names.map((name) => `applied ${name}`).join("\n"), err: "" });
+    expect(await certitude("migrate", "--status")).toEqual({ code: 0, out: names.map((name) => `applied ${name}`).join("\n"), err: "" });
+    expect(await certitude("migrate")).toEqual({ code: 0, out: "The database is up to date.", err: "" });
+  });
+});
+
+describe("certitude admin", () => {
+  test("grants and revokes platform administration", async () => {
+    expect(await certitude("admin", "revoke", user)).toEqual({ code: 1, out: "", err: `There is no user ${user}.` });
+    expect(await certitude("admin", "grant", user.toUpperCase())).toEqual({ code: 0, out: `${user} is a platform admin.`, err: "" });
+    expect(await certitude("admin", "revoke", user)).toMatchObject({ code: 0, out: expect.stringContaining("is no platform admin any more") });
+  });
+
+  test("2 for what is no user id", async () => {
+    expect(await certitude("admin", "grant", "ada")).toEqual({ code: 2, out: "", err: '"ada" is not a user id (a UUID).' });
+  });
+
+  test("creates an organization with its first admin", async () => {
+    const wish = ["admin", "create-organization", "--name", " Analytical Engines ", "--admin-user", user, "--admin-email", "ada@people.example"];
+    const { code, out } = await certitude(...wish, "--seat-limit", "3");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  });
+
+  test.each([
+    ["--name", " ", "--name must be text of 1 to 200 characters."],
+    ["--admin-email", "ada", "--admin-email must be an e-mail address."],
+    ["--seat-limit", "0", "--seat-limit must be a number of at least 1."],
+    ["--admin-user", "ada", '"ada" is not a user id (a UUID).'],
+  ])("2 for an organization with %s %j", async (option, value, err) => {
+    const wish = { "--name": "Engines", "--admin-user": user, "--admin-email": "ada@people.example", [option]: value };
+    expect(await certitude("admin", "create-organization", ...Object.entries(wish).flat())).toEqual({ code: 2, out: "", err });
+  });
+});
+
+describe("certitude token --staff", () => {
+  test("makes the user a platform admin", async () => {
+    const { code, out } = await certitude("token", "--staff", "--user", user);
+    expect(code).toBe(0);
+    expect(out.split(".")).toHaveLength(3);
+    expect(await certitude("admin", "revoke", user)).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { PATIENT } from "../../src/db/connect";
+import { connectTo, startPostgres } from "../support/postgres";
+import { newDirectory, newPlace, run, serve } from "../support/program";
+import { startProxy, targetOf, viaPort } from "../support/proxy";
+import { openRaw } from "../support/raw";
+import { environment, world } from "../support/world";
+
+setDefaultTimeout(120_000);
+
+let place: Awaited<ReturnType<typeof newPlace>>;
+beforeAll(async () => {
+  place = await newPlace();
+});
+afterAll(() => place.remove());
+
+/** A request whose last byte is still to come. */
+async function startSlowRequest(url: string) {
+  const token = (await run(["token"], place.env)).out;
+  const connection = await openRaw(url);
+  const body = '{"displayName":"Slow"}';
+  const head = `PATCH /users/me/profile HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json`;
+  connection.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
+  await Bun.sleep(200);
+  return { ...connection, finish: () => connection.write("}") };
+}
+
+describe("certitude serve", () => {
+  test("lets a running request end at SIGTERM, takes no new one, and exits 0", async () => {
+    const server = serve(place.env);
+    const url = await server.url();
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+    const slow = await startSlowRequest(url);
+    server.child.kill("SIGTERM");
+    await server.says("stopping");
+    expect(
+      await fetch(`${url}/health/live`).then(
+        () => "answered",
+        () => "refused",
+      ),
+    ).toBe("refused");
+    slow.finish();
+    expect(await slow.answer()).toMatchObject({ status: 200 });
+    slow.close();
+    expect(await server.exit()).toEqual({ code: 0, err: "" });
+  });
+
+  test("ends at once at the second signal, and not with 0; the next start finds everything in order", async () => {
+    const server = serve(place.env);
+    const slow = await startSlowRequest(await server.url());
+    server.child.kill("SIGINT");
+    await server.says("stopping");
+    expect(await server.exit("SIGTERM")).toMatchObject({ code: 1 });
+    expect((await slow.answer()).status).toBe(0);
+
+    const next = serve(place.env);
+    expect((await fetch(`${await next.url()}/health/ready`)).status).toBe(200);
+    expect(await next.exit("SIGTERM")).toMatchObject({ code: 0 });
+  });
+
+  test("1 when its port is taken", async () => {
+    const { code, err } = await run(["serve"], { ...place.env, PORT: String(world.server.port) });
+    expect(code).toBe(1);
+    expect(err).toStartWith(`127.0.0.1:${world.server.port} is not free to listen on: `);
+  });
+
+  test("--demo prints three requests that work; the second start adds nothing", async () => {
+    const seen: unknown[] = [];
+    for (const _ of [1, 2]) {
+      const server = serve(place.env, "--demo");
+      await server.url();
+      await server.says("Certitude is ready");
+      const printed = () => server.lines.filter((line) => line.trim().startsWith("curl -s "));
+      while (printed().length < 3) await Bun.sleep(20);
+      const commands = printed();
+      const answers = await Promise.all(commands.map((command) => Bun.$`sh -c ${`${command} -w '\n%{http_code}'`}`.text()));
+      expect(answers.map((each) => each.slice(-3))).toEqual(["200", "200", "200"]);
+      seen.push(await contentOf(commands[0] ?? ""));
+      expect(await server.exit("SIGTERM")).toEqual({ code: 0, err: "" });
+    }
+    expect(seen[0]).toEqual(seen[1]);
+  });
+
+  /** How much the demo organization holds, asked as its printed request asks. */
+  async function contentOf(command: string) {
+    const headers = Object.fromEntries([...command.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(([, name = "", value = ""]) => [name, value]));
+    const base = command
+      .trim()
+      .split(" ")
+      .at(-1)
+      ?.replace(/\/certs\/.*/, "");
+    const { items } = (await (await fetch(`${base}/certificates?limit=100`, { headers })).json()) as { items: { id: string }[] };
+    const events = (await (await fetch(`${base}/audit-events?limit=100`, { headers })).json()) as { items: unknown[] };
+    expect(items.length).toBeGreaterThan(30);
+    return { certificates: items.map((each) => each.id), events: events.items.length };
+  }
+});
+
+describe("certitude serve with DATABASE_URL", () => {
+  test("tries again while the database is away, and serves once it is there", async () => {
+    const postgres = await startPostgres();
+    const proxy = await startProxy(targetOf(postgres.url));
+    await proxy.refuse();
+    const { JWT_SECRET, SECRETS_KEY } = environment;
+    const server = serve({ ...newDirectory().env, DATABASE_URL: viaPort(postgres.url, proxy.port), JWT_SECRET, SECRETS_KEY });
+    expect(JSON.parse(await server.says("trying again"))).toMatchObject({ msg: "the database is away, trying again", reason: expect.any(String) });
+    await proxy.accept();
+    if (Bun.env.TEST_DATABASE_URL) {
+      expect((await fetch(`${await server.url()}/health/ready`)).status).toBe(200);
+      expect(await server.exit("SIGTERM")).toMatchObject({ code: 0 });
+      const db = connectTo(postgres.url, PATIENT);
+      expect(await db.$client`select 1 from users limit 1`).toBeDefined();
+      await db.$client.end();
+    } else {
+      await server.says("migrated"); // the embedded engine is one session, and the server would want eight
+      expect((await server.exit("SIGKILL")).code).not.toBe(0);
+    }
+    await proxy.stop();
+    await postgres.stop();
+  });
+});
+
+describe("certitude serve without DATABASE_URL", () => {
+  test("1 for a second process on the same DATA_DIR, which leaves the first alone", async () => {
+    const { env, remove } = newDirectory();
+    const first = serve(env);
+    const url = await first.url();
+    const err = `DATA_DIR ${env.DATA_DIR} is in use by another certitude. Stop that one first, or choose another DATA_DIR.`;
+    expect(await run(["serve"], env)).toEqual({ code: 1, out: "", err });
+    expect(await run(["migrate"], env)).toEqual({ code: 1, out: "", err });
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+    expect(await first.exit("SIGTERM")).toEqual({ code: 0, err: "" });
+    await remove();
+  });
+});
