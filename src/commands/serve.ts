@@ -27,6 +27,7 @@ export const addServe = (program: Command) =>
 
 async function serve({ demo = false }: Options) {
   const config = readConfigOrExit();
+  if (demo && !config.jwtSecret) throw new CommandError("--demo needs JWT_SECRET: where an identity provider alone signs the tokens it has none to show.", 2);
   const log = createLog(config.logLevel);
   const { db, stop } = await openDatabase(config, log);
   const deps = createDeps({ config, db, log });
@@ -35,19 +36,18 @@ async function serve({ demo = false }: Options) {
   const server = await listenOr(stop, deps);
   await runJobs(deps, server);
   log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "certitude serves");
-  if (demo) console.info(await startDemo(deps, server.url));
-  const end = async (signal: string) => {
+  const end = async (reason: string, exitCode: number) => {
     for (const each of ["SIGTERM", "SIGINT"] as const) process.removeAllListeners(each).once(each, () => process.exit(1));
-    log.info({ signal }, "stopping");
+    log.info({ reason }, "stopping");
     stopKeeping();
     deps.feed.close();
     await Promise.all([deps.queue.stop(), stopServer(server)]);
     await stop();
     log.flush();
-    process.exit(0);
+    process.exit(exitCode);
   };
-  process.once("SIGTERM", end);
-  process.once("SIGINT", end);
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => end(signal, 0));
+  if (demo) await startDemo(deps, server.url).then(console.info, (error: Error) => end(error.message, 1));
 }
 
 async function listenOr(stop: () => Promise<void>, deps: Deps) {

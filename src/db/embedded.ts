@@ -9,6 +9,9 @@ import bundlePath from "../../node_modules/@electric-sql/pglite/dist/pglite.data
 import pglitePath from "../../node_modules/@electric-sql/pglite/dist/pglite.wasm" with { type: "file" };
 import { connectDatabase } from "./connect";
 
+/** Milliseconds between the times that the tables are cleaned and measured anew: it has no autovacuum of its own. */
+const TIDY_EVERY = 600_000;
+
 /** Postgres inside this process, its files under `dataDir`; one connection, because it is one session. */
 export async function startEmbedded(dataDir: string) {
   const path = join(dataDir, ".s.PGSQL.5432");
@@ -26,7 +29,9 @@ export async function startEmbedded(dataDir: string) {
   const server = new PGLiteSocketServer({ db: engine, path });
   await server.start();
   const db = connectDatabase(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(dataDir)}`, { max: 1, silence: 0 });
+  const tidying = setInterval(() => db.$client`vacuum (analyze)`.catch(() => {}), TIDY_EVERY); // one that ends early is made good by the next
   async function stop() {
+    clearInterval(tidying);
     await db.$client.end({ timeout: 5 });
     await server.stop();
     await engine.close();
