@@ -28,7 +28,7 @@ export async function newPlace() {
 }
 
 /** Starts the program with nothing of this process's environment. */
-export const start = (args: string[], env: Environment) =>
+const start = (args: string[], env: Environment) =>
   Bun.spawn([process.execPath, MAIN, ...args], { env, cwd: tmpdir(), stdin: "ignore", stdout: "pipe", stderr: "pipe" });
 
 /** Runs one command to its end. */
