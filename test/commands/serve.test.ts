@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { PATIENT } from "../../src/db/connect";
 import { connectTo, startPostgres } from "../support/postgres";
-import { newDirectory, newPlace, run, serve } from "../support/program";
+import { endServers, newDirectory, newPlace, run, serve } from "../support/program";
 import { startProxy, targetOf, viaPort } from "../support/proxy";
 import { openRaw } from "../support/raw";
 import { environment, world } from "../support/world";
@@ -12,6 +12,7 @@ let place: Awaited<ReturnType<typeof newPlace>>;
 beforeAll(async () => {
   place = await newPlace();
 });
+afterEach(endServers);
 afterAll(() => place.remove());
 
 /** A request whose last byte is still to come. */
@@ -102,7 +103,8 @@ describe("certitude serve with DATABASE_URL", () => {
     const proxy = await startProxy(targetOf(postgres.url));
     await proxy.refuse();
     const { JWT_SECRET, SECRETS_KEY } = environment;
-    const server = serve({ ...newDirectory().env, DATABASE_URL: viaPort(postgres.url, proxy.port), JWT_SECRET, SECRETS_KEY });
+    const { env, remove } = newDirectory();
+    const server = serve({ ...env, DATABASE_URL: viaPort(postgres.url, proxy.port), JWT_SECRET, SECRETS_KEY });
     expect(JSON.parse(await server.says("trying again"))).toMatchObject({ msg: "the database is away, trying again", reason: expect.any(String) });
     await proxy.accept();
     if (Bun.env.TEST_DATABASE_URL) {
@@ -117,6 +119,7 @@ describe("certitude serve with DATABASE_URL", () => {
     }
     await proxy.stop();
     await postgres.stop();
+    await remove();
   });
 });
 

@@ -39,9 +39,18 @@ export async function run(args: string[], env: Environment = newDirectoryless) {
 }
 const newDirectoryless: Environment = { PATH: Bun.env.PATH ?? "", DATA_DIR: "/nowhere/at/all" };
 
+const servers = new Set<Bun.Subprocess>();
+
+/** Ends the servers that a failed test left behind. */
+export function endServers() {
+  for (const each of servers) each.kill("SIGKILL");
+  servers.clear();
+}
+
 /** Starts `serve` and collects what it says. */
 export function serve(env: Environment, ...options: string[]) {
   const child = start(["serve", ...options], env);
+  servers.add(child);
   const lines: string[] = [];
   const ended = collect(child.stdout, lines);
   const failure = child.stderr.text();
