@@ -51,7 +51,8 @@ export const ExactText = ({ min = 1, max = 200, ...rest }: TextOptions = {}) =>
   custom<string>("ExactText", { type: "string", minLength: min, maxLength: max, ...rest });
 
 /** A file of a form. Its description begins with "must be": a refusal says it too. */
-export const Upload = (options: { description: string; examples: string[] }) => custom<Blob & { name?: string }>("Upload", { type: "string", format: "binary", ...options });
+export const Upload = (options: { description: string; examples: string[] }) =>
+  custom<Blob & { name?: string }>("Upload", { type: "string", format: "binary", ...options });
 
 /** A whole number in a query string. */
 export const QueryInteger = (options: { minimum: number; maximum: number; default: number }) =>

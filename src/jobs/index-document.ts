@@ -1,3 +1,5 @@
+import { request } from "node:http";
+import { text as readAll } from "node:stream/consumers";
 import type { Deps } from "../deps";
 import type { Scope } from "../modules/audit/queries";
 import { extractText, Unreadable } from "../modules/knowledge/html";
@@ -72,12 +74,20 @@ async function handOver(key: string, server: URL, { organizationId, documentId }
   return count;
 }
 
+/** Not with fetch, which would send what is meant for this machine through HTTP_PROXY. */
 async function post(url: URL, key: string, body: object, signal: AbortSignal) {
-  const answer = await fetch(url, {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const sent = request(url, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
     signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
   });
-  if (!answer.ok) throw new Error(`handing over chunks was answered ${answer.status}: ${(await answer.text()).slice(0, 300)}`);
+  sent.on("error", reject).on("response", (answer) => {
+    readAll(answer).then(
+      (text) => (answer.statusCode === 200 ? resolve(text) : reject(new Error(`chunks were answered ${answer.statusCode}: ${text}`))),
+      reject,
+    );
+  });
+  sent.end(JSON.stringify(body));
+  await promise;
 }

@@ -1,4 +1,4 @@
-import { PgBoss, type QueueOptions } from "pg-boss";
+import { type Job as Attempt, PgBoss, type QueueOptions } from "pg-boss";
 import type { Logger } from "pino";
 import type { Pool, Sql } from "../db/connect";
 
@@ -11,6 +11,8 @@ const POLLING_SECONDS = 2;
 /** How soon the work of a killed server is noticed, after its last heartbeat. */
 const SUPERVISION_SECONDS = 5;
 const GRACE = 8_000;
+/** While the database is away, the queue errs at every poll. */
+const QUIET = 30_000;
 const PENDING = ["created", "retry", "active"];
 
 /** Background work in the same database. What is sent in a transaction is there exactly if the transaction is. */
@@ -22,7 +24,12 @@ export function createQueue({ sql, log }: { sql: Pool; log: Pick<Logger, "warn">
     reindex: false,
     monitorVacuum: false,
   });
-  boss.on("error", ({ message }) => log.warn({ reason: message }, "the job queue met an error"));
+  let quietUntil = 0;
+  boss.on("error", ({ message }) => {
+    if (performance.now() < quietUntil) return;
+    quietUntil = performance.now() + QUIET;
+    log.warn({ reason: message }, "the job queue met an error");
+  });
   const workers = new Map<string, string>();
   let stopping = new AbortController();
 
@@ -41,9 +48,18 @@ export function createQueue({ sql, log }: { sql: Pool; log: Pick<Logger, "warn">
   /** Runs the jobs of one kind, one at a time. Throwing means: try again later. */
   async function work<Data extends object>(name: string, run: Work<Data>) {
     const worker = await boss.work<Data>(name, { pollingIntervalSeconds: POLLING_SECONDS }, async (jobs) => {
-      for (const { data, signal } of jobs) await run(data, AbortSignal.any([signal, stopping.signal]));
+      for (const job of jobs) await attempt(name, job, run);
     });
     workers.set(name, worker);
+  }
+
+  async function attempt<Data>(name: string, { id, data, signal }: Attempt<Data>, run: Work<Data>) {
+    try {
+      await run(data, AbortSignal.any([signal, stopping.signal]));
+    } catch (err) {
+      if (!stopping.signal.aborted) log.warn({ err, job: name, jobId: id }, "a job failed; it is tried again while it has tries left");
+      throw err;
+    }
   }
 
   /** Adds a job as part of the transaction `tx`. */

@@ -5,6 +5,7 @@ import type { ObjectStore } from "./store";
 
 /** One name in one directory, so that no key leads elsewhere. */
 const KEY = /^[0-9a-z][0-9a-z.-]{0,99}$/;
+const DRAFT = ".part";
 
 /** Objects as files of one directory, which several servers may share. */
 export function createFileStore(directory: string, secretsKey: Uint8Array): ObjectStore {
@@ -16,7 +17,7 @@ export function createFileStore(directory: string, secretsKey: Uint8Array): Obje
 
   async function put(key: string, bytes: Uint8Array) {
     const path = pathOf(key);
-    const draft = pathOf(`${crypto.randomUUID()}.part`);
+    const draft = pathOf(`${crypto.randomUUID()}${DRAFT}`);
     await mkdir(directory, { recursive: true, mode: 0o700 });
     try {
       await writeDurably(draft, bytes);
@@ -37,7 +38,7 @@ export function createFileStore(directory: string, secretsKey: Uint8Array): Obje
     const entries = await opendir(directory).catch(ignoreMissing);
     for await (const { name } of entries ?? []) {
       const found = KEY.test(name) && (await stat(join(directory, name)).catch(ignoreMissing));
-      if (found) yield { key: name, modifiedAt: found.mtime };
+      if (found) yield { key: name, modifiedAt: found.mtime, isDraft: name.endsWith(DRAFT) };
     }
   }
 
@@ -45,7 +46,7 @@ export function createFileStore(directory: string, secretsKey: Uint8Array): Obje
     put,
     get,
     list,
-    remove: (key) => rm(pathOf(key), { force: true }),
+    remove: async (key) => rm(pathOf(key), { force: true }),
     signedUrl: (key, presentation, expiresAt, base) => `${base}/files/${key}?${links.sign({ key, ...presentation, expiresAt })}`,
   };
 }

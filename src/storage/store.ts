@@ -9,8 +9,8 @@ export type ObjectStore = {
   get: (key: string) => Promise<Blob | undefined>;
   /** Removing what is not there does nothing. */
   remove: (key: string) => Promise<void>;
-  /** Everything that lies there, the leftovers of interrupted uploads too. */
-  list: () => AsyncIterable<{ key: string; modifiedAt: Date }>;
+  /** Everything that lies there; a draft is half-written, and nobody reads it. */
+  list: () => AsyncIterable<{ key: string; modifiedAt: Date; isDraft: boolean }>;
   /** A URL that anybody may read the object from until it expires; `base` is this server's own address. */
   signedUrl: (key: string, presentation: Presentation, expiresAt: Date, base: string) => string;
 };

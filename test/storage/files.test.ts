@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createFileStore } from "../../src/storage/files";
@@ -28,16 +28,14 @@ describe("the file store", () => {
 
   test.each(["../secrets.json", "/etc/passwd", "a/b", "", ".", "..", ".hidden", "A", "a\0b", "x".repeat(101)])("knows no key like %j", async (key) => {
     expect(await store.get(key)).toBeUndefined();
-    expect(store.put(key, bytes("x"))).rejects.toThrow("is not the key of an object");
-    expect(() => store.remove(key)).toThrow("is not the key of an object");
+    await expect(store.put(key, bytes("x"))).rejects.toThrow("is not the key of an object");
+    await expect(store.remove(key)).rejects.toThrow("is not the key of an object");
   });
 
   test("leaves nothing behind when it cannot store", async () => {
     mkdirSync(join(directory, "taken", "by-a-directory"), { recursive: true });
-    expect(store.put("taken", bytes("x"))).rejects.toThrow();
-    await Bun.sleep(50);
+    await expect(store.put("taken", bytes("x"))).rejects.toThrow();
     expect(readdirSync(directory)).toEqual(["taken"]);
-    chmodSync(directory, 0o700);
   });
 
   test("survives fifty at once", async () => {

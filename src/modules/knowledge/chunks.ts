@@ -40,13 +40,16 @@ type Position = { limit: number; after: number };
 /** The chunks that a search sees, in order; one more than `limit`. */
 export async function listChunks(sql: Sql, organizationId: string, documentId: string, { limit, after }: Position) {
   const rows = await sql<{ index: number; json: string }[]>`
-    select chunk_index as index, json_build_object('chunkIndex', chunk_index, 'text', text, 'updatedAt', iso(document_chunks.updated_at))::text as json
-    from document_chunks join documents on documents.organization_id = document_chunks.organization_id
-      and documents.id = document_chunks.document_id and documents.generation = document_chunks.generation
-    where document_chunks.organization_id = ${organizationId} and document_id = ${documentId} and chunk_index > ${after}::bigint
+    select chunk_index as index, json_build_object('chunkIndex', chunk_index, 'text', text, 'updatedAt', iso(updated_at))::text as json
+    from document_chunks
+    where organization_id = ${organizationId} and document_id = ${documentId} and chunk_index > ${after}::bigint
+      and generation = (select generation from documents where organization_id = ${organizationId} and id = ${documentId})
     order by chunk_index limit ${limit + 1}`;
   return rows.map(({ index, json }) => ({ json, key: [String(index)] }));
 }
+
+/** How many passages are ranked: enough for any reader, and few enough for a word that stands everywhere. */
+const MOST = 20_000;
 
 type Place = { limit: number; after: readonly [rank: string, documentId: string, chunkIndex: string] | undefined };
 
@@ -59,10 +62,12 @@ export async function searchChunks(sql: Sql, organizationId: string, q: string, 
   const [rank, documentId, chunkIndex] = after ?? ["-Infinity", "00000000-0000-0000-0000-000000000000", "-1"];
   const words = sql`websearch_to_tsquery('english', ${q})`;
   const rows = await sql<{ json: string; key: string; documentId: string; index: number }[]>`
-    with found as (
-      select c.document_id, c.chunk_index, c.text, d.title, -ts_rank_cd(c.search, ${words}, 1)::float8 as rank
+    with fitting as (
+      select c.document_id, c.chunk_index, c.text, c.search, d.title
       from document_chunks c join documents d on d.organization_id = c.organization_id and d.id = c.document_id and d.generation = c.generation
-      where numnode(${words}) > 0 and c.organization_id = ${organizationId} and c.search @@ (${words} && ${`'${organizationId}'`}::tsquery)),
+      where numnode(${words}) > 0 and c.organization_id = ${organizationId} and c.search @@ (${words} && ${`'${organizationId}'`}::tsquery)
+      limit ${MOST}),
+    found as (select *, -ts_rank_cd(search, ${words}, 1)::float8 as rank from fitting),
     best as (
       select * from found where (rank, document_id, chunk_index) > (${rank}::float8, ${documentId}, ${chunkIndex}::bigint)
       order by rank, document_id, chunk_index limit ${limit + 1}),

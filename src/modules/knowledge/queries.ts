@@ -2,7 +2,7 @@ import { arrayOf, type Sql } from "../../db/connect";
 import { auditEach, type Scope } from "../audit/queries";
 
 /** What a document shows of itself. */
-export const documentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'title', title, 'fileName', file_name,
+const documentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'title', title, 'fileName', file_name,
   'mediaType', media_type, 'size', size, 'sha256', sha256, 'status', status, 'failure', failure, 'chunkCount', chunk_count,
   'indexedAt', iso(indexed_at), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
 
@@ -65,12 +65,17 @@ export async function deleteDocument(sql: Sql, scope: Scope, id: string, version
   return row.objectKey === null ? (version === undefined ? "missing" : "stale") : { objectKey: row.objectKey };
 }
 
-/** Of the keys of stored objects, those that no document names. A document's object is called as the document. */
-export async function findMissingDocuments(sql: Sql, keys: string[]) {
-  const ids = keys.filter((key) => UUID.test(key));
-  const rows = ids.length === 0 ? [] : await sql<{ id: string }[]>`select id from documents where id = any(${arrayOf(ids)}::uuid[])`;
-  const known = new Set(rows.map((row) => row.id));
-  return keys.filter((key) => !known.has(key));
-}
+/** What a document's bytes are called in the store. */
+export const objectKeyOf = (organizationId: string, documentId: string) => `${organizationId}.${documentId}`;
+const UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+const OBJECT_KEY = new RegExp(`^${UUID}\\.${UUID}$`);
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Of the keys of stored objects, those of organizations of this database which no document names. What another database left is its own. */
+export async function findOrphans(sql: Sql, keys: string[]) {
+  const ours = keys.filter((key) => OBJECT_KEY.test(key));
+  const rows = await sql<{ key: string }[]>`
+    select key from unnest(${arrayOf(ours)}::text[]) as key
+    where exists (select from organizations where id = split_part(key, '.', 1)::uuid)
+      and not exists (select from documents where organization_id = split_part(key, '.', 1)::uuid and id = split_part(key, '.', 2)::uuid)`;
+  return rows.map((row) => row.key);
+}

@@ -28,8 +28,6 @@ export const Document = Answer(
   { title: "Document" },
 );
 
-export const MAX_FILE = 50 * 1024 * 1024;
-
 export const UploadDocument = Body(
   {
     file: Upload({

@@ -1,7 +1,7 @@
 import type { Deps } from "../../deps";
 import type { Scope } from "../audit/queries";
 import { assignJob, INDEX_DOCUMENT, lockDocument } from "./indexing";
-import { insertDocument } from "./queries";
+import { insertDocument, objectKeyOf } from "./queries";
 
 type Services = Pick<Deps, "sql" | "store" | "queue">;
 type Upload = { title: string; fileName: string; mediaType: string; bytes: Uint8Array };
@@ -10,8 +10,9 @@ type Upload = { title: string; fileName: string; mediaType: string; bytes: Uint8
 export async function uploadDocument({ sql, store, queue }: Services, scope: Scope, { bytes, ...upload }: Upload) {
   const id = Bun.randomUUIDv7();
   const jobId = Bun.randomUUIDv7();
-  await store.put(id, bytes);
-  const facts = { size: bytes.length, sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), objectKey: id };
+  const objectKey = objectKeyOf(scope.organizationId, id);
+  await store.put(objectKey, bytes);
+  const facts = { size: bytes.length, sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), objectKey };
   const json = await sql.begin(async (tx) => {
     const created = await insertDocument(tx, scope, { id, jobId, ...upload, ...facts });
     await queue.send(tx, INDEX_DOCUMENT, jobId, { organizationId: scope.organizationId, documentId: id, jobId });

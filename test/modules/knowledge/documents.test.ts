@@ -71,10 +71,10 @@ describe("DELETE /admin/knowledge-base/documents/{documentId}", () => {
   });
 
   test("412 for a stale If-Match, and nothing is gone", async () => {
-    const { staff, path, id } = await withDocument();
+    const { staff, organization, path, id } = await withDocument();
     for (const tag of ['"1"', "nonsense"]) expect(await staff.call("DELETE", path, { headers: { "if-match": tag } })).toMatchObject({ status: 412, body: {} });
     expect((await staff.call("GET", path)).status).toBe(200);
-    expect(existsSync(join(objects, id))).toBe(true);
+    expect(existsSync(join(objects, `${organization.id}.${id}`))).toBe(true);
   });
 
   test("204 removes its chunks and its file, once", async () => {
@@ -86,7 +86,7 @@ describe("DELETE /admin/knowledge-base/documents/{documentId}", () => {
     expect(answers.every((each) => [204, 404, 412].includes(each.status))).toBe(true);
     for (const gone of [path, `${path}/chunks`, `${path}/download`]) expect((await staff.call("GET", gone)).status).toBe(404);
     expect(await search("zebra")).toEqual([]);
-    expect(existsSync(join(objects, id))).toBe(false);
+    expect(existsSync(join(objects, `${organization.id}.${id}`))).toBe(false);
     expect(await world.sql`select from document_chunks where organization_id = ${organization.id}`).toHaveLength(0);
     const deleted = (await actionsOf(organization)).filter((each) => each.action === "document.deleted");
     expect(deleted).toMatchObject([{ targetId: id, actor: { type: "user", id: staff.id }, details: { title: "Keys", fileName: "keys.md" } }]);
@@ -94,17 +94,19 @@ describe("DELETE /admin/knowledge-base/documents/{documentId}", () => {
 });
 
 describe("objects that no document names", () => {
-  test("are removed when they are an hour old, and no other", async () => {
-    const { id } = await withDocument();
+  test("are removed when they are an hour old, and those of no other database", async () => {
+    const { organization, id } = await withDocument();
     const leave = (name: string, hours: number) => {
       const path = join(objects, name);
       writeFileSync(path, "left behind");
       utimesSync(path, new Date(), new Date(Date.now() - hours * 3_600_000));
       return path;
     };
-    const [old, part, fresh] = [leave(Bun.randomUUIDv7(), 2), leave(`${crypto.randomUUID()}.part`, 2), leave(Bun.randomUUIDv7(), 0.5)];
-    utimesSync(join(objects, id), new Date(), new Date(0));
+    const orphan = (organizationId = organization.id) => `${organizationId}.${Bun.randomUUIDv7()}`;
+    const removed = [leave(orphan(), 2), leave(`${crypto.randomUUID()}.part`, 2)];
+    const kept = [leave(orphan(), 0.5), leave(`${crypto.randomUUID()}.part`, 0.5), leave(orphan(Bun.randomUUIDv7()), 2), leave("not-ours", 2)];
+    utimesSync(join(objects, `${organization.id}.${id}`), new Date(), new Date(0));
     await sweepObjects(world.deps)();
-    expect([old, part, fresh, join(objects, id)].map(existsSync)).toEqual([false, false, true, true]);
+    expect([...removed, ...kept, join(objects, `${organization.id}.${id}`)].map(existsSync)).toEqual([false, false, true, true, true, true, true]);
   });
 });

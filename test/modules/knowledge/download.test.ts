@@ -37,8 +37,8 @@ describe("GET /admin/knowledge-base/documents/{documentId}/download", () => {
   });
 
   test("200 a link to exactly that file, for five minutes, on the address that was asked", async () => {
-    const { id, url, expiresAt } = await withLink();
-    expect([url.origin, url.pathname]).toEqual([world.url, `/files/${id}`]);
+    const { organization, id, url, expiresAt } = await withLink();
+    expect([url.origin, url.pathname]).toEqual([world.url, `/files/${organization.id}.${id}`]);
     const left = Date.parse(expiresAt) - Date.now();
     expect(left > 290_000 && left <= 300_000).toBe(true);
     expect(Number(url.searchParams.get("expires")) * 1000).toBe(Date.parse(expiresAt));
@@ -133,9 +133,9 @@ describe("GET /files/{key}", () => {
   });
 
   test("404 when the file is gone, 405 for another method", async () => {
-    const { url, id, read } = await withLink();
+    const { organization, url, id, read } = await withLink();
     expect((await call("POST", url.pathname + url.search, { body: {} })).status).toBe(405);
-    rmSync(join(world.directory, "objects", id));
+    rmSync(join(world.directory, "objects", `${organization.id}.${id}`));
     expect(await read()).toMatchObject({ status: 404, body: { message: "What this link led to is gone." } });
   });
 

@@ -82,8 +82,8 @@ describe("POST /admin/knowledge-base/documents/{documentId}/reindex", () => {
       if (count === 3) queue.stop();
       return count < 3 ? undefined : new Response("stopping", { status: 503 });
     });
-    rmSync(join(world.directory, "objects", id));
-    await world.deps.store.put(id, new TextEncoder().encode(book("otter")));
+    rmSync(join(world.directory, "objects", `${organization.id}.${id}`));
+    await world.deps.store.put(`${organization.id}.${id}`, new TextEncoder().encode(book("otter")));
     await startJobs(between);
     await staff.call("POST", `${path}/reindex`);
     while ((await jobOf(id))[0]?.next === null || between.pendingRequests > 0) await Bun.sleep(10);
@@ -137,8 +137,8 @@ describe("POST /admin/knowledge-base/documents/{documentId}/reindex", () => {
   });
 
   test("202 for a file that vanished: what was found before still is", async () => {
-    const { staff, id, path, search } = await withDocument({ text: "The old walrus." });
-    rmSync(join(world.directory, "objects", id));
+    const { staff, organization, id, path, search } = await withDocument({ text: "The old walrus." });
+    rmSync(join(world.directory, "objects", `${organization.id}.${id}`));
     await staff.call("POST", `${path}/reindex`);
     expect(await settled(staff, id)).toMatchObject({ status: "failed", failure: "The file is gone from the store. Upload it again." });
     expect(await search("walrus")).toHaveLength(1);

@@ -103,7 +103,10 @@ describe("POST /admin/knowledge-base/documents", () => {
     const sha256 = new Bun.CryptoHasher("sha256").update(text).digest("hex");
     const facts = { title: "All about keys", fileName: "keys.md", mediaType: "text/markdown", size: text.length, sha256, organizationId: organization.id };
     expect(body).toMatchObject({ ...facts, status: "uploaded", chunkCount: 0, version: 1, indexedAt: null, failure: null });
-    expect([await Bun.file(join(objects, body.id)).text(), statSync(join(objects, body.id)).mode & 0o777]).toEqual([text, 0o600]);
+    expect([
+      await Bun.file(join(objects, `${organization.id}.${body.id}`)).text(),
+      statSync(join(objects, `${organization.id}.${body.id}`)).mode & 0o777,
+    ]).toEqual([text, 0o600]);
     const ready = await settled(staff, body.id);
     expect(ready).toMatchObject({ ...facts, status: "ready", chunkCount: 1, indexedAt: expect.any(String) });
     const { items } = (await staff.call("GET", `${DOCUMENTS}/${body.id}/chunks`)).body;
