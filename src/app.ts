@@ -25,13 +25,16 @@ import { trustStores } from "./modules/trust-stores/routes";
 import { users } from "./modules/users/routes";
 import { widgets } from "./modules/widgets/routes";
 
+/** What a page of another origin may read besides the body. */
+const EXPOSED = ["etag", "location", "retry-after", "x-request-id"];
+
 /** The whole server, by audience. */
 export function createApp(deps: Deps) {
   const router: Router = { methodsAt: () => [] };
   const app = new Elysia({ normalize: false })
-    .use(requestLog(deps))
+    .use(requestLog())
     .use(errors(deps, router))
-    .use(deps.config.corsOrigins.length > 0 ? cors({ origin: deps.config.corsOrigins }) : new Elysia())
+    .use(deps.config.corsOrigins.length > 0 ? cors({ origin: deps.config.corsOrigins, credentials: false, exposeHeaders: EXPOSED }) : new Elysia())
     .onParse({ as: "global" }, () => null) // guards read the body, after they know the caller
     .use(docs())
     .use(health(deps))

@@ -6,7 +6,7 @@ type Context = { route?: string; caller?: { userId: string }; scope?: { organiza
 const contexts = new WeakMap<Request, Context>();
 
 /** Gives each answer its id, and remembers whose request it was and which route answered. */
-export const requestLog = (_: Pick<Deps, "log" | "metrics">) =>
+export const requestLog = () =>
   new Elysia({ name: "request-log" }).onRequest((context) => {
     contexts.set(context.request, context as Context);
     context.set.headers["x-request-id"] = requestId(context.request);
