@@ -2,11 +2,12 @@ import fc, { type Arbitrary } from "fast-check";
 import { fillPath, type Operation, type Schema } from "../support/document";
 import type { Everything } from "../support/everything";
 import { junkHeaders, junkJson, junkQuery, junkSegment } from "./chance";
+import { FORM_TYPE, forms } from "./forms";
 import { nearlyJson } from "./junk";
 import { addMember, type Place, placesIn, plant, valuesOf } from "./shapes";
 
 /** What a request to one operation is made of, as text that a failure can show. */
-export type Attempt = { path: string; query: string; headers: Record<string, string>; raw: string | undefined; withToken: boolean };
+export type Attempt = { path: string; query: string; headers: Record<string, string>; type: string; raw: string | undefined; withToken: boolean };
 
 const MEMBERS = [
   '"nonsense":1',
@@ -29,29 +30,42 @@ export function attemptsAt(operation: Operation, everything: Everything, more: u
   });
   const hasIds = fillPath(operation.path, (name) => (name === "organizationId" ? "" : "?")).includes("?");
   const queries = operation.parameters.filter((each) => each.in === "query");
-  const goodQuery = goodQueries(queries);
-  const raw: Arbitrary<string | undefined> = operation.body ? bodies(operation, everything, more) : fc.constant(undefined);
+  const goodQuery = goodQueries(queries, everything);
+  const junk = fc.tuple(junkQuery(queries), goodQuery).map((both) => both.join("&"));
+  const isForm = operation.body?.type === "multipart/form-data";
+  const type = fc.constant(isForm ? FORM_TYPE : "application/json");
+  const raw: Arbitrary<string | undefined> = operation.body
+    ? isForm
+      ? forms(everything.bodyOf(operation) as Record<string, string>)
+      : bodies(operation, everything, more)
+    : fc.constant(undefined);
   const none = fc.constant({});
   const withToken = fc.boolean();
   const attempt = (parts: { path?: Arbitrary<string>; query?: Arbitrary<string>; headers?: Arbitrary<Record<string, string>>; raw?: typeof raw }) =>
-    fc.record({ path, query: goodQuery, headers: none, raw, withToken, ...parts });
-  const intact = operation.body ? fc.constant(JSON.stringify(everything.bodyOf(operation))) : raw;
+    fc.record({ path, query: goodQuery, headers: none, type, raw, withToken, ...parts });
+  const intact = operation.body && !isForm ? fc.constant(JSON.stringify(everything.bodyOf(operation))) : raw;
   return fc.oneof(
     { weight: operation.body ? 6 : 1, arbitrary: attempt({}) },
     { weight: hasIds ? 2 : 0, arbitrary: attempt({ path: junkPath, raw: intact }) },
-    { weight: queries.length > 0 ? 4 : 1, arbitrary: attempt({ query: junkQuery(queries), raw: intact }) },
+    { weight: queries.length > 0 ? 4 : 1, arbitrary: attempt({ query: fc.oneof(junkQuery(queries), junk), raw: intact }) },
     { weight: 1, arbitrary: attempt({ headers: junkHeaders, raw: intact }) },
     { weight: operation.body ? 0 : 1, arbitrary: attempt({ raw: operation.method === "GET" ? raw : fc.oneof(junkJson, fc.constantFrom(...BROKEN)) }) },
   );
 }
 
-function goodQueries(parameters: Operation["parameters"]) {
-  const values = Object.fromEntries(parameters.filter((each) => each.name !== "cursor").map((each) => [each.name, valuesOf(each.schema)]));
-  const requiredKeys = parameters.filter((each) => each.required).map((each) => each.name);
-  return fc.record(values, { requiredKeys, noNullPrototype: true }).map((query) => {
-    const pairs = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(String(value).toWellFormed())}`);
-    return pairs.join("&");
-  });
+/** Mostly what the organization has, else anything that is allowed; often nothing but what is required. */
+function goodQueries(parameters: Operation["parameters"], { ids }: Everything) {
+  const write = (parameter: Operation["parameters"][number]) => {
+    const { name, schema } = parameter;
+    const known = ids[name];
+    const value = known === undefined ? valuesOf(schema) : fc.oneof({ weight: 3, arbitrary: fc.constant<unknown>(known) }, valuesOf(schema));
+    return [name, value.map((each) => `${name}=${encodeURIComponent(String(each).toWellFormed())}`)] as const;
+  };
+  const required = parameters.filter((each) => each.required);
+  const optional = parameters.filter((each) => !each.required && each.name !== "cursor");
+  const some = (from: typeof parameters) =>
+    fc.record(Object.fromEntries(from.map(write)), { requiredKeys: required.map((each) => each.name), noNullPrototype: true });
+  return fc.oneof(some(required), some([...required, ...optional])).map((query) => Object.values(query).join("&"));
 }
 
 function bodies({ body }: Operation, everything: Everything, more: unknown[]): Arbitrary<string> {

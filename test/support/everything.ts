@@ -22,7 +22,7 @@ export async function newEverything() {
   const organization = await newOrganization();
   const user = await organization.join();
   await grantPlatformAdmin(world.sql, user.id, true);
-  const ids: Ids = { organizationId: organization.id };
+  const ids: Ids = { organizationId: organization.id, ownerId: user.id };
   const keys: Ids = { workerKey: WORKER_KEY, userToken: user.token };
   const made = { organization, user, ids, keys };
   for (const make of MAKERS) await make(made);
@@ -117,7 +117,7 @@ const MAKERS: ((made: Made) => Promise<void>)[] = [
   },
   async function ingestMetrics({ organization, ids, keys }) {
     const { body } = must(await organization.admin("POST", "/ai-governance/ingest/keys", { body: { name: "Collectors" } }));
-    Object.assign(ids, { keyId: body.id, system: "scoring" });
+    Object.assign(ids, { keyId: body.id, system: "scoring", metric: "accuracy" });
     Object.assign(keys, { ingestKey: body.key });
     const sample = { metric: "accuracy", value: 0.9, recordedAt: new Date().toISOString() };
     const path = `/organizations/${organization.id}/ai-governance/ingest/metrics`;

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { hashInvitationToken } from "../../src/modules/members/invitations";
+import type { Wish } from "../support/call";
+import { isWriting, nameOf, operations } from "../support/document";
+import { type Everything, newEverything, withQueue } from "../support/everything";
+import { newUser } from "../support/people";
+import { countMentions, rowsOf } from "../support/rows";
+import { world } from "../support/world";
+
+/** Writing operations that are about the caller alone, and so leave no trace in an organization. */
+const PERSONAL = ["createExampleNotification", "markNotificationsRead", "signOut", "updateProfile"];
+
+/** No audit event of a request whose id begins so can be written. */
+const DOOMED = "doomed-";
+
+withQueue();
+
+beforeAll(async () => {
+  await world.sql.unsafe(`
+    create function refuse_event() returns trigger language plpgsql as $$ begin raise exception 'no event for this request'; end $$;
+    create trigger refuse_event before insert on audit_events for each row when (new.request_id like '${DOOMED}%') execute function refuse_event()`);
+});
+afterAll(async () => {
+  await world.sql.unsafe("drop trigger refuse_event on audit_events; drop function refuse_event()");
+});
+
+/** What a request needs beside the document's example to change something. */
+const NEEDS: Record<string, (everything: Everything) => Promise<Wish> | Wish> = {
+  acceptInvitation: async ({ ids, organization }) => {
+    const token = crypto.randomUUID();
+    const [member] = await world.sql<{ email: string }[]>`
+      update members set invitation_token_hash = decode(${hashInvitationToken(token)}, 'hex')
+      where organization_id = ${organization.id} and id = ${ids.memberId ?? ""} returning email`;
+    const user = await newUser({ email: member?.email });
+    return { body: { token }, headers: { authorization: `Bearer ${user.token}` } };
+  },
+  changeControlStatus: () => ({ body: { status: "not_applicable", note: "We have no such system." } }),
+  reindexDocument: async ({ organization }) => {
+    await world.sql`update documents set job_id = null where organization_id = ${organization.id}`;
+    return {};
+  },
+  reportDeployments: async (everything) => {
+    const reading = operations.find((each) => each.id === "getDesiredState");
+    if (reading) await everything.send(reading); // an agent is noted as seen only every ten seconds
+    return {};
+  },
+  updateConnection: () => ({ body: { name: "Another name" } }),
+};
+
+const writing = operations.filter((each) => isWriting(each) && !PERSONAL.includes(each.id));
+const inOrganizations = writing.filter((each) => each.id !== "createOrganization");
+const withId = (wish: Wish, requestId: string): Wish => ({ ...wish, headers: { ...wish.headers, "x-request-id": requestId } });
+
+async function eventsOf(requestId: string) {
+  return world.sql<{ organizationId: string; action: string }[]>`
+    select organization_id as "organizationId", action from audit_events where request_id = ${requestId}`;
+}
+
+describe.each(inOrganizations.map((operation) => [nameOf(operation), operation] as const))("%s", (_, operation) => {
+  test("500 and not one row changed when its audit event cannot be written; else it leaves one", async () => {
+    const everything = await newEverything();
+    const { organization } = everything;
+    const wish = (await NEEDS[operation.id]?.(everything)) ?? {};
+    const before = await rowsOf(organization.id);
+    expect((await everything.send(operation, withId(wish, `${DOOMED}${crypto.randomUUID()}`))).status).toBe(500);
+    expect(await rowsOf(organization.id)).toEqual(before);
+
+    const requestId = crypto.randomUUID();
+    const answer = await everything.send(operation, withId(wish, requestId));
+    expect({ answer: answer.text, isDone: answer.status < 300 }).toEqual({ answer: answer.text, isDone: true });
+    const events = await eventsOf(requestId);
+    expect(events.length).toBeGreaterThan(0);
+    expect(new Set(events.map((each) => each.organizationId))).toEqual(new Set([organization.id]));
+    expect(await rowsOf(organization.id)).not.toEqual(before);
+  });
+});
+
+describe("POST /admin/organizations", () => {
+  test("500 and no organization when its audit event cannot be written; else it leaves one", async () => {
+    const everything = await newEverything();
+    const [operation] = operations.filter((each) => each.id === "createOrganization");
+    if (!operation) throw new Error("there is no such operation");
+    const name = `Example ${crypto.randomUUID()}`;
+    expect((await everything.send(operation, withId({ body: { name } }, `${DOOMED}${crypto.randomUUID()}`))).status).toBe(500);
+    expect(await countMentions(name)).toBe(0);
+
+    const requestId = crypto.randomUUID();
+    const { body } = await everything.send(operation, withId({ body: { name } }, requestId));
+    expect([...(await eventsOf(requestId))]).toEqual([{ organizationId: body.id, action: "organization.created" }]);
+  });
+});
+
+test("what is personal is there and writes", () => {
+  expect(operations.filter((each) => PERSONAL.includes(each.id) && isWriting(each)).length).toBe(PERSONAL.length);
+});
