@@ -48,6 +48,7 @@ export function createQueue({ sql, log }: { sql: Pool; log: Pick<Logger, "warn">
   /** Runs the jobs of one kind, one at a time. Throwing means: try again later. */
   async function work<Data extends object>(name: string, run: Work<Data>) {
     const worker = await boss.work<Data>(name, { pollingIntervalSeconds: POLLING_SECONDS }, async (jobs) => {
+      wake(name); // where there was one there may be another: only an empty look waits for the next poll
       for (const job of jobs) await attempt(name, job, run);
     });
     workers.set(name, worker);
