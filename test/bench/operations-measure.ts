@@ -74,7 +74,9 @@ export function database(url: string, script: string, work: Work, seconds: numbe
   return async (connections) => {
     await Bun.write(script, text);
     const output = await run(["pgbench", "-n", "-M", "prepared", "-c", `${connections}`, "-j1", "-T", `${seconds}`, "-f", script, ...definitions, url]);
-    return Number(/tps = ([\d.]+) \(without/.exec(output)?.[1]);
+    const rate = Number(/tps = ([\d.]+) \(without/.exec(output)?.[1]);
+    if (!(rate > 0)) throw new Error(`pgbench did nothing: ${output}`);
+    return rate;
   };
 }
 
