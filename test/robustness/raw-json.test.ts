@@ -1,0 +1,103 @@
+import { describe, expect, test } from "bun:test";
+import { Webhook } from "standardwebhooks";
+import { call } from "../support/call";
+import { nameOf, type Operation, operations } from "../support/document";
+import { type Everything, newEverything, withQueue } from "../support/everything";
+import { openRaw } from "../support/raw";
+import { findLeak } from "./leaks";
+import { placesIn, plant } from "./shapes";
+
+type Headers = Record<string, string>;
+type Way = { name: string; operation: Operation; credentials: (everything: Everything, raw: Uint8Array) => Headers };
+
+/** One operation with a JSON body for each way that the document knows to be let in. */
+function findWays(): Way[] {
+  const ways = new Map<string, Way>();
+  for (const operation of operations.filter((each) => each.body?.type === "application/json")) {
+    const name = (operation.security[0] ?? []).join(" and ");
+    if (!ways.has(name)) ways.set(name, { name, operation, credentials: (everything) => everything.credentials(operation) });
+    if (operation.security.some((each) => each.includes("ingestSignature")))
+      ways.set("ingestSignature", { name: "ingestSignature", operation, credentials: sign });
+  }
+  return [...ways.values()];
+}
+
+function sign({ keys }: Everything, raw: Uint8Array): Headers {
+  const [id, at] = [crypto.randomUUID(), new Date()];
+  const signature = new Webhook(keys.ingestKey ?? "").sign(id, at, Buffer.from(raw));
+  return { "webhook-id": id, "webhook-timestamp": String(Math.floor(at.getTime() / 1000)), "webhook-signature": signature };
+}
+
+withQueue();
+
+const ways = findWays();
+const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
+
+test("there is an operation for every way to be let in", () => {
+  const known = ["agentToken", "ingestKey", "ingestSignature", "organizationRole and organizationId", "userToken", "userToken and platformAdmin", "workerKey"];
+  expect(ways.map((each) => each.name).toSorted()).toEqual(known);
+});
+
+describe.each(ways.map((way) => [`${nameOf(way.operation)} by ${way.name}`, way] as const))("%s", (_, { operation, credentials }) => {
+  const send = (everything: Everything, raw: Uint8Array<ArrayBuffer>) =>
+    call(operation.method, everything.pathOf(operation), { raw, headers: { "content-type": "application/json", ...credentials(everything, raw) } });
+
+  test.each([
+    ["lists", "[", "]"],
+    ["objects", '{"a":', "}"],
+  ])("400 for 10,000 %s in each other, alone and in every place of the example", async (_kind, open, close) => {
+    const everything = await newEverything();
+    const deep = `${open.repeat(10_000)}1${close.repeat(10_000)}`;
+    const example = everything.bodyOf(operation);
+    for (const { steps } of placesIn(example, operation.body?.schema)) {
+      const answer = await send(everything, bytesOf(plant(example, steps, deep)));
+      expect(answer).toMatchObject({ status: 400, body: { message: "The body is nested deeper than 64 levels." } });
+    }
+  });
+
+  test.each([
+    ["a lone byte", [0xff]],
+    ["an overlong slash", [0xc0, 0xaf]],
+    ["an encoded surrogate", [0xed, 0xa0, 0x80]],
+    ["a cut character", [0xf0, 0x9f, 0xa6]],
+  ])("400 for broken UTF-8: %s", async (_kind, broken) => {
+    const everything = await newEverything();
+    const [before = "", after = ""] = plant(everything.bodyOf(operation), [], '{"HERE":1}').split("HERE");
+    const answer = await send(everything, new Uint8Array([...bytesOf(before), ...broken, ...bytesOf(after)]));
+    expect(answer).toMatchObject({ status: 400, body: { message: "The body is not valid JSON in UTF-8." } });
+  });
+
+  test("answers as documented when a field is given twice: the last one counts", async () => {
+    const everything = await newEverything();
+    const text = JSON.stringify(everything.bodyOf(operation));
+    for (const key of Object.keys(everything.bodyOf(operation) as object)) {
+      const wrongFirst = await send(everything, bytesOf(`{"${key}":{"x":[]},${text.slice(1)}`));
+      expect(wrongFirst.status).toBeOneOf([200, 201, 202, 204, 409]);
+      const wrongLast = await send(everything, bytesOf(`${text.slice(0, -1)},"${key}":{"x":[]}}`));
+      expect([wrongLast.status, findLeak(wrongLast.body.message)]).toEqual([400, undefined]);
+    }
+  });
+
+  test.each([
+    ["announces more than it sends", (size: number) => `Content-Length: ${size + 100}`],
+    ["announces less than it sends", (size: number) => `Content-Length: ${size - 2}`],
+    ["announces far too much", () => "Content-Length: 99999999999"],
+    ["announces less than nothing", () => "Content-Length: -5"],
+    ["announces two lengths", (size: number) => `Content-Length: ${size}\r\nContent-Length: 5`],
+    ["is chunked and has a length", (size: number) => `Transfer-Encoding: chunked\r\nContent-Length: ${size}`],
+    ["is chunked and lies", () => "Transfer-Encoding: chunked\r\n\r\nzz"],
+  ])("leaves the server alive when it %s", async (_kind, length) => {
+    const everything = await newEverything();
+    const body = JSON.stringify(everything.bodyOf(operation));
+    const headers = Object.entries({ "content-type": "application/json", ...credentials(everything, bytesOf(body)) }).map(
+      ([name, value]) => `${name}: ${value}`,
+    );
+    const connection = await openRaw();
+    const lines = [`${operation.method} ${everything.pathOf(operation)} HTTP/1.1`, "Host: localhost", ...headers, length(body.length)];
+    connection.write(`${lines.join("\r\n")}\r\n\r\n${body}`);
+    await Bun.sleep(20);
+    connection.close();
+    expect((await connection.answer()).status).toBeOneOf([0, 400, 401, 413]);
+    expect(await call("GET", "/health/live")).toMatchObject({ status: 200 });
+  });
+});
