@@ -61,3 +61,29 @@ describe.each(operations.map((operation) => [nameOf(operation), operation] as co
     await fc.assert(property, { numRuns, seed, endOnFailure: numRuns > 1_000 });
   });
 });
+
+describe("GET /files/{key}, which only a signed link names", () => {
+  test("never fails, and opens for no other link than the one that was signed", async () => {
+    const everything = await newEverything();
+    const [download] = operations.filter((each) => each.id === "getDocumentDownload");
+    const signed: string = download && (await everything.send(download)).body.url;
+    const path = signed.slice(new URL(signed).origin.length);
+    /** What a link says, however it is written. */
+    const meaning = (link: string) => [new URL(link, signed).pathname, ...new URL(link, signed).searchParams].join("\n");
+    expect((await call("GET", path)).status).toBe(200);
+    const spoil = fc.tuple(
+      fc.nat({ max: path.length - "/files/".length - 1 }),
+      fc.constantFrom("", "x", "%00", "%ff", "&", "=", "..", "%2f", "Ä"),
+      fc.nat({ max: 2 }),
+    );
+    const property = fc.asyncProperty(spoil, async ([at, text, taken]) => {
+      const place = "/files/".length + at;
+      const spoiled = path.slice(0, place) + text + path.slice(place + taken);
+      if (meaning(spoiled) === meaning(path)) return;
+      const { status, body } = await call("GET", spoiled);
+      expect(status).toBeOneOf([400, 403, 404]);
+      expect(findLeak(body.message)).toBeUndefined();
+    });
+    await fc.assert(property, { numRuns: 5 * numRuns, seed });
+  });
+});

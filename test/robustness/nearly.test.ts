@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { call } from "../support/call";
 import { nameOf, type Operation, operations, resolve } from "../support/document";
 import { type Everything, newEverything, withQueue } from "../support/everything";
+import { rowsOf } from "../support/rows";
 import { nearlyJson } from "./junk";
 import { findLeak } from "./leaks";
 import { addMember, type Place, placesIn, plant } from "./shapes";
@@ -45,12 +46,15 @@ async function send(everything: Everything, operation: Operation, { query = "", 
 }
 
 describe.each(byName(withBody))("%s", (_, operation) => {
-  test("400 for a wrong type, NUL or a lone surrogate in any place of the example, and for a field that no object knows", async () => {
+  test("400, and nothing changes, for a wrong type, NUL or a lone surrogate in any place of the example, and for a field that no object knows", async () => {
     const everything = await newEverything();
+    await send(everything, operation, { raw: "{" }); // the first call of an agent is noted
+    const before = await rowsOf(everything.organization.id);
     for (const { where, body } of wrongBodies(everything, operation)) {
       const status = await send(everything, operation, { raw: body });
       expect({ where, body, isRefused: REFUSED.includes(status), status }).toEqual({ where, body, isRefused: true, status });
     }
+    expect(await rowsOf(everything.organization.id)).toEqual(before);
   });
 
   test("answers as documented to what is nearly right in any place", async () => {

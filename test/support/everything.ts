@@ -73,7 +73,7 @@ function replaceIds(value: unknown, name: string, ids: Ids): unknown {
 }
 
 /** The body in the words of the operation: JSON, or a form whose `file` is one. */
-export async function encode({ body }: Operation, value: unknown): Promise<Wish> {
+async function encode({ body }: Operation, value: unknown): Promise<Wish> {
   if (body?.type !== "multipart/form-data") return { raw: JSON.stringify(value), headers: { "content-type": "application/json" } };
   const fields = Object.entries(value as Ids).map(([name, each]): [string, string | File] => [name, name === "file" ? new File([each], "policy.md") : each]);
   return form(Object.fromEntries(fields));
