@@ -13,15 +13,20 @@ const certificateJson = (sql: Sql, now: Date) => sql`facts || jsonb_build_object
 
 const statusOf = (sql: Sql, now: Date) => sql`case when status = 'active' and not_after <= ${now.toISOString()} then 'expired' else status::text end`;
 
-/** Valid certificates, the soonest to expire first, as the JSON of the whole answer: one look at the covering index. */
+/**
+ * Up to 50 valid certificates, the soonest to expire first, as the JSON of the whole answer: one look at the covering index.
+ * The plain number is for the planner: it takes a limit that it cannot see for a tenth of the rows, and plans every call anew.
+ */
 export async function listExpiring(sql: Sql, organizationId: string, limit: number, now: Date) {
   const at = now.toISOString();
   const [row] = await sql<{ answer: string }[]>`
-    select json_build_object('items', coalesce(json_agg(json_build_object('certificateId', id, 'commonName', common_name,
-      'expiresAt', iso(not_after), 'daysRemaining', floor(extract(epoch from not_after - ${at}::timestamptz) / 86400)::int)), '[]'))::text as answer
+    select '{"items":' || coalesce(json_agg(soonest)::text, '[]') || '}' as answer
     from (
-      select id, common_name, not_after from certificates
-      where organization_id = ${organizationId} and status = 'active' and not_after > ${at} and not_before <= ${at}
+      select id as "certificateId", common_name as "commonName", iso(not_after) as "expiresAt", extract(day from not_after - ${at}::timestamptz)::int as "daysRemaining"
+      from (
+        select id, common_name, not_after from certificates
+        where organization_id = ${organizationId} and status = 'active' and not_after > ${at} and not_before <= ${at}
+        order by not_after, id limit 50) fifty
       order by not_after, id limit ${limit}) soonest`;
   return row?.answer ?? "";
 }

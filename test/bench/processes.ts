@@ -1,0 +1,26 @@
+const children: Bun.Subprocess[] = [];
+
+/** Starts a server in a process of its own, its output thrown away, and answers its address once it listens. */
+export async function start(prepare: (port: number) => { command: string[]; environment?: Record<string, string> }) {
+  const port = await findFreePort();
+  const { command, environment } = prepare(port);
+  children.push(Bun.spawn(command, { env: { PATH: Bun.env.PATH ?? "", ...environment }, stdout: "ignore", stderr: "inherit" }));
+  const url = `http://127.0.0.1:${port}`;
+  for (let attempt = 0; attempt < 100; attempt++) {
+    if (await fetch(url).catch(() => undefined)) return url;
+    await Bun.sleep(100);
+  }
+  throw new Error(`${command.join(" ")} does not answer`);
+}
+
+export async function stopAll() {
+  for (const child of children) child.kill();
+  await Promise.all(children.map((child) => child.exited));
+}
+
+async function findFreePort() {
+  const probe = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  const port = Number(probe.port);
+  await probe.stop(true);
+  return port;
+}
