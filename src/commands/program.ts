@@ -20,6 +20,7 @@ Configuration (environment):
   PLATFORM_ADMINS                     user ids of the platform's staff
   PLATFORM_STAFF_DOMAINS              e-mail domains of the staff
   TRUSTED_GATEWAYS 127.0.0.1/32,::1/128   who may vouch by organization headers alone
+  ALLOW_PRIVATE_TARGETS false         whether connections may name private addresses
   PUBLIC_URL · CORS_ORIGINS           how browsers reach it; which origins may call it
   LOG_LEVEL info                      fatal, error, warn, info, debug, trace or silent
 
