@@ -16,10 +16,3 @@ export async function rowsOf(organizationId: string): Promise<Record<string, str
   const rows = await world.sql.unsafe<{ name: string; rows: string }[]>(tables.map((each) => summarize(each, organizationId)).join(" union all "));
   return Object.fromEntries(rows.map((each) => [each.name, each.rows]));
 }
-
-/** How many rows anywhere hold this text. */
-export async function countMentions(text: string): Promise<number> {
-  const counts = tables.map(({ name }) => `select count(*)::int as count from ${name} r where r::text like '%${text}%'`);
-  const [row] = await world.sql.unsafe<{ count: number }[]>(`select sum(count)::int as count from (${counts.join(" union all ")}) counted`);
-  return row?.count ?? 0;
-}
