@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { auditEach } from "../../../src/modules/audit/queries";
 import { certificate, importInto } from "../../support/certificates";
 import { newOrganization } from "../../support/people";
+import { world } from "../../support/world";
 
 describe("GET /organizations/{organizationId}/audit-events", () => {
   test("403 for an ORG_MEMBER, before the query is looked at", async () => {
@@ -34,5 +36,14 @@ describe("GET /organizations/{organizationId}/audit-events", () => {
     const [mine, other] = [await newOrganization(), await newOrganization()];
     await importInto(other, certificate().pem);
     expect((await mine.admin("GET", "/audit-events")).body.items).toHaveLength(1);
+  });
+
+  test("200 in the order of the events, those of one millisecond too", async () => {
+    const organization = await newOrganization();
+    for (let index = 0; index < 10; index++)
+      await world.sql`${auditEach(world.sql, organization.scope, `event-${index}`, "test", world.sql`select ${index}::int, '{}'::jsonb`)}`;
+    const { body } = await organization.admin("GET", "/audit-events");
+    const numbers = body.items.flatMap((each: { targetType: string; targetId: string }) => (each.targetType === "test" ? Number(each.targetId) : []));
+    expect(numbers).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
   });
 });
