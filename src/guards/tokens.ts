@@ -1,6 +1,7 @@
 import { jwt } from "@elysiajs/jwt";
 import { decodeProtectedHeader, type JWTPayload, type JWTVerifyOptions } from "jose";
 import type { Deps } from "../deps";
+import { isUuid } from "../http/schema";
 import { saveUser } from "../modules/users/queries";
 import { createOidcVerifier, OIDC_ALGORITHMS } from "./oidc";
 import { createRevocations } from "./revocations";
@@ -83,7 +84,6 @@ function refusedUnless503(error: unknown) {
   return false as const;
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The namespace of user ids made from an issuer and a subject. */
 const USERS = "6f1c7b0a-52d8-4a39-9d0e-6b1f0c5a7e21";
 /** A token that lives longer counts as this long: Postgres reads no year of five digits. In seconds. */
@@ -92,7 +92,7 @@ const MAX_CLAIM = 254;
 
 function readCaller(claims: Claims, tokenHash: string): Caller {
   return {
-    userId: UUID.test(claims.sub) ? claims.sub.toLowerCase() : Bun.randomUUIDv5(`${claims.iss ?? ""} ${claims.sub}`, USERS),
+    userId: isUuid(claims.sub) ? claims.sub.toLowerCase() : Bun.randomUUIDv5(`${claims.iss ?? ""} ${claims.sub}`, USERS),
     email: readEmail(claims.email),
     emailVerified: String(claims.email_verified) !== "false",
     name: claimText(claims.name)?.slice(0, MAX_CLAIM) ?? null,

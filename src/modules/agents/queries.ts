@@ -1,4 +1,5 @@
 import type { Sql } from "../../db/connect";
+import { FIRST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
 
 type Row = { json: string; version: number };
@@ -26,7 +27,7 @@ type Position = { limit: number; after: string | undefined };
 export async function listAgents(sql: Sql, organizationId: string, labels: string | undefined, { limit, after }: Position) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${agentJson(sql)}::text as json from agents
-    where organization_id = ${organizationId} and id > ${after ?? "00000000-0000-0000-0000-000000000000"}
+    where organization_id = ${organizationId} and id > ${after ?? FIRST_ID}
       ${labels === undefined ? sql`` : sql`and labels @@ ${labels}::jsonpath`}
     order by id limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));

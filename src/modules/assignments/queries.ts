@@ -1,5 +1,6 @@
 import type { Fragment } from "postgres";
 import { arrayOf, type Sql } from "../../db/connect";
+import { FIRST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
 import type { MaterialType, TrustStoreType } from "../trust-stores/catalogue";
 import type { ConfigPatch } from "./rules";
@@ -125,7 +126,7 @@ export async function listAssignments(sql: Sql, organizationId: string, agentId:
     left join lateral (
       select assignments.*, common_name from assignments
       join certificates c on c.organization_id = assignments.organization_id and c.id = certificate_id
-      where assignments.organization_id = agents.organization_id and agent_id = agents.id and assignments.id > ${after ?? "00000000-0000-0000-0000-000000000000"}
+      where assignments.organization_id = agents.organization_id and agent_id = agents.id and assignments.id > ${after ?? FIRST_ID}
       order by assignments.id limit ${limit + 1}) as a on true
     where agents.organization_id = ${organizationId} and agents.id = ${agentId} order by a.id`;
   return rows.length === 0 ? undefined : rows.flatMap(({ id, json }) => (id === null ? [] : { json, key: [id] }));

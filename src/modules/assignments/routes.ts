@@ -1,4 +1,5 @@
 import { Elysia, t } from "elysia";
+import { FIRST_ID } from "../../db/ids";
 import type { Deps } from "../../deps";
 import { inOrganization } from "../../guards/in-organization";
 import { etag, ifMatch } from "../../http/etag";
@@ -153,4 +154,4 @@ function describeFault(fault: Misfit, type: TrustStoreType, { config = {} }: Ass
 }
 
 /** What is no UUID is nobody's id. */
-const idOrNone = (id: string) => (isUuid(id) ? id : "00000000-0000-0000-0000-000000000000");
+const idOrNone = (id: string) => (isUuid(id) ? id : FIRST_ID);

@@ -1,5 +1,6 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "../../db/connect";
+import { LAST_ID } from "../../db/ids";
 
 type Who = { type: "user" | "gateway" | "agent" | "ingest-key" | "worker" | "command-line"; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
 /** Who acted: a user, a trusted gateway by headers alone, an agent, a sender of metrics by its key, a worker, or the command line. */
@@ -18,7 +19,7 @@ export async function listAuditEvents(sql: Sql, organizationId: string, { limit,
   const rows = await sql<{ id: string; json: string }[]>`
     select id, json_build_object('id', id, 'at', iso(at), 'actor', actor, 'action', action, 'targetType', target_type, 'targetId', target_id,
       'requestId', request_id, 'details', details)::text as json
-    from audit_events where organization_id = ${organizationId} and id < ${before ?? "ffffffff-ffff-ffff-ffff-ffffffffffff"}
+    from audit_events where organization_id = ${organizationId} and id < ${before ?? LAST_ID}
     order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }

@@ -1,4 +1,5 @@
 import type { Sql } from "../../db/connect";
+import { FIRST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
 import { searchWords } from "./words";
 
@@ -40,7 +41,7 @@ type Position = { limit: number; after: readonly [notAfter: string, id: string] 
 
 /** By expiry, soonest first; one more than `limit`. */
 export async function listCertificates(sql: Sql, organizationId: string, filter: CertificateFilter, { limit, after }: Position, now: Date) {
-  const [notAfter, id] = after ?? ["-infinity", "00000000-0000-0000-0000-000000000000"];
+  const [notAfter, id] = after ?? ["-infinity", FIRST_ID];
   const rows = await sql<{ json: string; notAfter: string; id: string }[]>`
     select (${certificateJson(sql, now)})::text as json, iso(not_after) as "notAfter", id from certificates
     where organization_id = ${organizationId} and (not_after, id) > (${notAfter}, ${id})

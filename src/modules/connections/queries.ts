@@ -1,4 +1,5 @@
 import type { Pool, Sql } from "../../db/connect";
+import { LAST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
 import type { Values } from "./rules";
 
@@ -18,7 +19,7 @@ type Position = { limit: number; before: string | undefined };
 export async function listConnections(sql: Sql, organizationId: string, { limit, before }: Position, kind: string | undefined) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${connectionJson(sql)} as json from connections
-    where organization_id = ${organizationId} and id < ${before ?? "ffffffff-ffff-ffff-ffff-ffffffffffff"} ${kind ? sql`and kind = ${kind}` : sql``}
+    where organization_id = ${organizationId} and id < ${before ?? LAST_ID} ${kind ? sql`and kind = ${kind}` : sql``}
     order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }

@@ -1,4 +1,5 @@
 import type { Sql } from "../../db/connect";
+import { FIRST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
 
 export type Chunk = { chunkIndex: number; text: string };
@@ -59,7 +60,7 @@ type Place = { limit: number; after: readonly [rank: string, documentId: string,
  * in the highlight, and all else of it is escaped for HTML.
  */
 export async function searchChunks(sql: Sql, organizationId: string, q: string, { limit, after }: Place) {
-  const [rank, documentId, chunkIndex] = after ?? ["-Infinity", "00000000-0000-0000-0000-000000000000", "-1"];
+  const [rank, documentId, chunkIndex] = after ?? ["-Infinity", FIRST_ID, "-1"];
   const words = sql`websearch_to_tsquery('english', ${q})`;
   const rows = await sql<{ json: string; key: string; documentId: string; index: number }[]>`
     with fitting as (

@@ -1,4 +1,5 @@
 import { arrayOf, type Sql } from "../../db/connect";
+import { LAST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
 
 /** What a document shows of itself. */
@@ -40,7 +41,7 @@ type Position = { limit: number; before: string | undefined };
 export async function listDocuments(sql: Sql, { organizationId, status }: DocumentFilter, { limit, before }: Position) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${documentJson(sql)} as json from documents
-    where id < ${before ?? "ffffffff-ffff-ffff-ffff-ffffffffffff"}
+    where id < ${before ?? LAST_ID}
       ${organizationId ? sql`and organization_id = ${organizationId}` : sql``}
       ${status ? sql`and status = ${status}` : sql``}
     order by id desc limit ${limit + 1}`;

@@ -1,4 +1,5 @@
 import type { Pool, Sql } from "../../db/connect";
+import { FIRST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
 
 type Role = "ORG_ADMIN" | "ORG_MEMBER";
@@ -83,7 +84,7 @@ export async function acceptInvitation(sql: Sql, { tokenHash, userId, email }: A
 export async function listMembers(sql: Sql, organizationId: string, { limit, after }: { limit: number; after: string | undefined }) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${memberJson(sql)} as json from members
-    where organization_id = ${organizationId} and id > ${after ?? "00000000-0000-0000-0000-000000000000"} order by id limit ${limit + 1}`;
+    where organization_id = ${organizationId} and id > ${after ?? FIRST_ID} order by id limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 

@@ -1,4 +1,5 @@
 import type { Sql } from "../../db/connect";
+import { LAST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
 
 const MAX_KNOWN = 100_000;
@@ -30,7 +31,7 @@ export async function createOrganization(sql: Sql, { id = Bun.randomUUIDv7(), na
 export async function listOrganizations(sql: Sql, { limit, before }: { limit: number; before: string | undefined }) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${organizationJson(sql)} as json from organizations
-    where id < ${before ?? "ffffffff-ffff-ffff-ffff-ffffffffffff"} order by id desc limit ${limit + 1}`;
+    where id < ${before ?? LAST_ID} order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 

@@ -1,4 +1,5 @@
 import type { Pool, Sql } from "../../db/connect";
+import { FIRST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
 import { type Box, findPlace } from "./rules";
 
@@ -13,7 +14,7 @@ type Position = { limit: number; after: readonly [dashboard: string, y: string, 
 
 /** By dashboard, then from the top and the left; one more than `limit`. */
 export async function listWidgets(sql: Sql, organizationId: string, { limit, after }: Position, dashboard: string | undefined) {
-  const [name, y, x, id] = after ?? ["", "0", "0", "00000000-0000-0000-0000-000000000000"];
+  const [name, y, x, id] = after ?? ["", "0", "0", FIRST_ID];
   const rows = await sql<{ json: string; dashboard: string; y: number; x: number; id: string }[]>`
     select ${widgetJson(sql)} as json, dashboard, y, x, id from widgets
     where organization_id = ${organizationId} and (dashboard, y, x, id) > (${name}, ${y}::int, ${x}::int, ${id}::uuid)
