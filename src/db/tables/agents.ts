@@ -52,3 +52,25 @@ export const assignments = pgTable(
     index().on(table.organizationId, table.certificateId),
   ],
 );
+
+/** What agents said that was new, for as long as the assignment is there; the last of it stands in the assignment too. */
+export const deploymentReports = pgTable(
+  "deployment_reports",
+  {
+    organizationId: organizationId(),
+    agentId: uuid().notNull(),
+    assignmentId: uuid().notNull(),
+    id: id(),
+    state: text().notNull(),
+    observedFingerprint: text(),
+    message: text(),
+    reportedAt: moment().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.agentId, table.assignmentId, table.id] }),
+    foreignKey({
+      columns: [table.organizationId, table.agentId, table.assignmentId],
+      foreignColumns: [assignments.organizationId, assignments.agentId, assignments.id],
+    }).onDelete("cascade"),
+  ],
+);
