@@ -1,9 +1,9 @@
 import { Elysia } from "elysia";
+import type { Sql } from "../db/connect";
 import type { Deps } from "../deps";
 import { readBody } from "../http/body";
 import { Refusal } from "../http/errors";
 import { Unauthorized } from "../http/schema";
-import { findAgentByToken } from "../modules/agents/queries";
 import type { Scope } from "../modules/audit/queries";
 import { bearerToken } from "./authenticate";
 
@@ -13,13 +13,17 @@ export const newAgentToken = () => `cag_${Buffer.from(crypto.getRandomValues(new
 /** SHA-256, hexadecimal: a token is random enough to need no salt. */
 export const hashAgentToken = (token: string) => new Bun.CryptoHasher("sha256").update(token).digest("hex");
 
-/** An agent, by its own token: `agent`, and the `scope` that it acts in. */
-export const agent = (deps: Deps) =>
-  new Elysia({ name: "agent" })
+type Agent = { organizationId: string; id: string };
+/** The query that finds who holds a token may find more, so that some requests need no other. */
+type Find<Found extends Agent> = (sql: Sql, tokenHash: string, now: Date) => Promise<Found | undefined>;
+
+/** An agent, by its own token: `agent` is what was found, `scope` what it acts in. */
+export const agent = <Found extends Agent>(deps: Deps, find: Find<Found>) =>
+  new Elysia()
     .guard({ as: "scoped", response: { 401: Unauthorized(["agentToken"]) } })
     .derive({ as: "scoped" }, async function identify({ request, set }) {
       const token = bearerToken(request) ?? "";
-      const found = TOKEN.test(token) ? await findAgentByToken(deps.sql, hashAgentToken(token), deps.clock()) : undefined;
+      const found = TOKEN.test(token) ? await find(deps.sql, hashAgentToken(token), deps.clock()) : undefined;
       if (!found) throw new Refusal(401);
       const { organizationId, id } = found;
       const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId: String(set.headers["x-request-id"] ?? "") };

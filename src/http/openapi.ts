@@ -45,7 +45,8 @@ export function toOpenApi(draft: Draft) {
   const named: Named = { schemas: {}, responses: {}, parameters: {}, securitySchemes: {} };
   const operations = Object.values(draft.paths).flatMap((each) => Object.values(each));
   const tags = [...new Set(operations.flatMap((each) => each.tags))].sort();
-  const versioned = new Set(operations.filter(({ responses }) => responses[412]).flatMap(({ responses }) => responses[200]?.title ?? []));
+  const titles = operations.filter(({ responses }) => responses[412]).flatMap(({ responses }) => responses[200]?.title ?? []);
+  const versioned = new Set(titles.flatMap((title) => [title, `${title}WithHistory`]));
   return {
     openapi: "3.0.3",
     ...rest,

@@ -103,6 +103,7 @@ describe("GET /swagger/json", () => {
       "listIngestKeys",
       "listMembers",
       "listOrganizations",
+      "listReports",
       "listTopExpiringCertificates",
       "listTrustStores",
       "listWidgets",

@@ -48,7 +48,11 @@ export async function withAssignment(rest: object = { config: { alias: "root" } 
   const created = await create(rest);
   const path = `${agent.assignments}/${created.id}`;
   const update = (body: object, tag?: string) => organization.admin("PATCH", path, { body, ...(tag && { headers: { "if-match": tag } }) });
-  const read = async () => (await organization.member("GET", path)).body;
+  /** As it is answered where it is made or changed. */
+  async function read() {
+    const { report, history, ...assignment } = (await organization.member("GET", path)).body;
+    return assignment;
+  }
   const events = async (action: string) => {
     const { items } = (await organization.admin("GET", "/audit-events?limit=100")).body;
     return items.filter((each: { action: string }) => each.action === action);

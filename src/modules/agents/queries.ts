@@ -77,14 +77,9 @@ export async function deleteAgent(sql: Sql, scope: Scope, target: Precondition) 
 const lockAgent = (sql: Sql, { organizationId }: Scope, { id, version }: Precondition) => sql`
   select *, coalesce(version <> ${version ?? null}::int, false) as is_stale from agents where organization_id = ${organizationId} and id = ${id} for update`;
 
-/** The agent that holds the token. That it was seen is noted every ten seconds at most. */
-export async function findAgentByToken(sql: Sql, tokenHash: string, now: Date) {
-  const at = now.toISOString();
+/** The agent that holds the token. */
+export async function findAgentByToken(sql: Sql, tokenHash: string) {
   const [agent] = await sql<{ organizationId: string; id: string }[]>`
-    with agent as (select organization_id, id, last_seen_at from agents where token_hash = decode(${tokenHash}, 'hex')),
-    seen as (
-      update agents set last_seen_at = ${at} from agent where agents.organization_id = agent.organization_id and agents.id = agent.id
-        and (agent.last_seen_at is null or agent.last_seen_at < ${at}::timestamptz - interval '10 seconds'))
-    select organization_id as "organizationId", id from agent`;
+    select organization_id as "organizationId", id from agents where token_hash = decode(${tokenHash}, 'hex')`;
   return agent;
 }

@@ -2,15 +2,16 @@ import type { Fragment } from "postgres";
 import { arrayOf, type Sql } from "../../db/connect";
 import { FIRST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
+import { lastReport, newestReports } from "../deployments/history";
 import type { MaterialType, TrustStoreType } from "../trust-stores/catalogue";
 import type { ConfigPatch } from "./rules";
 import type { AssignmentConfig, AssignmentPatch } from "./schema";
 
-/** The whole answer; `a` is the assignment and `common_name` its certificate's. */
-const assignmentJson = (sql: Sql) => sql`json_build_object('id', a.id, 'organizationId', a.organization_id, 'agentId', a.agent_id,
+/** The whole answer; `a` is the assignment and `common_name` its certificate's. `more` adds names and values. */
+const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object('id', a.id, 'organizationId', a.organization_id, 'agentId', a.agent_id,
   'applicationId', a.application_id, 'certificateId', a.certificate_id, 'trustStoreType', a.trust_store_type, 'materialType', a.material_type,
   'includePrivateKey', a.include_private_key, 'config', a.config, 'version', a.version, 'etag', '"' || a.version || '"',
-  'autoRenew', a.auto_renew, 'enabled', a.enabled, 'commonName', common_name, 'createdAt', iso(a.created_at), 'updatedAt', iso(a.updated_at))::text`;
+  'autoRenew', a.auto_renew, 'enabled', a.enabled, 'commonName', common_name, 'createdAt', iso(a.created_at), 'updatedAt', iso(a.updated_at)${more})::text`;
 
 /** Where in the store it lies. */
 const targetOf = (sql: Sql, config: Fragment) =>
@@ -132,9 +133,10 @@ export async function listAssignments(sql: Sql, organizationId: string, agentId:
   return rows.length === 0 ? undefined : rows.flatMap(({ id, json }) => (id === null ? [] : { json, key: [id] }));
 }
 
+/** With what its agent last reported, and the newest of its history. */
 export async function findAssignment(sql: Sql, organizationId: string, { agentId, id }: Target) {
   const [row] = await sql<{ json: string; version: number }[]>`
-    select ${assignmentJson(sql)} as json, a.version from assignments a
+    select ${assignmentJson(sql, sql`, 'report', ${lastReport(sql)}, 'history', ${newestReports(sql, sql`20`)}`)} as json, a.version from assignments a
     join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
     where a.organization_id = ${organizationId} and a.agent_id = ${agentId} and a.id = ${id}`;
   return row;

@@ -5,10 +5,12 @@ import { inOrganization } from "../../guards/in-organization";
 import { etag, ifMatch } from "../../http/etag";
 import { jsonText, page, readCursor, UUID_PART } from "../../http/page";
 import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "../../http/schema";
+import { listReports } from "../deployments/history";
+import { KeptReport } from "../deployments/history-schema";
 import type { TrustStoreType } from "../trust-stores/catalogue";
 import { createAssignment, deleteAssignment, findAssignment, listAssignments, type Unfit, updateAssignment } from "./queries";
 import { ANCHOR_WITH_KEY, completeConfig, findUnfit, readPatch, storesFor, unknownMaterial } from "./rules";
-import { Assignment, AssignmentPatch, NewAssignment } from "./schema";
+import { Assignment, AssignmentPatch, AssignmentWithHistory, NewAssignment } from "./schema";
 
 const NO_AGENT = "There is no such agent in this organization.";
 const NO_CERTIFICATE = "There is no such certificate in this organization.";
@@ -70,8 +72,26 @@ export const assignments = (deps: Deps) =>
       },
       {
         params: OneAssignment,
-        response: { 200: Assignment, 400: Message, 404: Message },
-        detail: { operationId: "getAssignment", summary: "Get one assignment" },
+        response: { 200: AssignmentWithHistory, 400: Message, 404: Message },
+        detail: { operationId: "getAssignment", summary: "Get one assignment", description: "With what its agent last reported and what it reported before." },
+      },
+    )
+    .get(
+      "/:assignmentId/reports",
+      async ({ scope, params: { agentId, assignmentId }, query, status }) => {
+        const position = { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] };
+        const rows = await listReports(deps.sql, scope.organizationId, { agentId, id: idOrNone(assignmentId) }, position);
+        return rows ? page(rows, query.limit) : status(404, NotFound);
+      },
+      {
+        params: OneAssignment,
+        query: t.Object(PageQuery),
+        response: { 200: Page(KeptReport), 400: Message, 404: Message },
+        detail: {
+          operationId: "listReports",
+          summary: "List the reports of an assignment",
+          description: "The newest first. A report that said the same as the one before is not among them.",
+        },
       },
     )
     .patch(

@@ -1,6 +1,7 @@
 import type { TNull, TOptional, TUnion } from "@sinclair/typebox";
 import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "../../http/schema";
+import { KeptReport } from "../deployments/history-schema";
 import { MATERIAL_TYPES } from "../trust-stores/catalogue";
 import { MaterialType, TrustStoreType } from "../trust-stores/schema";
 
@@ -78,24 +79,31 @@ export const AssignmentPatch = Body(
 );
 export type AssignmentPatch = typeof AssignmentPatch.static;
 
-export const Assignment = Answer(
+const assignment = {
+  id: Uuid,
+  organizationId: Uuid,
+  agentId: Uuid,
+  applicationId: t.String({ examples: ["payments-api"] }),
+  certificateId: t.String({ examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] }),
+  trustStoreType: TrustStoreType,
+  materialType: MaterialType,
+  includePrivateKey: t.Boolean(),
+  config: AssignmentConfig,
+  version: Integer(),
+  etag: t.String({ description: "As in the header ETag", examples: ['"1"'] }),
+  autoRenew: t.Boolean(),
+  enabled: t.Boolean(),
+  commonName: t.String({ description: "The certificate's", examples: ["Example Root"] }),
+  createdAt: DateTime,
+  updatedAt: DateTime,
+};
+
+export const Assignment = Answer(assignment, { title: "Assignment" });
+export const AssignmentWithHistory = Answer(
   {
-    id: Uuid,
-    organizationId: Uuid,
-    agentId: Uuid,
-    applicationId: t.String({ examples: ["payments-api"] }),
-    certificateId: t.String({ examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] }),
-    trustStoreType: TrustStoreType,
-    materialType: MaterialType,
-    includePrivateKey: t.Boolean(),
-    config: AssignmentConfig,
-    version: Integer(),
-    etag: t.String({ description: "As in the header ETag", examples: ['"1"'] }),
-    autoRenew: t.Boolean(),
-    enabled: t.Boolean(),
-    commonName: t.String({ description: "The certificate's", examples: ["Example Root"] }),
-    createdAt: DateTime,
-    updatedAt: DateTime,
+    ...assignment,
+    report: Nullable(KeptReport),
+    history: t.Array(KeptReport, { description: "The newest twenty reports that said something new, the newest first" }),
   },
-  { title: "Assignment" },
+  { title: "AssignmentWithHistory" },
 );

@@ -1,6 +1,7 @@
 import type { Sql } from "../../db/connect";
 import { FIRST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
+import { newestReports } from "../deployments/history";
 import { searchWords } from "./words";
 
 /** The columns that every answer shows, as a jsonb expression; `now` decides what has expired. */
@@ -89,7 +90,7 @@ export async function findDetailsForMember(sql: Sql, organizationId: string, id:
       'deployments', (
         select coalesce(jsonb_agg(jsonb_build_object('assignmentId', a.id, 'agentId', a.agent_id, 'agentName', agents.name, 'applicationId', application_id,
           'trustStoreType', trust_store_type, 'enabled', enabled, 'state', reported_state, 'observedFingerprint', reported_fingerprint,
-          'message', reported_message, 'reportedAt', iso(reported_at)) order by a.id), '[]')
+          'message', reported_message, 'reportedAt', iso(reported_at), 'history', ${newestReports(sql, sql`5`)}) order by a.id), '[]')
         from assignments a join agents on agents.organization_id = a.organization_id and agents.id = a.agent_id
         where a.organization_id = ${organizationId} and a.certificate_id = ${id})))::text as details
     from chain where depth = 0`;

@@ -1,5 +1,6 @@
 import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "../../http/schema";
+import { KeptReport } from "../deployments/history-schema";
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "./example";
 
 /** RFC 5280, 5.3.1, without removeFromCRL, which revokes nothing. */
@@ -85,6 +86,7 @@ const Deployment = Answer(
     observedFingerprint: Nullable(t.String()),
     message: Nullable(t.String()),
     reportedAt: Nullable(DateTime),
+    history: t.Array(KeptReport, { description: "The newest five reports that said something new, the newest first" }),
   },
   { title: "Deployment" },
 );

@@ -1,5 +1,6 @@
+import type { Fragment } from "postgres";
 import { unseal } from "../../crypto/seal";
-import { arrayOf, type Sql } from "../../db/connect";
+import type { Sql } from "../../db/connect";
 import { auditEach, type Scope } from "../audit/queries";
 import { keyContext } from "../certificates/import";
 import type { AgentReport } from "./schema";
@@ -10,47 +11,70 @@ type Item = { json: string | null; fingerprint: string; sealedKey: Uint8Array | 
 const MAX_CHAIN = 10;
 
 /**
- * What must be installed on the agent: its enabled assignments of active certificates. The tag says the same in short, and
- * when the agent knows it already (`known`, hexadecimal) the rest is neither read nor answered.
+ * The beginning of a statement: what the one `agent` holds, every enabled assignment with its certificate and its `chain`, and the
+ * `tag` that says in short all that an answer is made of. Nothing of it is stored, so nothing can be forgotten when something changes.
  */
-export async function findDesiredState(sql: Sql, secretsKey: Uint8Array, { organizationId, id }: Agent, known: string[]) {
-  const rows = await sql<({ tag: string; keep: string } & Item)[]>`
-    with recursive held as (
-      select a.*, c.version as certificate_version, c.status, c.issuer_id from assignments a
+const whatIsHeld = (sql: Sql, agent: Fragment) => sql`
+    with recursive agent as (${agent}),
+    held as (
+      select a.*, c.version as certificate_version, c.status, c.issuer_id from agent
+      join assignments a on a.organization_id = agent.organization_id and a.agent_id = agent.id
       join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
-      where a.organization_id = ${organizationId} and a.agent_id = ${id} and a.enabled),
+      where a.enabled),
     link as (
-      select distinct certificate_id as leaf, issuer_id as id, 1 as depth from held where issuer_id is not null
+      select distinct organization_id, certificate_id as leaf, issuer_id as id, 1 as depth from held where issuer_id is not null
       union all
-      select leaf, c.issuer_id, depth + 1 from link join certificates c on c.organization_id = ${organizationId} and c.id = link.id
+      select c.organization_id, leaf, c.issuer_id, depth + 1 from link join certificates c on c.organization_id = link.organization_id and c.id = link.id
       where c.issuer_id is not null and depth < ${MAX_CHAIN}),
     chain as (select leaf, array_agg(id order by depth) as issuers from link group by leaf),
     state as (
-      select encode(sha256(convert_to(coalesce(string_agg(concat_ws(' ', held.id, version, certificate_version, issuers), ',' order by held.id), ''), 'UTF8')), 'hex') as tag,
-        coalesce(json_agg(held.id order by held.id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep
-      from held left join chain on leaf = certificate_id)
-    select tag, keep, json, fingerprint, "sealedKey" from state left join (
+      select encode(sha256(convert_to(coalesce(string_agg(concat_ws(' ', held.id, version, certificate_version, issuers), ',' order by held.id), ''), 'UTF8')), 'hex') as tag
+      from held left join chain on leaf = certificate_id)`;
+
+/** The agent that holds the token, and the tag of its desired state. That it was seen is noted every five minutes at most. */
+export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
+  const at = now.toISOString();
+  const [agent] = await sql<(Agent & { tag: string })[]>`
+    ${whatIsHeld(sql, sql`select organization_id, id from agents where token_hash = decode(${tokenHash}, 'hex')`)},
+    seen as (
+      update agents set last_seen_at = ${at} from agent where agents.organization_id = agent.organization_id and agents.id = agent.id
+        and (last_seen_at is null or last_seen_at < ${at}::timestamptz - interval '5 minutes'))
+    select organization_id as "organizationId", id, tag from agent, state`;
+  return agent;
+}
+
+/**
+ * What must be installed on the agent: its enabled assignments of active certificates; the tag is of the same moment. Undefined for
+ * an agent that was deleted meanwhile: nothing at all would mean that it must take everything out.
+ */
+export async function findDesiredState(sql: Sql, secretsKey: Uint8Array, { organizationId, id }: Agent) {
+  const rows = await sql<({ tag: string; keep: string } & Item)[]>`
+    ${whatIsHeld(sql, sql`select organization_id, id from agents where organization_id = ${organizationId} and id = ${id}`)},
+    kept as (
+      select coalesce(json_agg(id order by id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep from held)
+    select tag, keep, json, fingerprint, "sealedKey" from agent cross join state cross join kept left join (
       select held.id, fingerprint_sha256 as fingerprint, case when include_private_key then sealed_private_key end as "sealedKey",
         json_build_object('id', held.id, 'version', held.version, 'applicationId', application_id, 'trustStoreType', trust_store_type, 'materialType', material_type,
           'includePrivateKey', include_private_key, 'config', config, 'autoRenew', auto_renew, 'certificateId', certificate_id, 'commonName', common_name,
           'fingerprintSha256', fingerprint_sha256, 'notAfter', iso(not_after), 'pem', c.pem, 'chain', (
             select coalesce(json_agg(issuer.pem order by place), '[]') from chain, unnest(issuers) with ordinality as step (issuer, place)
-            join certificates issuer on issuer.organization_id = ${organizationId} and issuer.id = step.issuer where leaf = certificate_id))::text as json
+            join certificates issuer on issuer.organization_id = held.organization_id and issuer.id = step.issuer where leaf = certificate_id))::text as json
       from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id
-      where held.status = 'active' and (select tag <> all(${arrayOf(known)}::text[]) from state)) as item on true
+      where held.status = 'active') as item on true
     order by item.id`;
-  const [{ tag, keep } = { tag: "", keep: "[]" }] = rows;
+  const [state] = rows;
+  if (!state) return;
   const items = rows.flatMap(({ json, fingerprint, sealedKey }) => {
     if (json === null) return [];
     const key = sealedKey && `${unseal(secretsKey, sealedKey, keyContext(organizationId, fingerprint)).trimEnd()}\n`;
     return `${json.slice(0, -1)}, "privateKeyPem": ${JSON.stringify(key)}}`;
   });
-  return { tag, json: `{"items":[${items.join(",")}],"keep":${keep}}` };
+  return { tag: state.tag, json: `{"items":[${items.join(",")}],"keep":${state.keep}}` };
 }
 
 /**
  * Keeps what an agent reports, all of it or, when a report is of none of its assignments, nothing: then the index of the first
- * such report is the answer. An audit event is left only where a report says something new.
+ * such report is the answer. Only where a report says something new, it leaves an audit event and goes down in history.
  */
 export async function saveReports(sql: Sql, scope: Scope, agentId: string, { reports, host }: AgentReport, now: Date) {
   const { organizationId } = scope;
@@ -79,6 +103,9 @@ export async function saveReports(sql: Sql, scope: Scope, agentId: string, { rep
     seen as (
       update agents set last_seen_at = ${at}, host = coalesce(${host ? JSON.stringify(host) : null}::jsonb, host)
       from agent, missing where organization_id = ${organizationId} and agents.id = agent.id and missing.index is null),
+    kept as (
+      insert into deployment_reports (organization_id, agent_id, assignment_id, id, state, observed_fingerprint, message, reported_at)
+      select ${organizationId}, ${agentId}, id, new_id(), state, fingerprint, message, ${at} from reported where is_news),
     audited as (${auditEach(
       sql,
       scope,

@@ -4,8 +4,8 @@ import { Host } from "../agents/schema";
 import { AssignmentConfig } from "../assignments/schema";
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "../certificates/example";
 import { MaterialType, TrustStoreType } from "../trust-stores/schema";
+import { STATES } from "./history-schema";
 
-const STATES = ["installed", "failed", "drifted", "removed"] as const;
 const MAX_MESSAGE = 1_000;
 
 const DesiredAssignment = Answer(

@@ -44,10 +44,10 @@ describe("GET /organizations/{organizationId}/agents/{agentId}/assignments/{assi
       expect((await mine.organization.member("GET", path)).status).toBe(404);
   });
 
-  test("200 as it was created, with its ETag", async () => {
+  test("200 as it was created, with its ETag, and nothing reported yet", async () => {
     const { organization, created, path } = await withAssignments();
     const answer = await organization.member("GET", path);
-    expect([answer.status, answer.body, answer.headers.get("etag")]).toEqual([200, created[0], '"1"']);
+    expect([answer.status, answer.body, answer.headers.get("etag")]).toEqual([200, { ...created[0], report: null, history: [] }, '"1"']);
   });
 });
 
