@@ -4,7 +4,7 @@ import { FIRST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
 import { lastReport, newestReports } from "../deployments/history";
 import type { MaterialType, TrustStoreType } from "../trust-stores/catalogue";
-import type { ConfigPatch } from "./rules";
+import type { ConfigPatch, Unfit } from "./rules";
 import type { AssignmentConfig, AssignmentPatch } from "./schema";
 
 /** The whole answer; `a` is the assignment and `common_name` its certificate's. `more` adds names and values. */
@@ -14,17 +14,16 @@ const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object('id', a
   'autoRenew', a.auto_renew, 'enabled', a.enabled, 'commonName', common_name, 'createdAt', iso(a.created_at), 'updatedAt', iso(a.updated_at)${more})::text`;
 
 /** Where in the store it lies. */
-const targetOf = (sql: Sql, config: Fragment) =>
+export const targetOf = (sql: Sql, config: Fragment) =>
   sql`jsonb_build_array(coalesce(${config}->>'trustStorePath', ${config}->>'keychainPath'), ${config}->>'alias')::text`;
 
 /** Why the certificate `c` cannot play this part; `isChosen` where it has not played it before. */
-const unfitness = (sql: Sql, { isChosen, material, withKey }: Record<"isChosen" | "material" | "withKey", Fragment>) => sql`
+export const unfitness = (sql: Sql, { isChosen, material, withKey }: Record<"isChosen" | "material" | "withKey", Fragment>) => sql`
   when c.id is null then 'no certificate'
   when ${isChosen} and c.status <> 'active' then 'not active'
   when ${material} in ('trust_anchor', 'intermediate_ca') and not (c.is_ca or c.self_signed) then 'no authority'
   when ${withKey} and c.sealed_private_key is null then 'no key'`;
 
-export type Unfit = "no certificate" | "not active" | "no authority" | "no key";
 type Written = { id: string; json: string; version: number };
 
 type NewAssignment = {

@@ -8,8 +8,8 @@ import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "../.
 import { listReports } from "../deployments/history";
 import { KeptReport } from "../deployments/history-schema";
 import type { TrustStoreType } from "../trust-stores/catalogue";
-import { createAssignment, deleteAssignment, findAssignment, listAssignments, type Unfit, updateAssignment } from "./queries";
-import { ANCHOR_WITH_KEY, completeConfig, findUnfit, readPatch, storesFor, unknownMaterial } from "./rules";
+import { createAssignment, deleteAssignment, findAssignment, listAssignments, updateAssignment } from "./queries";
+import { ANCHOR_WITH_KEY, findUnfit, readNewAssignment, readPatch, storesFor, UNFIT, type Unfit, unknownMaterial } from "./rules";
 import { Assignment, AssignmentPatch, AssignmentWithHistory, NewAssignment } from "./schema";
 
 const NO_AGENT = "There is no such agent in this organization.";
@@ -17,12 +17,6 @@ const NO_CERTIFICATE = "There is no such certificate in this organization.";
 const NotFound = { message: "There is no such assignment of this agent." };
 const OfAgent = t.Object({ organizationId: Uuid, agentId: Uuid });
 const OneAssignment = t.Object({ organizationId: Uuid, agentId: Uuid, assignmentId: t.String() });
-
-const UNFIT: Record<Exclude<Unfit, "no certificate">, string> = {
-  "not active": "body.certificateId must name a certificate that is neither revoked nor retired.",
-  "no authority": "body.certificateId must name a CA certificate, or a self-signed one, where the materialType is trust_anchor or intermediate_ca.",
-  "no key": "body.includePrivateKey must be false: the private key of this certificate is not stored here.",
-};
 
 export const assignments = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/agents/:agentId/assignments", tags: ["Agents"] })
@@ -142,21 +136,6 @@ export const assignments = (deps: Deps) =>
         detail: { operationId: "deleteAssignment", summary: "Delete an assignment", description: "The agent takes the certificate out of its store." },
       },
     );
-
-/** The assignment with every default in place, or what is wrong with it whatever is stored here. */
-function readNewAssignment({
-  config = {},
-  materialType = "trust_anchor",
-  includePrivateKey = false,
-  autoRenew = true,
-  enabled = true,
-  ...rest
-}: NewAssignment) {
-  if (!storesFor(materialType).includes(rest.trustStoreType)) return { fault: unknownMaterial(rest.trustStoreType) };
-  if (materialType === "trust_anchor" && includePrivateKey) return { fault: ANCHOR_WITH_KEY };
-  const complete = completeConfig(rest.trustStoreType, config);
-  return "fault" in complete ? complete : { ...rest, materialType, includePrivateKey, autoRenew, enabled, config: complete.config };
-}
 
 function readChange(patch: AssignmentPatch) {
   const config = patch.config && readPatch(patch.config);

@@ -1,5 +1,5 @@
 import { configRulesOf, type MaterialType, materialsOf, TRUST_STORE_TYPES, type TrustStoreType } from "../trust-stores/catalogue";
-import type { AssignmentConfig, AssignmentConfigPatch, ConfigField } from "./schema";
+import type { AssignmentConfig, AssignmentConfigPatch, ConfigField, NewAssignment } from "./schema";
 
 type Form = { accepts: (value: string) => boolean; must: string };
 
@@ -86,3 +86,27 @@ export const storesFor = (material: MaterialType) => TRUST_STORE_TYPES.filter((t
 export const unknownMaterial = (type: TrustStoreType) => `body.materialType must be one of ${materialsOf(type).join(", ")} for ${type}.`;
 
 export const ANCHOR_WITH_KEY = "A trust anchor is public: body.includePrivateKey must be false where the materialType is trust_anchor.";
+
+/** The assignment with every default in place, or what is wrong with it whatever is stored here. */
+export function readNewAssignment({
+  config = {},
+  materialType = "trust_anchor",
+  includePrivateKey = false,
+  autoRenew = true,
+  enabled = true,
+  ...rest
+}: NewAssignment) {
+  if (!storesFor(materialType).includes(rest.trustStoreType)) return { fault: unknownMaterial(rest.trustStoreType) };
+  if (materialType === "trust_anchor" && includePrivateKey) return { fault: ANCHOR_WITH_KEY };
+  const complete = completeConfig(rest.trustStoreType, config);
+  return "fault" in complete ? complete : { ...rest, materialType, includePrivateKey, autoRenew, enabled, config: complete.config };
+}
+
+/** Why a certificate cannot play the part that an assignment gives it. */
+export type Unfit = "no certificate" | "not active" | "no authority" | "no key";
+
+export const UNFIT: Record<Exclude<Unfit, "no certificate">, string> = {
+  "not active": "body.certificateId must name a certificate that is neither revoked nor retired.",
+  "no authority": "body.certificateId must name a CA certificate, or a self-signed one, where the materialType is trust_anchor or intermediate_ca.",
+  "no key": "body.includePrivateKey must be false: the private key of this certificate is not stored here.",
+};
