@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { version } from "../../package.json";
 import { addAdminCommand } from "./admin";
+import { addAgent } from "./agent";
 import { CommandError } from "./environment";
 import { addHealthcheck } from "./healthcheck";
 import { addMigrate } from "./migrate";
@@ -33,7 +34,7 @@ function createProgram() {
     .showHelpAfterError("(certitude --help shows what there is)")
     .addHelpText("after", CONFIGURATION)
     .exitOverride();
-  for (const add of [addServe, addMigrate, addToken, addAdminCommand, addOpenapi, addHealthcheck]) add(program);
+  for (const add of [addServe, addAgent, addMigrate, addToken, addAdminCommand, addOpenapi, addHealthcheck]) add(program);
   for (const command of program.commands) command.exitOverride().showHelpAfterError();
   return program;
 }

@@ -36,7 +36,7 @@ function readUserId(value: string) {
 const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 /** Seconds. */
-function readDuration(value: string) {
+export function readDuration(value: string) {
   const [, amount, unit = "s"] = /^([1-9]\d{0,6})([smhd])?$/.exec(value) ?? [];
   if (amount === undefined) throw new InvalidArgumentError("It must be a duration such as 90s, 15m, 8h or 30d.");
   return Number(amount) * (SECONDS[unit] ?? 1);

@@ -1,4 +1,3 @@
-import { Database } from "bun:sqlite";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
@@ -8,6 +7,7 @@ import initdbPath from "../../node_modules/@electric-sql/pglite/dist/initdb.wasm
 import bundlePath from "../../node_modules/@electric-sql/pglite/dist/pglite.data" with { type: "file" };
 import pglitePath from "../../node_modules/@electric-sql/pglite/dist/pglite.wasm" with { type: "file" };
 import { connectDatabase } from "./connect";
+import { lockDirectory } from "./lock";
 
 /** Milliseconds between the times that the tables are cleaned and measured anew: it has no autovacuum of its own. */
 const TIDY_EVERY = 600_000;
@@ -17,7 +17,7 @@ export async function startEmbedded(dataDir: string) {
   const path = join(dataDir, ".s.PGSQL.5432");
   if (Buffer.byteLength(path) > 100) throw new Error(`DATA_DIR is too long for a Unix socket: "${path}" has over 100 bytes.`);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const release = lockDirectory(dataDir);
+  const release = lockDirectory(dataDir, "DATA_DIR");
   rmSync(path, { force: true }); // left behind by a killed process; the lock says that it is ours
   const [pgliteWasmModule, initdbWasmModule] = await Promise.all([compile(pglitePath), compile(initdbPath)]);
   const engine = await PGlite.create({
@@ -41,19 +41,3 @@ export async function startEmbedded(dataDir: string) {
 }
 
 const compile = async (path: string) => WebAssembly.compile(await Bun.file(path).arrayBuffer());
-
-/** A lock of the operating system, through SQLite: it dies with the process, so none is ever left behind. */
-function lockDirectory(dataDir: string) {
-  let lock: Database | undefined;
-  try {
-    lock = new Database(join(dataDir, "lock"));
-    lock.run("PRAGMA locking_mode = EXCLUSIVE");
-    lock.run("BEGIN EXCLUSIVE");
-  } catch (error) {
-    lock?.close();
-    if ((error as { code?: string }).code !== "SQLITE_BUSY")
-      throw new Error(`DATA_DIR ${dataDir} cannot be locked: ${(error as Error).message}.`, { cause: error });
-    throw new Error(`DATA_DIR ${dataDir} is in use by another certitude. Stop that one first, or choose another DATA_DIR.`);
-  }
-  return () => lock?.close();
-}

@@ -1,0 +1,181 @@
+import { mkdir, readFile, rm, rmdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import {
+  attributesIn,
+  bytesOf,
+  commitTemporary,
+  digestOf,
+  missingDirectories,
+  readSnapshot,
+  removeFile,
+  type Snapshot,
+  temporaryOf,
+  writeAtomically,
+  writeTemporary,
+} from "./files";
+import type { Host } from "./host";
+import { runTool, type User } from "./tool";
+
+/** How one step of an attempt is taken back: `after` is the digest of what the step left, null where it removed the file. */
+type Undo =
+  | { kind: "file"; path: string; before: Snapshot | null; after: string | null }
+  | { kind: "directory"; path: string }
+  | { kind: "run" | "again"; argv: string[]; user?: User };
+
+/** What an assignment has put on the host, by name: a file, with what was there before, or an entry inside a store. */
+type Claim = { digest?: string; before?: Snapshot | null };
+export type Ledger = {
+  claims: Record<string, Claim>;
+  undo: Undo[] /** The claims when the attempt began; none while there is no attempt. */;
+  claimsBefore?: Ledger["claims"] | undefined;
+};
+
+type Writing = { mode: number; owner?: User | undefined; takesOver?: boolean };
+type Running = { undo?: string[]; user?: User; environment?: Record<string, string> };
+type Attempt = {
+  host: Host;
+  ledger: Ledger;
+  save: () => Promise<void> /** Whether another assignment has put this there. */;
+  isOthers: (name: string) => boolean;
+};
+export type Change = ReturnType<typeof beginChange>;
+
+/**
+ * An attempt to change the host for one assignment. Each step is in the ledger, on disk by `save`, before it is taken: an attempt
+ * that fails is taken back, and so is, by the next run, one whose agent was killed.
+ */
+export function beginChange({ host, ledger, save, isOthers }: Attempt) {
+  ledger.claimsBefore ??= { ...ledger.claims };
+
+  async function note(undo: Undo) {
+    ledger.undo.push(undo);
+    await save();
+  }
+
+  async function makeDirectory(path: string) {
+    for (const each of await missingDirectories(path)) {
+      await note({ kind: "directory", path: each });
+      await mkdir(each, { mode: 0o755 });
+    }
+  }
+
+  /** Writes a file that is all ours. One that was there already is refused or, with `takesOver`, kept to be put back on removal. */
+  async function own(path: string, content: string, { mode, owner, takesOver = false }: Writing) {
+    await makeDirectory(dirname(path));
+    const before = (await readSnapshot(path)) ?? null;
+    const claim = ledger.claims[path];
+    if (isOthers(path)) throw new Error(`${path} belongs to another assignment on this host. Choose another alias or file name.`);
+    if (before && !claim && !takesOver) throw new Error(`${path} is there already, and not by this agent. Move it away, or choose another alias or file name.`);
+    const after = digestOf(content);
+    ledger.claims[path] = { digest: after, before: claim?.before === undefined ? before : claim.before };
+    await note({ kind: "file", path, before, after });
+    const { uid, gid } = owner ?? before ?? (await attributesIn(dirname(path), mode));
+    await writeAtomically(path, content, { uid, gid, mode });
+  }
+
+  /** Takes a file of ours away, or puts back what was there before; one that somebody else has replaced since is left alone. */
+  async function release(path: string) {
+    const claim = ledger.claims[path];
+    if (!claim) return;
+    const now = (await readSnapshot(path)) ?? null;
+    if (now && digestOf(bytesOf(now)) === claim.digest) {
+      await note({ kind: "file", path, before: now, after: claim.before ? digestOf(bytesOf(claim.before)) : null });
+      if (claim.before) await writeAtomically(path, bytesOf(claim.before), claim.before);
+      else await removeFile(path);
+    }
+    await disclaim(path);
+  }
+
+  /** Writes a file that others write too; it keeps its owner and mode. */
+  async function edit(path: string, content: string | Uint8Array, mode = 0o644, owner?: User) {
+    await makeDirectory(dirname(path));
+    const before = (await readSnapshot(path)) ?? null;
+    await note({ kind: "file", path, before, after: digestOf(content) });
+    await writeAtomically(path, content, before ?? { ...(await attributesIn(dirname(path), mode)), ...owner });
+  }
+
+  /** Lets a tool edit a copy of a file, which then takes the file's place; where there is none yet, the tool makes it. */
+  async function editWith(path: string, tool: (copy: string) => Promise<unknown>, mode = 0o644) {
+    await makeDirectory(dirname(path));
+    const before = (await readSnapshot(path)) ?? null;
+    const step: Undo = { kind: "file", path, before, after: before && digestOf(bytesOf(before)) };
+    await note(step);
+    const copy = temporaryOf(path);
+    await rm(copy, { force: true });
+    try {
+      if (before) await writeTemporary(path, bytesOf(before));
+      await tool(copy);
+      step.after = digestOf(await readFile(copy));
+      await save();
+      await commitTemporary(path, before ?? (await attributesIn(dirname(path), mode)));
+    } finally {
+      await rm(copy, { force: true });
+    }
+  }
+
+  /** Remembers that an entry inside a store is ours. */
+  async function claim(entry: string) {
+    if (isOthers(entry)) throw new Error(`${entry} belongs to another assignment on this host. Choose another alias.`);
+    ledger.claims[entry] = {};
+    await save();
+  }
+
+  async function disclaim(name: string) {
+    ledger.claims = Object.fromEntries(Object.entries(ledger.claims).filter(([each]) => each !== name));
+    await save();
+  }
+
+  /** Runs a tool; `undo` is the command that takes its effect back. */
+  async function run(argv: readonly string[], { undo, user, environment }: Running = {}) {
+    if (undo) await note({ kind: "run", argv: undo, ...(user && { user }) });
+    return runTool(host, argv, { ...(user && { user }), ...(environment && { environment }) });
+  }
+
+  /** Runs a command that makes a program read the files; it runs again after they have been put back. */
+  async function refresh(argv: string[], user?: User) {
+    await note({ kind: "again", argv, ...(user && { user }) });
+    await runTool(host, argv, user && { user });
+  }
+
+  return { host, own, release, edit, editWith, claim, disclaim, owns: (name: string) => name in ledger.claims, run, refresh };
+}
+
+/** Puts the host back as it was when the attempt began. It goes on after a failure, and answers what failed. */
+export async function rollBack({ host, ledger, save }: Omit<Attempt, "isOthers">): Promise<string[]> {
+  const failures: string[] = [];
+  const again = ledger.undo.filter(({ kind }) => kind === "again");
+  for (const step of [...ledger.undo.filter(({ kind }) => kind !== "again").toReversed(), ...again])
+    await takeBack(host, step).catch((error: Error) => failures.push(error.message));
+  if (ledger.claimsBefore) ledger.claims = ledger.claimsBefore;
+  await settle({ ledger, save });
+  return failures;
+}
+
+/** Ends an attempt: what it did stands. */
+export async function settle({ ledger, save }: Pick<Attempt, "ledger" | "save">) {
+  ledger.undo = [];
+  ledger.claimsBefore = undefined;
+  await save();
+}
+
+async function takeBack(host: Host, step: Undo) {
+  if (step.kind === "file") return putBack(step);
+  if (step.kind === "directory") return rmdir(step.path).catch(unlessInUse);
+  await runTool(host, step.argv, step.user && { user: step.user });
+}
+
+async function putBack({ path, before, after }: Extract<Undo, { kind: "file" }>) {
+  await rm(temporaryOf(path), { force: true });
+  const now = await readSnapshot(path);
+  const digest = now ? digestOf(bytesOf(now)) : null;
+  const isAsBefore = digest === (before && digestOf(bytesOf(before)));
+  if (isAsBefore && now?.mode === before?.mode) return;
+  if (!isAsBefore && digest !== after) throw new Error(`${path} was changed by somebody else meanwhile and was left alone.`);
+  if (before) await writeAtomically(path, bytesOf(before), before);
+  else await removeFile(path);
+}
+
+/** A directory that somebody uses by now stays, and one that was never made need not go. */
+function unlessInUse({ code, message }: NodeJS.ErrnoException) {
+  if (code !== "ENOTEMPTY" && code !== "ENOENT") throw new Error(message);
+}

@@ -1,0 +1,113 @@
+import { constants } from "node:fs";
+import { chmod, chown, lstat, open, readlink, rename, rm } from "node:fs/promises";
+import { basename, dirname, join, sep } from "node:path";
+
+/** A file as it was: enough to put it back. */
+export type Snapshot = { base64: string; mode: number; uid: number; gid: number };
+export type Attributes = Pick<Snapshot, "mode" | "uid" | "gid">;
+
+const TEMPORARY = ".certitude-tmp";
+const MAX_FILE = 32 * 1024 * 1024;
+
+/** Where a file is written before it takes its name. One name per file, so that what a killed agent left is found again. */
+export const temporaryOf = (path: string) => join(dirname(path), `.${basename(path)}${TEMPORARY}`);
+export const isTemporary = (name: string) => name.startsWith(".") && name.endsWith(TEMPORARY);
+
+/** The file, or undefined where there is none. Only a plain file: never through a symbolic link in its name, never a pipe or device. */
+export async function readSnapshot(path: string): Promise<Snapshot | undefined> {
+  await refusePlantedLinks(path);
+  const found = await lstat(path).catch(absent);
+  if (!found) return undefined;
+  if (found.isSymbolicLink()) throw new Error(`${path} is a symbolic link to ${await readlink(path)}. Name the file itself, or remove the link.`);
+  if (!found.isFile()) throw new Error(`${path} is not a plain file.`);
+  if (found.size > MAX_FILE) throw new Error(`${path} has over ${MAX_FILE / 1024 / 1024} MiB, which no trust store has.`);
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const { mode, uid, gid } = await handle.stat();
+    return { base64: (await handle.readFile()).toString("base64"), mode: mode & 0o7777, uid, gid };
+  } finally {
+    await handle.close();
+  }
+}
+
+export const bytesOf = ({ base64 }: Snapshot) => Buffer.from(base64, "base64");
+export const textOf = (snapshot: Snapshot | undefined) => (snapshot ? bytesOf(snapshot).toString("utf8") : "");
+export const digestOf = (bytes: Uint8Array | string) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+
+/** All of the new content or all of the old, whenever the power fails: a temporary file, fsync, attributes, rename, fsync of the directory. */
+export async function writeAtomically(path: string, content: Uint8Array | string, attributes: Attributes) {
+  try {
+    await writeTemporary(path, content);
+    await commitTemporary(path, attributes);
+  } catch (error) {
+    await rm(temporaryOf(path), { force: true });
+    throw error;
+  }
+}
+
+/** Writes the temporary file of `path`, readable by its owner alone. */
+export async function writeTemporary(path: string, content: Uint8Array | string) {
+  await rm(temporaryOf(path), { force: true });
+  const handle = await open(temporaryOf(path), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+  try {
+    await handle.writeFile(content);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Gives the finished temporary file its attributes and its name. */
+export async function commitTemporary(path: string, { mode, uid, gid }: Attributes) {
+  const temporary = temporaryOf(path);
+  await sync(temporary);
+  if (process.getuid?.() === 0) await chown(temporary, uid, gid);
+  await chmod(temporary, mode);
+  await rename(temporary, path);
+  await sync(dirname(path));
+}
+
+export async function removeFile(path: string) {
+  await rm(path, { force: true });
+  await sync(dirname(path));
+}
+
+async function sync(path: string) {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The directories that are missing on the way to `path` and itself, the outermost first. */
+export async function missingDirectories(path: string): Promise<string[]> {
+  await refusePlantedLinks(join(path, "it"));
+  const missing: string[] = [];
+  for (let each = path; (await lstat(each).catch(absent)) === undefined; each = dirname(each)) missing.unshift(each);
+  return missing;
+}
+
+/** Attributes for a new file of ours: it belongs to whom its directory belongs. */
+export async function attributesIn(directory: string, mode: number): Promise<Attributes> {
+  const { uid, gid } = await lstat(directory);
+  return { mode, uid, gid };
+}
+
+/** A link on the way to a file may only be one of root's or the agent's own: anyone else's could lead a privileged agent anywhere. */
+async function refusePlantedLinks(path: string) {
+  const trusted = [0, process.getuid?.()];
+  const names = dirname(path).split(sep).filter(Boolean);
+  for (let depth = 1; depth <= names.length; depth++) {
+    const each = sep + names.slice(0, depth).join(sep);
+    const found = await lstat(each).catch(absent);
+    if (!found) return;
+    if (found.isSymbolicLink() && !trusted.includes(found.uid))
+      throw new Error(`${each}, on the way to ${path}, is a symbolic link of another user. It is not followed.`);
+  }
+}
+
+/** For a file that is not there; every other failure stays one. */
+export function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}

@@ -1,0 +1,30 @@
+import { release } from "node:os";
+import { isAbsolute, join } from "node:path";
+
+/** The machine as the agent sees it; tests give it other places. */
+export type Host = {
+  environment: Record<string, string | undefined>;
+  home: string;
+  /** The system's trust store: where anchors are dropped, what its tool makes of them, and how the tool is called. */
+  system: { anchors: string; bundle: string; update: string[] };
+};
+
+export const thisHost = (environment: Host["environment"]): Host => ({
+  environment,
+  home: environment.HOME ?? "/root",
+  system: { anchors: "/usr/local/share/ca-certificates", bundle: "/etc/ssl/certs/ca-certificates.crt", update: ["update-ca-certificates"] },
+});
+
+/** An absolute path of this host, `~/` being the agent's home. */
+export function pathOn(host: Host, path: string, field: string) {
+  const full = path.startsWith("~/") ? join(host.home, path.slice(2)) : path;
+  if (!isAbsolute(full)) throw new Error(`config.${field} must be an absolute path on this host, such as /etc/ssl/example.`);
+  return full;
+}
+
+/** What the server shows about the machine. */
+export async function describeHost(hostname: string, agentVersion: string) {
+  const file = Bun.file("/etc/os-release");
+  const name = (await file.exists()) ? /^PRETTY_NAME="?([^"\n]+)/m.exec(await file.text())?.[1] : undefined;
+  return { hostname, operatingSystem: name ?? `${process.platform} ${release()}`, platform: process.platform, architecture: process.arch, agentVersion };
+}

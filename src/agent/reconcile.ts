@@ -1,0 +1,152 @@
+import type { Logger } from "pino";
+import { beginChange, rollBack, settle } from "./change";
+import type { Desired, Report } from "./exchange";
+import type { Host } from "./host";
+import { type AssignmentRecord, type Memory, newRecord } from "./memory";
+import { fingerprintOf } from "./pem";
+import type { Material, Target } from "./store";
+import { storeOf } from "./stores/stores";
+import { isSamePlace, readMaterial, readTarget } from "./targets";
+import { verifyEndpoint } from "./verify";
+
+export type Work = {
+  host: Host;
+  memory: Memory;
+  log: Logger;
+  clock: () => Date;
+  isDryRun: boolean;
+  /** Whether to try at once what has failed before. */
+  isUrgent: boolean;
+};
+/** What became of an assignment; undefined where nothing was tried. */
+export type Result = Omit<Report, "assignmentId"> | undefined;
+type Plan = { target: Target; material: Material /** Names what is to be proven. */; proof: string };
+
+const MINUTE = 60_000;
+const LONGEST_WAIT = 60 * MINUTE;
+
+/** Makes one assignment true: observe, plan, apply, verify; what fails is taken back. */
+export async function reconcile(item: Desired, work: Work): Promise<Result> {
+  const proof = `${item.version} ${item.fingerprintSha256}`;
+  const retry = work.memory.records.get(item.id)?.retry;
+  if (!work.isUrgent && retry?.proof === proof && work.clock().getTime() < retry.at) return undefined;
+  const log = work.log.child({ assignment: item.id, store: item.trustStoreType });
+  try {
+    return await realize({ target: readTarget(item), material: readMaterial(item), proof }, { ...work, log });
+  } catch (error) {
+    return failed(error as Error, log);
+  }
+}
+
+async function realize(plan: Plan, work: Work): Promise<Result> {
+  const { target, material, proof } = plan;
+  const record = work.memory.records.get(target.assignmentId) ?? newRecord(target.assignmentId);
+  if (!work.isDryRun) await takeBackInterrupted(record, work);
+  const { faults, certificates } = await storeOf(target.storeType).observe(target, material, work.host);
+  const former = record.certificate !== undefined && record.target && !isSamePlace(record.target, target) ? record.target : undefined;
+  const isProven = record.proven === proof && !former;
+  if (faults.length === 0 && isProven) return installed(material);
+  work.log.info({ faults, former, isProven }, work.isDryRun ? "would install or verify" : "installing or verifying");
+  if (work.isDryRun) return undefined;
+  try {
+    const found = faults.length > 0 || former ? await apply(plan, record, former, work) : certificates;
+    await verifyEndpoint(target, material, found);
+  } catch (error) {
+    return giveUp(plan, record, error as Error, work);
+  }
+  Object.assign(record, { target, certificate: material.certificate, proven: proof, retry: undefined, isGone: false });
+  await settle(attemptOf(record, work));
+  const isDrift = isProven;
+  work.log.info({ fingerprint: material.fingerprint }, isDrift ? "healed" : "installed");
+  return isDrift ? { ...installed(material), state: "drifted", message: sentence("Found and healed: ", faults.join("; ")) } : installed(material);
+}
+
+const attemptOf = (record: AssignmentRecord, { host, memory }: Work) => ({
+  host,
+  ledger: record,
+  save: () => memory.save(record),
+  isOthers: memory.isOthers(record.assignmentId),
+});
+
+async function takeBackInterrupted(record: AssignmentRecord, work: Work) {
+  if (!record.claimsBefore) return;
+  const failures = await rollBack(attemptOf(record, work));
+  work.log.warn({ failures }, "an attempt was interrupted; it was taken back");
+}
+
+/** Answers the certificates as they are in the store afterwards. */
+async function apply({ target, material }: Plan, record: AssignmentRecord, former: Target | undefined, work: Work) {
+  const change = beginChange(attemptOf(record, work));
+  const store = storeOf(target.storeType);
+  if (former) await storeOf(former.storeType).remove(former, change);
+  await store.install(target, material, change);
+  const { faults, certificates } = await store.observe(target, material, work.host);
+  if (faults.length > 0) throw new Error(`After the installation the store was not as desired: ${faults.join("; ")}.`);
+  if (target.config.reloadCommand) await change.refresh(target.config.reloadCommand);
+  return certificates;
+}
+
+async function giveUp({ target, material, proof }: Plan, record: AssignmentRecord, error: Error, work: Work): Promise<Result> {
+  const hasChanged = record.undo.length > 0;
+  const failures = (record.retry?.proof === proof ? record.retry.failures : 0) + 1;
+  record.target ??= target; // what is left of it must be found again
+  record.isGone = false;
+  record.retry = { proof, failures, at: work.clock().getTime() + Math.min(MINUTE * 2 ** (failures - 1), LONGEST_WAIT) };
+  const left = (await rollBack(attemptOf(record, work))).filter((each) => each !== error.message); // a reload that fails once more says nothing new
+  const consequence = left.length > 0 ? ` Rolling back failed too: ${left.join(" ")}` : hasChanged ? " Rolled back: the store is as it was." : "";
+  const { certificates } = await storeOf(target.storeType).observe(target, material, work.host);
+  return { ...failed(new Error(error.message + consequence), work.log), ...observed(certificates[0]) };
+}
+
+/** Takes away what the agent installed for an assignment that is desired no more; what it found there stays. */
+export async function withdraw(record: AssignmentRecord, work: Work): Promise<Result> {
+  const log = work.log.child({ assignment: record.assignmentId, store: record.target?.storeType });
+  if (work.isDryRun) {
+    log.info("would remove");
+    return undefined;
+  }
+  try {
+    return await takeAway(record, { ...work, log });
+  } catch (error) {
+    const left = await rollBack(attemptOf(record, work));
+    return failed(new Error([(error as Error).message, ...left].join(" ")), log);
+  }
+}
+
+async function takeAway(record: AssignmentRecord, work: Work): Promise<Result> {
+  await takeBackInterrupted(record, work);
+  const { target, certificate } = record;
+  const hasInstalled = Object.keys(record.claims).length > 0;
+  if (target && hasInstalled) {
+    const change = beginChange(attemptOf(record, work));
+    await storeOf(target.storeType).remove(target, change);
+    if (target.config.reloadCommand) await change.refresh(target.config.reloadCommand);
+    if (certificate && (await isThere(target, certificate, work.host))) throw new Error("It was removed, but the store still holds it.");
+  }
+  record.isGone = true;
+  await settle(attemptOf(record, work));
+  work.log.info({ hasInstalled }, "removed");
+  return { state: "removed", ...(certificate !== undefined && !hasInstalled && { message: "It was there before this agent, which left it there." }) };
+}
+
+async function isThere(target: Target, certificate: string, host: Host) {
+  const fingerprint = fingerprintOf(certificate);
+  const { certificates } = await storeOf(target.storeType).observe(target, { certificate, fingerprint, chain: [], privateKey: null }, host);
+  return certificates.some((each) => fingerprintOf(each) === fingerprint);
+}
+
+const installed = ({ fingerprint }: Material): NonNullable<Result> => ({ state: "installed", observedFingerprint: fingerprint });
+const observed = (pem: string | undefined) => (pem ? { observedFingerprint: fingerprintOf(pem) } : {});
+
+function failed({ message }: Error, log: Logger): NonNullable<Result> {
+  log.error({ reason: message }, "failed");
+  return { state: "failed", message: sentence("", message) };
+}
+
+const MAX_MESSAGE = 1_000;
+
+/** Words that the server takes: one line of plain text, at most 1,000 characters. */
+function sentence(begin: string, words: string) {
+  const line = (begin + words).replace(/[\p{Cc}\p{Cs}]+/gu, " ").trim();
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE - 2)} …` : line;
+}

@@ -1,0 +1,34 @@
+import type { AssignmentConfig } from "../modules/assignments/schema";
+import type { MaterialType, TrustStoreType } from "../modules/trust-stores/catalogue";
+import type { Change } from "./change";
+import type { Host } from "./host";
+
+/** One assignment's place on this host. */
+export type Target = {
+  assignmentId: string;
+  storeType: TrustStoreType;
+  materialType: MaterialType;
+  /** The entry's name: the config's alias, or one made from the assignment's id. */
+  alias: string;
+  config: AssignmentConfig;
+};
+
+/** What is to lie there, in PEM; the chain begins with the certificate's own issuer and may end with the root. */
+export type Material = { certificate: string; fingerprint: string; chain: string[]; privateKey: string | null };
+
+export type Observation = {
+  /** What was read from the store at the target, as PEM, the certificate itself first; none where it holds nothing. */
+  certificates: string[];
+  /** Each thing that is not as desired, as a clause: "tls.key has mode 0644". None: nothing is to be done. */
+  faults: string[];
+};
+
+/** A kind of trust store. All three throw an Error in words where they cannot. */
+export type Store = {
+  /** Reads the store itself; a tool's exit code proves nothing. Changes nothing. */
+  observe(target: Target, material: Material, host: Host): Promise<Observation>;
+  /** Makes the store hold the material at the target. Every change goes through `change`, which can take it back. */
+  install(target: Target, material: Material, change: Change): Promise<void>;
+  /** Takes away what `install` put at the target, and only that. */
+  remove(target: Target, change: Change): Promise<void>;
+};

@@ -1,0 +1,32 @@
+import { isDeepStrictEqual } from "node:util";
+import { completeConfig } from "../modules/assignments/rules";
+import type { AssignmentConfig } from "../modules/assignments/schema";
+import type { Desired } from "./exchange";
+import { fingerprintOf } from "./pem";
+import type { Material, Target } from "./store";
+
+/** What an assignment names, checked once more: this host does not rely on the server's checks. */
+export function readTarget({ id, trustStoreType, materialType, config: given }: Desired): Target {
+  const checked = completeConfig(trustStoreType, given);
+  if ("fault" in checked) throw new Error(checked.fault.replace("body.", ""));
+  return { assignmentId: id, storeType: trustStoreType, materialType, alias: checked.config.alias ?? `certitude-${id}`, config: checked.config };
+}
+
+export function readMaterial({ pem, chain, privateKeyPem, fingerprintSha256, includePrivateKey }: Desired): Material {
+  if (fingerprintOf(pem) !== fingerprintSha256) throw new Error("The certificate that the server sent has another fingerprint than it says.");
+  if (includePrivateKey && !privateKeyPem) throw new Error("The server sent no private key, though the assignment includes one.");
+  return { certificate: pem, fingerprint: fingerprintSha256, chain, privateKey: privateKeyPem };
+}
+
+/** What must be installed anew when it changes; the rest of a config only says how. */
+const MANNERS: (keyof AssignmentConfig)[] = ["autoRenew", "removeOnRevoke", "reloadCommand", "verifyEndpoint", "verifyServerName", "keyPermissionMode"];
+
+export function isSamePlace(one: Target, other: Target) {
+  const placeOf = ({ config, ...rest }: Target) => [
+    rest,
+    Object.entries(config)
+      .filter(([name]) => !MANNERS.includes(name as keyof AssignmentConfig))
+      .toSorted(),
+  ];
+  return isDeepStrictEqual(placeOf(one), placeOf(other));
+}

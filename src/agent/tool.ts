@@ -1,0 +1,78 @@
+import { spawn } from "node:child_process";
+import type { Host } from "./host";
+
+export type User = { uid: number; gid: number };
+type Options = { environment?: Record<string, string>; user?: User; timeout?: number };
+type Outcome = { stdout: string; stderr: string };
+
+const TIMEOUT = 60_000;
+const MAX_OUTPUT = 16 * 1024 * 1024;
+const MAX_ERROR = 4_000;
+const SHOWN = 300;
+
+/** Runs a program of the host, without a shell, and answers what it printed. One that fails, or takes over a minute, is an error in words. */
+export async function runTool(
+  host: Host,
+  [program = "", ...args]: readonly string[],
+  { environment, user, timeout = TIMEOUT }: Options = {},
+): Promise<Outcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+  const { PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", JAVA_HOME, TMPDIR } = host.environment;
+  const env = { PATH, HOME: host.home, LC_ALL: "C.UTF-8", ...(JAVA_HOME && { JAVA_HOME }), ...(TMPDIR && { TMPDIR }), ...environment };
+  // Its own process group, so that whatever it started ends with it.
+  const child = spawn(program, args, { env, cwd: "/", detached: true, stdio: ["ignore", "pipe", "pipe"], ...user });
+  const output = { stdout: "", stderr: "" };
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    endGroup(child.pid);
+  }, timeout);
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output.stdout = (output.stdout + text).slice(0, MAX_OUTPUT);
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    output.stderr = (output.stderr + text).slice(-MAX_ERROR);
+  });
+  child.on("error", (error: NodeJS.ErrnoException) => reject(new Error(whyNotStarted(program, error))));
+  // A daemon that it leaves behind may hold the pipes open for ever: what has arrived soon after the end is all.
+  child.on("exit", (code, signal) => {
+    const end = () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+      if (isLate) reject(new Error(`${program} did not end within ${timeout / 1000} s and was stopped.`));
+      else if (code === 0) resolve(output);
+      else reject(new Error(`${program} ${signal ? `was ended by ${signal}` : `ended with exit code ${code}`}: ${lastWords(output)}`));
+    };
+    const patience = setTimeout(end, 200);
+    child.on("close", () => {
+      clearTimeout(patience);
+      end();
+    });
+  });
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function endGroup(pid: number | undefined) {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+function whyNotStarted(program: string, { code, message }: NodeJS.ErrnoException) {
+  if (code === "ENOENT") return `${program} is not installed on this host, or not on the agent's PATH.`;
+  return `${program} could not be started: ${message}`;
+}
+
+/** The end of what a failed program said, on one line. */
+function lastWords({ stdout, stderr }: Outcome) {
+  const words = (stderr.trim() || stdout.trim()).replace(/\s+/g, " ");
+  if (words === "") return "it said nothing.";
+  return words.length > SHOWN ? `… ${words.slice(-SHOWN)}` : words;
+}

@@ -1,0 +1,85 @@
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { fingerprintOf, toPem } from "./pem";
+import type { Material, Target } from "./store";
+
+/** Milliseconds for one connection, and for a server to present its new certificate after a reload. */
+const TIMEOUT = 5_000;
+const PATIENCE = 10_000;
+const PAUSE = 250;
+
+type Endpoint = { host: string; port: number; serverName: string; isPostgres: boolean };
+
+/**
+ * Proves over TLS that what lies in the store works: that the endpoint's chain leads to the anchors as they were read from the store
+ * (`found`), or that the server presents the certificate. Nothing where the config names no endpoint.
+ */
+export async function verifyEndpoint({ config, materialType, storeType }: Target, { fingerprint, chain }: Material, found: string[]) {
+  if (!config.verifyEndpoint || materialType === "client_certificate") return;
+  const { hostname, port } = new URL(config.verifyEndpoint.replace(/^tls:/i, "https:"));
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const endpoint = { host, port: Number(port || 443), serverName: config.verifyServerName ?? host, isPostgres: storeType === "postgresql_server_tls" };
+  if (materialType === "server_certificate") return expectPresented(endpoint, fingerprint);
+  const certificates = materialType === "intermediate_ca" ? [...found, ...chain] : found;
+  await handshake(endpoint, { ca: certificates, rejectUnauthorized: true }, async () => {}).catch((error: Error) => {
+    throw new Error(`${nameOf(endpoint)} is not trusted by what lies in the store: ${error.message}.`);
+  });
+}
+
+async function expectPresented(endpoint: Endpoint, fingerprint: string) {
+  const end = performance.now() + PATIENCE;
+  for (;;) {
+    const fault = await findFault(endpoint, fingerprint);
+    if (!fault) return;
+    if (performance.now() > end) throw new Error(`${nameOf(endpoint)} ${fault}.`);
+    await Bun.sleep(PAUSE);
+  }
+}
+
+async function findFault(endpoint: Endpoint, fingerprint: string) {
+  try {
+    const presented = await handshake(endpoint, { rejectUnauthorized: false }, async (socket) =>
+      fingerprintOf(toPem("CERTIFICATE", socket.getPeerCertificate().raw)),
+    );
+    return presented === fingerprint ? undefined : `presents the certificate ${presented}, not ${fingerprint}`;
+  } catch (error) {
+    return `cannot be verified: ${(error as Error).message}`;
+  }
+}
+
+const nameOf = ({ host, port }: Endpoint) => `${host}:${port}`;
+
+type Trust = { ca?: string[]; rejectUnauthorized: boolean };
+
+/** Connects, and hands the finished TLS connection to `look`. Everything ends within the deadline, whatever the other side does. */
+async function handshake<Seen>(endpoint: Endpoint, trust: Trust, look: (socket: TLSSocket) => Promise<Seen>): Promise<Seen> {
+  const { promise: failure, reject } = Promise.withResolvers<never>();
+  const plain = connect(endpoint.port, endpoint.host).on("error", reject);
+  const timer = setTimeout(() => reject(new Error(`it did not answer within ${TIMEOUT / 1000} s`)), TIMEOUT);
+  try {
+    return await Promise.race([failure, secure(plain, endpoint, trust, reject).then(look)]);
+  } finally {
+    clearTimeout(timer);
+    plain.destroy();
+  }
+}
+
+async function secure(plain: Socket, { host, serverName, isPostgres }: Endpoint, trust: Trust, reject: (error: Error) => void) {
+  await new Promise<void>((resolve) => plain.once("connect", resolve));
+  if (isPostgres) await askPostgresForTls(plain);
+  const options = { socket: plain, host, ...(isIP(serverName) ? {} : { servername: serverName }), ...trust };
+  const { promise, resolve } = Promise.withResolvers<TLSSocket>();
+  const socket = connectTls(options, () => resolve(socket)).on("error", reject);
+  socket.on("close", () => reject(new Error("it closed the connection during the handshake")));
+  return promise;
+}
+
+/** Postgres speaks TLS only when asked in its own protocol: the message SSLRequest, answered by one letter. */
+async function askPostgresForTls(socket: Socket) {
+  const request = Buffer.alloc(8);
+  request.writeInt32BE(8, 0);
+  request.writeInt32BE(80877103, 4);
+  const answered = new Promise<Buffer>((resolve) => socket.once("data", resolve));
+  socket.write(request);
+  if (String(await answered) !== "S") throw new Error("it is a Postgres server that does not speak TLS");
+}

@@ -1,0 +1,72 @@
+import { readFileSync, statSync } from "node:fs";
+import { type Command, InvalidArgumentError } from "commander";
+import { version } from "../../package.json";
+import { thisHost } from "../agent/host";
+import { runAgent } from "../agent/run";
+import { createLog } from "../log";
+import { CommandError } from "./environment";
+import { readDuration } from "./token";
+
+type Options = { server: string; tokenFile: string; caFile?: string; stateDir: string; interval: number; once?: boolean; dryRun?: boolean };
+
+const HELP = `
+It asks the server what is assigned to it, makes this host's trust stores hold that, proves it, and reports. Whatever
+disappears or is replaced is put back at the next pass. It removes only what it has installed. Without the server it
+goes by what it was told last. Run it as root where the stores belong to root.
+
+The token is the one that enrolling the agent showed; its file must be readable by the agent's user alone.
+
+Exit codes: 0 done, 1 something failed (with --once) or the agent cannot run, 2 wrong usage.`;
+
+export const addAgent = (program: Command) =>
+  program
+    .command("agent")
+    .description("Install assigned certificates into this host's trust stores, and keep them there.")
+    .requiredOption("--server <url>", "the server: https, or http on this machine", readServer)
+    .requiredOption("--token-file <path>", "file with the agent's token")
+    .option("--ca-file <path>", "PEM of the authority that signed the server's certificate, where the system does not know it")
+    .option("--state-dir <path>", "the agent's own directory", "/var/lib/certitude-agent")
+    .option("--interval <duration>", "time between two passes: 30s, 5m, 1h", readDuration, 60)
+    .option("--once", "one pass, then end; failures are tried again at once")
+    .option("--dry-run", "only log what would be done: nothing is written or reported")
+    .addHelpText("after", HELP)
+    .action(agent);
+
+async function agent({ server, tokenFile, caFile, stateDir, interval, once = false, dryRun = false }: Options) {
+  const token = readToken(tokenFile);
+  const ca = caFile === undefined ? undefined : readText(caFile, "--ca-file");
+  const log = createLog("info");
+  const stopping = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stopping.abort());
+  const options = { server, token, ca, stateDirectory: stateDir, interval: interval * 1_000, isOnce: once, isDryRun: dryRun };
+  log.info({ server, stateDir, version }, "the agent starts");
+  const { failed, offline } = await runAgent(options, { host: thisHost(Bun.env), log, version, signal: stopping.signal });
+  log.flush();
+  if (once && offline) throw new CommandError(offline.message);
+  if (once && failed > 0) throw new CommandError(`${failed} ${failed === 1 ? "assignment" : "assignments"} failed; the log says why.`);
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+function readServer(value: string) {
+  const url = URL.parse(value);
+  if (!url || !/^https?:$/.test(url.protocol)) throw new InvalidArgumentError("It must be an address such as https://certitude.example.");
+  if (url.protocol === "http:" && !LOOPBACK.test(url.hostname))
+    throw new InvalidArgumentError("http would show the token and private keys to the network: use https.");
+  return value.replace(/\/+$/, "");
+}
+
+function readToken(path: string) {
+  const token = readText(path, "--token-file").trim();
+  if (statSync(path).mode & 0o077) throw new CommandError(`Others may read the token in ${path}: chmod 600 ${path}`, 2);
+  if (!/^cag_[\w-]{43}$/.test(token)) throw new CommandError(`${path} does not hold an agent's token; it begins with cag_.`, 2);
+  return token;
+}
+
+function readText(path: string, option: string) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new CommandError(`${option} cannot be read: ${(error as Error).message}`, 2);
+  }
+}
