@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { findDesiredState } from "../../../src/modules/deployments/queries";
 import { anAssignment, importRoot, importWithKey, newAgent } from "../../support/agents";
 import { call } from "../../support/call";
 import { certificate, chain, importInto } from "../../support/certificates";
 import { newOrganization, newUser } from "../../support/people";
-import { world } from "../../support/world";
+import { statementsDuring } from "../../support/statements";
+import { startServer, world } from "../../support/world";
 
 const PATH = "/agent/assignments";
 const SERVER = { trustStoreType: "nginx_tls", materialType: "server_certificate", config: { trustStorePath: "/etc/nginx/tls" } };
@@ -35,6 +37,23 @@ describe("GET /agent/assignments", () => {
     const { lastSeenAt, version } = (await organization.member("GET", agent.path)).body;
     expect(Math.abs(Date.parse(lastSeenAt) - before)).toBeLessThan(5_000);
     expect(version).toBe(1);
+  });
+
+  test("200 or 304, and seen is noted every five minutes at most", async () => {
+    const { organization, agent, tag } = await withAgent();
+    const known = await tag();
+    let now = new Date();
+    const clocked = startServer(world.config, world.database, () => now);
+    const seenAfter = async (minutes: number) => {
+      now = new Date(now.getTime() + minutes * 60_000);
+      expect((await agent.call("GET", PATH, { url: clocked.url, headers: { "if-none-match": known } })).status).toBe(304);
+      return Date.parse((await organization.member("GET", agent.path)).body.lastSeenAt);
+    };
+    const first = await seenAfter(6);
+    expect(first).toBe(now.getTime());
+    expect(await seenAfter(4)).toBe(first);
+    expect(await seenAfter(2)).toBe(now.getTime());
+    await clocked.server.stop(true);
   });
 
   test("200 with everything that it takes to install: PEM, issuers up to the root, config", async () => {
@@ -131,8 +150,18 @@ describe("GET /agent/assignments", () => {
     for (const other of [empty, '"x"', ""]) expect(await ask(other)).toMatchObject({ status: 200, body: { items: [{}] } });
   });
 
+  test("304 costs one statement, 200 two", async () => {
+    const { organization, assign, ask, tag } = await withAgent();
+    const { root, intermediate, leaf } = chain();
+    const [, , leafId = ""] = await importInto(organization, root.pem, intermediate.pem, leaf.pem);
+    await assign(leafId, SERVER);
+    const known = await tag();
+    expect(await statementsDuring(() => ask(known))).toHaveLength(1);
+    expect(await statementsDuring(() => ask())).toHaveLength(2);
+  });
+
   test("200 with a new tag after every change that matters", async () => {
-    const { organization, assign, update, tag } = await withAgent();
+    const { organization, agent, assign, update, tag } = await withAgent();
     const { root, intermediate } = chain();
     const leaf = certificate({ issuer: intermediate });
     const [leafId = ""] = await importInto(organization, leaf.pem);
@@ -148,11 +177,28 @@ describe("GET /agent/assignments", () => {
     const privateKeyPem = String(leaf.privateKey.export({ type: "pkcs8", format: "pem" }));
     await organization.admin("POST", "/certificates", { body: { pem: leaf.pem, privateKeyPem } });
     tags.push(await tag());
+    await update(id, { enabled: false });
+    expect(await tag()).toBe(tags[0] ?? "");
+    await update(id, { enabled: true });
+    tags.push(await tag());
     await organization.admin("POST", `/certificates/${leafId}/revoke`, { body: {} });
     tags.push(await tag());
-    await update(id, { enabled: false });
+    await update(id, { config: { removeOnRevoke: false } });
+    tags.push(await tag());
+    await organization.admin("DELETE", `/certificates/${leafId}`);
+    tags.push(await tag());
     expect(new Set(tags).size).toBe(tags.length);
+    await organization.admin("DELETE", `${agent.assignments}/${id}`);
     expect(await tag()).toBe(tags[0] ?? "");
+  });
+
+  test("401 rather than an empty state, which would take everything out, for an agent that is deleted meanwhile", async () => {
+    const { organization, agent } = await withAgent();
+    const ofAgent = { organizationId: organization.id, id: agent.id };
+    expect(await findDesiredState(world.sql, world.config.secretsKey, ofAgent)).toMatchObject({ json: '{"items":[],"keep":[]}' });
+    await organization.admin("DELETE", agent.path);
+    expect(await findDesiredState(world.sql, world.config.secretsKey, ofAgent)).toBeUndefined();
+    expect((await agent.call("GET", PATH)).status).toBe(401);
   });
 
   test("500 rather than a wrong key when the sealed key was damaged", async () => {

@@ -2,27 +2,11 @@ import { describe, expect, test } from "bun:test";
 import { anAssignment, importRoot, newAgent } from "../../support/agents";
 import { call } from "../../support/call";
 import { newOrganization } from "../../support/people";
+import { newReporter } from "./reporters";
 
 const PATH = "/agent/reports";
 const HASH = "AB".repeat(32);
 const ID = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01";
-
-const withAssignments = async () => {
-  const organization = await newOrganization();
-  const agent = await newAgent(organization);
-  const certificateId = await importRoot(organization);
-  const ids: string[] = [];
-  for (const alias of ["a", "b", "c"])
-    ids.push((await organization.admin("POST", agent.assignments, { body: anAssignment(certificateId, { config: { alias } }) })).body.id);
-  const user = await organization.join();
-  const report = (body: object) => agent.call("POST", PATH, { body });
-  const deployments = async () => (await user.call("GET", `/portal/organizations/${organization.id}/certificates/${certificateId}`)).body.deployments;
-  const events = async () => {
-    const { items } = (await organization.admin("GET", "/audit-events?limit=100")).body;
-    return items.filter((each: { action: string }) => each.action === "assignment.reported");
-  };
-  return { organization, agent, ids, report, deployments, events };
-};
 
 describe("POST /agent/reports", () => {
   test("401 without an agent's token, before the body is looked at", async () => {
@@ -53,16 +37,16 @@ describe("POST /agent/reports", () => {
   });
 
   test("400 for an assignment that is reported twice at once", async () => {
-    const { ids, report } = await withAssignments();
+    const { ids, report } = await newReporter();
     const reports = [ids[0], ids[1], ids[0]?.toUpperCase()].map((assignmentId) => ({ assignmentId, state: "installed" }));
     expect(await report({ reports })).toMatchObject({ status: 400, body: { message: "body.reports.2.assignmentId is in an earlier report of this request." } });
   });
 
   test("404 for an assignment that is unknown, another agent's or another organization's: nothing is kept", async () => {
-    const { organization, agent, ids, report, deployments, events } = await withAssignments();
+    const { organization, agent, ids, report, deployments, events } = await newReporter();
     const sibling = await newAgent(organization);
     const { body } = await organization.admin("POST", sibling.assignments, { body: anAssignment(await importRoot(organization)) });
-    const other = await withAssignments();
+    const other = await newReporter();
     for (const foreign of [crypto.randomUUID(), body.id, other.ids[0]]) {
       const reports = [ids[0], foreign, ids[1]].map((assignmentId) => ({ assignmentId, state: "installed" }));
       const message = "body.reports.1.assignmentId is no assignment of this agent. No report was kept.";
@@ -74,7 +58,7 @@ describe("POST /agent/reports", () => {
   });
 
   test("204 keeps what was reported, where the certificate's deployments show it", async () => {
-    const { organization, agent, ids, report, deployments, events } = await withAssignments();
+    const { organization, agent, ids, report, deployments, events } = await newReporter();
     const reports = [
       { assignmentId: ids[0], state: "installed", observedFingerprint: HASH },
       { assignmentId: ids[1], state: "failed", message: " keytool said no " },
@@ -97,7 +81,7 @@ describe("POST /agent/reports", () => {
   });
 
   test("204 again for the same report, which is no news; a host that is not sent stays", async () => {
-    const { organization, agent, ids, report, deployments, events } = await withAssignments();
+    const { organization, agent, ids, report, deployments, events } = await newReporter();
     const reports = [{ assignmentId: ids[0], state: "installed" }];
     await report({ reports, host: { hostname: "web-01" } });
     const [first] = await deployments();
@@ -113,7 +97,7 @@ describe("POST /agent/reports", () => {
   });
 
   test("204 for twenty at once in any order, and one event for each assignment", async () => {
-    const { ids, report, deployments, events } = await withAssignments();
+    const { ids, report, deployments, events } = await newReporter();
     const send = (index: number) => {
       const order = index % 2 === 0 ? ids : ids.toReversed();
       return report({ reports: order.map((assignmentId) => ({ assignmentId, state: "installed" })) });
