@@ -39,11 +39,6 @@ const NEEDS: Record<string, (everything: Everything) => Promise<Wish> | Wish> = 
     await world.sql`update documents set job_id = null where organization_id = ${organization.id}`;
     return {};
   },
-  reportDeployments: async (everything) => {
-    const reading = operations.find((each) => each.id === "getDesiredState");
-    if (reading) await everything.send(reading); // an agent is noted as seen only every ten seconds
-    return {};
-  },
   updateConnection: () => ({ body: { name: "Another name" } }),
 };
 
