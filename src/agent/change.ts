@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { Logger } from "pino";
 import {
   attributesIn,
   bytesOf,
@@ -34,6 +35,7 @@ type Writing = { mode: number; owner?: User | undefined; takesOver?: boolean };
 type Running = { undo?: string[]; user?: User; environment?: Record<string, string> };
 type Attempt = {
   host: Host;
+  log: Logger;
   ledger: Ledger;
   save: () => Promise<void> /** Whether another assignment has put this there. */;
   isOthers: (name: string) => boolean;
@@ -44,11 +46,12 @@ export type Change = ReturnType<typeof beginChange>;
  * An attempt to change the host for one assignment. Each step is in the ledger, on disk by `save`, before it is taken: an attempt
  * that fails is taken back, and so is, by the next run, one whose agent was killed.
  */
-export function beginChange({ host, ledger, save, isOthers }: Attempt) {
+export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
   ledger.claimsBefore ??= { ...ledger.claims };
 
   async function note(undo: Undo) {
     ledger.undo.push(undo);
+    if ("path" in undo) log.info({ path: undo.path }, undo.kind === "file" ? "changes a file" : "makes a directory");
     await save();
   }
 
@@ -128,12 +131,14 @@ export function beginChange({ host, ledger, save, isOthers }: Attempt) {
   /** Runs a tool; `undo` is the command that takes its effect back. */
   async function run(argv: readonly string[], { undo, user, environment }: Running = {}) {
     if (undo) await note({ kind: "run", argv: undo, ...(user && { user }) });
+    log.info({ argv }, "runs a tool");
     return runTool(host, argv, { ...(user && { user }), ...(environment && { environment }) });
   }
 
   /** Runs a command that makes a program read the files; it runs again after they have been put back. */
   async function refresh(argv: string[], user?: User) {
     await note({ kind: "again", argv, ...(user && { user }) });
+    log.info({ argv }, "runs a command");
     await runTool(host, argv, user && { user });
   }
 
@@ -141,8 +146,9 @@ export function beginChange({ host, ledger, save, isOthers }: Attempt) {
 }
 
 /** Puts the host back as it was when the attempt began. It goes on after a failure, and answers what failed. */
-export async function rollBack({ host, ledger, save }: Omit<Attempt, "isOthers">): Promise<string[]> {
+export async function rollBack({ host, log, ledger, save }: Omit<Attempt, "isOthers">): Promise<string[]> {
   const failures: string[] = [];
+  log.warn({ steps: ledger.undo.length }, "rolls back");
   const again = ledger.undo.filter(({ kind }) => kind === "again");
   for (const step of [...ledger.undo.filter(({ kind }) => kind !== "again").toReversed(), ...again])
     await takeBack(host, step).catch((error: Error) => failures.push(error.message));

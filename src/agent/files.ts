@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { chmod, chown, lstat, open, readlink, rename, rm } from "node:fs/promises";
+import { chmod, chown, lstat, open, readlink, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
 
 /** A file as it was: enough to put it back. */
@@ -72,7 +72,7 @@ export async function removeFile(path: string) {
 }
 
 async function sync(path: string) {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  const handle = await open(path, constants.O_RDONLY);
   try {
     await handle.sync();
   } finally {
@@ -90,7 +90,7 @@ export async function missingDirectories(path: string): Promise<string[]> {
 
 /** Attributes for a new file of ours: it belongs to whom its directory belongs. */
 export async function attributesIn(directory: string, mode: number): Promise<Attributes> {
-  const { uid, gid } = await lstat(directory);
+  const { uid, gid } = await stat(directory);
   return { mode, uid, gid };
 }
 

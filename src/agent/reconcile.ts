@@ -61,8 +61,9 @@ async function realize(plan: Plan, work: Work): Promise<Result> {
   return isDrift ? { ...installed(material), state: "drifted", message: sentence("Found and healed: ", faults.join("; ")) } : installed(material);
 }
 
-const attemptOf = (record: AssignmentRecord, { host, memory }: Work) => ({
+const attemptOf = (record: AssignmentRecord, { host, log, memory }: Work) => ({
   host,
+  log,
   ledger: record,
   save: () => memory.save(record),
   isOthers: memory.isOthers(record.assignmentId),
@@ -94,8 +95,10 @@ async function giveUp({ target, material, proof }: Plan, record: AssignmentRecor
   record.retry = { proof, failures, at: work.clock().getTime() + Math.min(MINUTE * 2 ** (failures - 1), LONGEST_WAIT) };
   const left = (await rollBack(attemptOf(record, work))).filter((each) => each !== error.message); // a reload that fails once more says nothing new
   const consequence = left.length > 0 ? ` Rolling back failed too: ${left.join(" ")}` : hasChanged ? " Rolled back: the store is as it was." : "";
-  const { certificates } = await storeOf(target.storeType).observe(target, material, work.host);
-  return { ...failed(new Error(error.message + consequence), work.log), ...observed(certificates[0]) };
+  const seen = await storeOf(target.storeType)
+    .observe(target, material, work.host)
+    .catch(() => undefined); // why it failed says more than that it cannot be seen
+  return { ...failed(new Error(error.message + consequence), work.log), ...observed(seen?.certificates[0]) };
 }
 
 /** Takes away what the agent installed for an assignment that is desired no more; what it found there stays. */
