@@ -9,9 +9,9 @@ const reportJson = (sql: Sql) =>
 export const lastReport = (sql: Sql) => sql`case when a.reported_state is not null then json_build_object(
   'state', a.reported_state, 'observedFingerprint', a.reported_fingerprint, 'message', a.reported_message, 'reportedAt', iso(a.reported_at)) end`;
 
-/** As JSON, the reports of the assignment `a` that were news, the newest first, no more than `count`. */
+/** As JSON, the reports of the assignment `a` that were news, the newest first, no more than `count`: a plain number, for the planner to see. */
 export const newestReports = (sql: Sql, count: Fragment) => sql`(
-  select coalesce(json_agg(${reportJson(sql)} order by r.id desc), '[]') from (
+  select coalesce(json_agg(${reportJson(sql)}), '[]') from (
     select * from deployment_reports
     where organization_id = a.organization_id and agent_id = a.agent_id and assignment_id = a.id order by id desc limit ${count}) r)`;
 
