@@ -17,9 +17,9 @@ function median(values: number[]) {
   return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle) - 1] ?? 0)) / 2;
 }
 
-/** wrk is one thread of C: it takes a tenth of what the servers take. */
-export function http(url: string, headers: Record<string, string>, seconds: number): Contestant {
-  const options = Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
+/** wrk is one thread of C: it takes a tenth of what the servers take. A `script` of Lua may make the requests. */
+export function http(url: string, headers: Record<string, string>, seconds: number, script?: string): Contestant {
+  const options = [...Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]), ...(script ? ["-s", script] : [])];
   return async (connections) => {
     const output = await run(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, ...options, url]);
     if (/Non-2xx|Socket errors/.test(output)) throw new Error(`${url}: ${output}`);

@@ -1,11 +1,11 @@
-const children: Bun.Subprocess[] = [];
+const children = new Map<string, Bun.Subprocess>();
 
 /** Starts a server in a process of its own, its output thrown away, and answers its address once it listens. */
 export async function start(prepare: (port: number) => { command: string[]; environment?: Record<string, string> }) {
   const port = await findFreePort();
   const { command, environment } = prepare(port);
-  children.push(Bun.spawn(command, { env: { PATH: Bun.env.PATH ?? "", ...environment }, stdout: "ignore", stderr: "inherit" }));
   const url = `http://127.0.0.1:${port}`;
+  children.set(url, Bun.spawn(command, { env: { PATH: Bun.env.PATH ?? "", ...environment }, stdout: "ignore", stderr: "inherit" }));
   for (let attempt = 0; attempt < 100; attempt++) {
     if (await fetch(url).catch(() => undefined)) return url;
     await Bun.sleep(100);
@@ -13,9 +13,12 @@ export async function start(prepare: (port: number) => { command: string[]; envi
   throw new Error(`${command.join(" ")} does not answer`);
 }
 
+/** The process that listens at the address that `start` answered. */
+export const pidOf = (url: string) => children.get(url)?.pid ?? 0;
+
 export async function stopAll() {
-  for (const child of children) child.kill();
-  await Promise.all(children.map((child) => child.exited));
+  for (const child of children.values()) child.kill();
+  await Promise.all(Array.from(children.values(), (child) => child.exited));
 }
 
 async function findFreePort() {

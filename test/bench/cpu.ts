@@ -1,0 +1,43 @@
+import { readFile } from "node:fs/promises";
+import type postgres from "postgres";
+import type { Contestant } from "./measure";
+
+/** Of the kernel's clock, a second; every Linux has it so. */
+const TICKS = 100;
+
+/** The CPU time that a process, and the backends of Postgres that work for it, take for each request of what is `measured`. */
+export function createMeter(sql: postgres.Sql, pid: number, seconds: number) {
+  const spent = { server: 0, Postgres: 0, requests: 0 };
+  const read = async () => ({ server: await cpuOf([pid]), Postgres: await cpuOf(await backendsOf(sql)) });
+  function measured(contestant: Contestant): Contestant {
+    return async (callers) => {
+      const before = await read();
+      const rate = await contestant(callers);
+      const after = await read();
+      spent.server += after.server - before.server;
+      spent.Postgres += after.Postgres - before.Postgres;
+      spent.requests += rate * seconds;
+      return rate;
+    };
+  }
+  /** In seconds. */
+  const perRequest = () => ({ server: spent.server / spent.requests, Postgres: spent.Postgres / spent.requests });
+  return { measured, perRequest };
+}
+
+async function backendsOf(sql: postgres.Sql) {
+  const rows = await sql<{ pid: number }[]>`select pid from pg_stat_activity where datname = current_database() and application_name = 'certitude'`;
+  return rows.map((each) => each.pid);
+}
+
+/** Seconds that the processes have worked so far, in user mode and in the kernel. */
+async function cpuOf(pids: number[]) {
+  const times = await Promise.all(pids.map(async (pid) => readTimes(await readFile(`/proc/${pid}/stat`, "utf8"))));
+  return times.reduce((sum, each) => sum + each, 0);
+}
+
+/** The second field is the program's name in brackets, and may hold anything. */
+function readTimes(stat: string) {
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS;
+}

@@ -1,0 +1,18 @@
+import postgres from "postgres";
+import { hashAgentToken } from "../../src/guards/agent";
+import { findPollingAgent } from "../../src/modules/deployments/queries";
+
+/** The least that can answer a poll: one handler, the one query, a comparison. */
+if (import.meta.main) {
+  const [, , port = "", url = ""] = Bun.argv;
+  const sql = postgres(url, { max: 8, fetch_types: false });
+  Bun.serve({
+    hostname: "127.0.0.1",
+    port,
+    async fetch({ headers }) {
+      const token = headers.get("authorization")?.slice("Bearer ".length) ?? "";
+      const agent = await findPollingAgent(sql, hashAgentToken(token), new Date());
+      return new Response(null, { status: headers.get("if-none-match") === `"${agent?.tag}"` ? 304 : 404 });
+    },
+  });
+}
