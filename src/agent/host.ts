@@ -7,12 +7,15 @@ export type Host = {
   home: string;
   /** The system's trust store: where anchors are dropped, what its tool makes of them, and how the tool is called. */
   system: { anchors: string; bundle: string; update: string[] };
+  /** Milliseconds that it waits: for a tool, for one connection to an endpoint, for a server to present its new certificate after a reload. */
+  patience: { tool: number; connection: number; reload: number };
 };
 
 export const thisHost = (environment: Host["environment"]): Host => ({
   environment,
   home: environment.HOME ?? "/root",
   system: { anchors: "/usr/local/share/ca-certificates", bundle: "/etc/ssl/certs/ca-certificates.crt", update: ["update-ca-certificates"] },
+  patience: { tool: 60_000, connection: 5_000, reload: 10_000 },
 });
 
 /** An absolute path of this host, `~/` being the agent's home. */

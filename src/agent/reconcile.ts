@@ -50,7 +50,7 @@ async function realize(plan: Plan, work: Work): Promise<Result> {
   if (work.isDryRun) return undefined;
   try {
     const found = faults.length > 0 || former ? await apply(plan, record, former, work) : certificates;
-    await verifyEndpoint(target, material, found);
+    await verifyEndpoint(target, material, found, work.host);
   } catch (error) {
     return giveUp(plan, record, error as Error, work);
   }

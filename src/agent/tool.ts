@@ -2,25 +2,21 @@ import { spawn } from "node:child_process";
 import type { Host } from "./host";
 
 export type User = { uid: number; gid: number };
-type Options = { environment?: Record<string, string>; user?: User; timeout?: number };
+type Options = { environment?: Record<string, string>; user?: User };
 type Outcome = { stdout: string; stderr: string };
 
-const TIMEOUT = 60_000;
 const MAX_OUTPUT = 16 * 1024 * 1024;
 const MAX_ERROR = 4_000;
 const SHOWN = 300;
 
-/** Runs a program of the host, without a shell, and answers what it printed. One that fails, or takes over a minute, is an error in words. */
-export async function runTool(
-  host: Host,
-  [program = "", ...args]: readonly string[],
-  { environment, user, timeout = TIMEOUT }: Options = {},
-): Promise<Outcome> {
+/** Runs a program of the host, without a shell, and answers what it printed. One that fails, or takes longer than the host's patience, is an error in words. */
+export async function runTool(host: Host, [program = "", ...args]: readonly string[], { environment, user }: Options = {}): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const { PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", JAVA_HOME, TMPDIR } = host.environment;
   const env = { PATH, HOME: host.home, LC_ALL: "C.UTF-8", ...(JAVA_HOME && { JAVA_HOME }), ...(TMPDIR && { TMPDIR }), ...environment };
   // Its own process group, so that whatever it started ends with it.
   const child = spawn(program, args, { env, cwd: "/", detached: true, stdio: ["ignore", "pipe", "pipe"], ...user });
+  const timeout = host.patience.tool;
   const output = { stdout: "", stderr: "" };
   let isLate = false;
   const timer = setTimeout(() => {

@@ -1,24 +1,23 @@
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
+import type { Host } from "./host";
 import { fingerprintOf, toPem } from "./pem";
 import type { Material, Target } from "./store";
 
-/** Milliseconds for one connection, and for a server to present its new certificate after a reload. */
-const TIMEOUT = 5_000;
-const PATIENCE = 10_000;
 const PAUSE = 250;
 
-type Endpoint = { host: string; port: number; serverName: string; isPostgres: boolean };
+type Endpoint = { host: string; port: number; serverName: string; isPostgres: boolean; patience: Host["patience"] };
 
 /**
  * Proves over TLS that what lies in the store works: that the endpoint's chain leads to the anchors as they were read from the store
  * (`found`), or that the server presents the certificate. Nothing where the config names no endpoint.
  */
-export async function verifyEndpoint({ config, materialType, storeType }: Target, { fingerprint, chain }: Material, found: string[]) {
+export async function verifyEndpoint({ config, materialType, storeType }: Target, { fingerprint, chain }: Material, found: string[], { patience }: Host) {
   if (!config.verifyEndpoint || materialType === "client_certificate") return;
   const { hostname, port } = new URL(config.verifyEndpoint.replace(/^tls:/i, "https:"));
   const host = hostname.replace(/^\[|\]$/g, "");
-  const endpoint = { host, port: Number(port || 443), serverName: config.verifyServerName ?? host, isPostgres: storeType === "postgresql_server_tls" };
+  const isPostgres = storeType === "postgresql_server_tls";
+  const endpoint = { host, port: Number(port || 443), serverName: config.verifyServerName ?? host, isPostgres, patience };
   if (materialType === "server_certificate") return expectPresented(endpoint, fingerprint);
   const certificates = materialType === "intermediate_ca" ? [...found, ...chain] : found;
   await handshake(endpoint, { ca: certificates, rejectUnauthorized: true }, async () => {}).catch((error: Error) => {
@@ -27,7 +26,7 @@ export async function verifyEndpoint({ config, materialType, storeType }: Target
 }
 
 async function expectPresented(endpoint: Endpoint, fingerprint: string) {
-  const end = performance.now() + PATIENCE;
+  const end = performance.now() + endpoint.patience.reload;
   for (;;) {
     const fault = await findFault(endpoint, fingerprint);
     if (!fault) return;
@@ -55,7 +54,8 @@ type Trust = { ca?: string[]; rejectUnauthorized: boolean };
 async function handshake<Seen>(endpoint: Endpoint, trust: Trust, look: (socket: TLSSocket) => Promise<Seen>): Promise<Seen> {
   const { promise: failure, reject } = Promise.withResolvers<never>();
   const plain = connect(endpoint.port, endpoint.host).on("error", reject);
-  const timer = setTimeout(() => reject(new Error(`it did not answer within ${TIMEOUT / 1000} s`)), TIMEOUT);
+  const { connection } = endpoint.patience;
+  const timer = setTimeout(() => reject(new Error(`it did not answer within ${connection / 1000} s`)), connection);
   try {
     return await Promise.race([failure, secure(plain, endpoint, trust, reject).then(look)]);
   } finally {
