@@ -1,12 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
+import { Value } from "@sinclair/typebox/value";
 import { completeConfig } from "../modules/assignments/rules";
 import type { AssignmentConfig } from "../modules/assignments/schema";
+import { DesiredState } from "../modules/deployments/schema";
 import type { Desired } from "./exchange";
 import { fingerprintOf } from "./pem";
 import type { Material, Target } from "./store";
 
+const Schema = DesiredState.properties.items.items;
+
 /** What an assignment names, checked once more: this host does not rely on the server's checks. */
-export function readTarget({ id, trustStoreType, materialType, config: given }: Desired): Target {
+export function readTarget(item: Desired): Target {
+  const [fault] = Value.Errors(Schema, Object.fromEntries(Object.entries(item).filter(([name]) => name in Schema.properties)));
+  if (fault) throw new Error(`The agent does not understand ${fault.path.slice(1)} of what the server sent (${fault.message}). Is it older than the server?`);
+  const { id, trustStoreType, materialType, config: given } = item;
   const checked = completeConfig(trustStoreType, given);
   if ("fault" in checked) throw new Error(checked.fault.replace("body.", ""));
   return { assignmentId: id, storeType: trustStoreType, materialType, alias: checked.config.alias ?? `certitude-${id}`, config: checked.config };
