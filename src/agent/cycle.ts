@@ -1,15 +1,16 @@
-import { type DesiredState, type Exchange, type HostFacts, type Report, Unreachable } from "./exchange";
-import { type AssignmentRecord, newRecord } from "./memory";
-import { type Result, reconcile, type Work, withdraw } from "./reconcile";
-
-/** An assignment's reports that wait for the server; older ones give way. */
-const MAX_WAITING = 20;
+import { type DesiredState, type Exchange, type HostFacts, Unreachable } from "./exchange";
+import { type AssignmentRecord, newRecord, noteReport } from "./memory";
+import { type Result, reconcile, takeBackInterrupted, type Work, withdraw } from "./reconcile";
 
 type Agent = Work & { exchange: Exchange };
 export type Cycle = { failed: number /** Why the server was not asked with success, where it was not. */; offline?: Unreachable };
 
-/** One pass: ask, make every assignment true, report. Without the server, or while it `isQuiet`, it goes by what was desired last. */
+/**
+ * One pass: take back what a killed agent left unfinished, ask, make every assignment true, report. Without the server, or while
+ * it `isQuiet`, it goes by what was desired last.
+ */
 export async function runCycle(agent: Agent, { host, isQuiet = false }: { host?: HostFacts | undefined; isQuiet?: boolean }): Promise<Cycle> {
+  if (!agent.isDryRun) for (const record of agent.memory.records.values()) await takeBackInterrupted(record, agent);
   const { state, offline } = isQuiet ? await readLast(agent) : await readDesired(agent);
   if (!state) return { failed: 0, ...(offline && { offline }) };
   const failed = await realizeAll(state, agent);
@@ -29,7 +30,8 @@ async function readDesired({ exchange, memory, isDryRun, log }: Agent): Promise<
   try {
     const news = await exchange.fetchDesired(known?.etag);
     if (news && !isDryRun) await memory.saveKnown(news);
-    return { state: news?.state ?? known?.state ?? { items: [], keep: [] } };
+    const state = news?.state ?? known?.state;
+    return state ? { state } : {};
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     log.warn({ reason: error.message, goesByLastState: known !== undefined }, "the server cannot be asked");
@@ -37,26 +39,25 @@ async function readDesired({ exchange, memory, isDryRun, log }: Agent): Promise<
   }
 }
 
-/** The new come before the old go, so that a store is never without both; what the old was in the way of is tried again then. */
+/** The new come before the old go, so that a store is never without both; what the old were in the way of is tried again then. */
 async function realizeAll({ items, keep }: DesiredState, agent: Agent) {
   const wanted = new Set([...items.map(({ id }) => id), ...keep]);
   const gone = [...agent.memory.records.values()].filter(({ assignmentId, isGone }) => !isGone && !wanted.has(assignmentId));
   const results = new Map<string, Result>();
   for (const item of items) results.set(item.id, await reconcile(item, agent));
   for (const record of gone) results.set(record.assignmentId, await withdraw(record, agent));
-  if (gone.length > 0)
-    for (const item of items) if (results.get(item.id)?.state === "failed") results.set(item.id, await reconcile(item, { ...agent, isUrgent: true }));
-  for (const [id, result] of results) if (result) await keepReport(agent, { assignmentId: id, ...result });
+  const isRoomMade = gone.some(({ assignmentId }) => isTrue(results.get(assignmentId)));
+  if (isRoomMade) for (const item of items) if (!isTrue(results.get(item.id))) results.set(item.id, await reconcile(item, { ...agent, isUrgent: true }));
+  if (!agent.isDryRun) for (const [id, result] of results) if (result) await keepReport(agent, id, result);
   return [...results.values()].filter((result) => result?.state === "failed").length;
 }
 
-/** Keeps what is news until the server has it. */
-async function keepReport({ memory }: Agent, report: Report) {
-  const record = memory.records.get(report.assignmentId) ?? newRecord(report.assignmentId);
-  const last = record.reports.at(-1);
-  if ((last ? JSON.stringify(last) : record.said) === JSON.stringify(report)) return;
-  record.reports = [...record.reports, report].slice(-MAX_WAITING);
-  await memory.save(record);
+const isTrue = (result: Result) => result !== undefined && result.state !== "failed";
+
+/** Keeps what is news until the server has it; with a failure, when it is tried again. */
+async function keepReport({ memory }: Agent, id: string, result: NonNullable<Result>) {
+  const record = memory.records.get(id) ?? newRecord(id);
+  if (noteReport(record, result) || result.state === "failed") await memory.save(record);
 }
 
 /** Delivers the oldest report of each assignment, then the next, until none waits. */
@@ -67,7 +68,7 @@ async function deliver(agent: Agent, host: HostFacts | undefined): Promise<{ off
       if (waiting.length === 0 && !facts) break;
       const reports = waiting.flatMap(({ reports }) => reports.slice(0, 1));
       const unwanted = await agent.exchange.deliver(reports, facts);
-      if (unwanted.length > 0) agent.log.info({ assignments: unwanted.map(({ assignmentId }) => assignmentId) }, "the server knows them no more");
+      if (unwanted.length > 0) agent.log.info({ assignments: unwanted.map(({ assignmentId }) => assignmentId) }, "the server does not take reports of them");
       for (const record of waiting) await acknowledge(agent, record);
     }
     return {};

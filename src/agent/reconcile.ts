@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { beginChange, rollBack, settle } from "./change";
 import type { Desired, Report } from "./exchange";
 import type { Host } from "./host";
-import { type AssignmentRecord, type Memory, newRecord } from "./memory";
+import { type AssignmentRecord, type Memory, newRecord, noteReport } from "./memory";
 import { fingerprintOf } from "./pem";
 import type { Material, Target } from "./store";
 import { storeOf } from "./stores/stores";
@@ -28,8 +28,7 @@ const LONGEST_WAIT = 60 * MINUTE;
 /** Makes one assignment true: observe, plan, apply, verify; what fails is taken back. */
 export async function reconcile(item: Desired, work: Work): Promise<Result> {
   const proof = `${item.version} ${item.fingerprintSha256}`;
-  const retry = work.memory.records.get(item.id)?.retry;
-  if (!work.isUrgent && retry?.proof === proof && work.clock().getTime() < retry.at) return undefined;
+  if (!work.isUrgent && mustWait(work.memory.records.get(item.id), proof, work.clock())) return undefined;
   const log = work.log.child({ assignment: item.id, store: item.trustStoreType });
   try {
     return await realize({ target: readTarget(item), material: readMaterial(item), proof }, { ...work, log });
@@ -38,10 +37,15 @@ export async function reconcile(item: Desired, work: Work): Promise<Result> {
   }
 }
 
+function mustWait(record: AssignmentRecord | undefined, proof: string, now: Date) {
+  if (record?.retry?.proof !== proof) return false;
+  const wait = record.retry.at - now.getTime();
+  return wait > 0 && wait <= LONGEST_WAIT; // longer only where the clock was put back
+}
+
 async function realize(plan: Plan, work: Work): Promise<Result> {
   const { target, material, proof } = plan;
   const record = work.memory.records.get(target.assignmentId) ?? newRecord(target.assignmentId);
-  if (!work.isDryRun) await takeBackInterrupted(record, work);
   const { faults, certificates } = await storeOf(target.storeType).observe(target, material, work.host);
   const former = record.certificate !== undefined && record.target && !isSamePlace(record.target, target) ? record.target : undefined;
   const isProven = record.proven === proof && !former;
@@ -54,11 +58,12 @@ async function realize(plan: Plan, work: Work): Promise<Result> {
   } catch (error) {
     return giveUp(plan, record, error as Error, work);
   }
+  const result = isProven ? healed(material, faults) : installed(material);
   Object.assign(record, { target, certificate: material.certificate, proven: proof, retry: undefined, isGone: false });
+  noteReport(record, result); // saved at once with what it tells of
   await settle(attemptOf(record, work));
-  const isDrift = isProven;
-  work.log.info({ fingerprint: material.fingerprint }, isDrift ? "healed" : "installed");
-  return isDrift ? { ...installed(material), state: "drifted", message: sentence("Found and healed: ", faults.join("; ")) } : installed(material);
+  work.log.info({ fingerprint: material.fingerprint }, isProven ? "healed" : "installed");
+  return result;
 }
 
 const attemptOf = (record: AssignmentRecord, { host, log, memory }: Work) => ({
@@ -69,7 +74,8 @@ const attemptOf = (record: AssignmentRecord, { host, log, memory }: Work) => ({
   isOthers: memory.isOthers(record.assignmentId),
 });
 
-async function takeBackInterrupted(record: AssignmentRecord, work: Work) {
+/** Takes back what an agent that was killed had begun. */
+export async function takeBackInterrupted(record: AssignmentRecord, work: Work) {
   if (!record.claimsBefore) return;
   const failures = await rollBack(attemptOf(record, work));
   work.log.warn({ failures }, "an attempt was interrupted; it was taken back");
@@ -88,48 +94,54 @@ async function apply({ target, material }: Plan, record: AssignmentRecord, forme
 }
 
 async function giveUp({ target, material, proof }: Plan, record: AssignmentRecord, error: Error, work: Work): Promise<Result> {
-  const hasChanged = record.undo.length > 0;
-  const failures = (record.retry?.proof === proof ? record.retry.failures : 0) + 1;
   record.target ??= target; // what is left of it must be found again
   record.isGone = false;
-  record.retry = { proof, failures, at: work.clock().getTime() + Math.min(MINUTE * 2 ** (failures - 1), LONGEST_WAIT) };
-  const left = (await rollBack(attemptOf(record, work))).filter((each) => each !== error.message); // a reload that fails once more says nothing new
-  const consequence = left.length > 0 ? ` Rolling back failed too: ${left.join(" ")}` : hasChanged ? " Rolled back: the store is as it was." : "";
+  const result = await takeBackFailed(record, proof, error, work);
   const seen = await storeOf(target.storeType)
     .observe(target, material, work.host)
     .catch(() => undefined); // why it failed says more than that it cannot be seen
-  return { ...failed(new Error(error.message + consequence), work.log), ...observed(seen?.certificates[0]) };
+  return { ...result, ...observed(seen?.certificates[0]) };
 }
+
+async function takeBackFailed(record: AssignmentRecord, proof: string, { message }: Error, work: Work) {
+  const hasChanged = record.undo.length > 0;
+  const left = (await rollBack(attemptOf(record, work))).filter((each) => each !== message); // a reload that fails once more says nothing new
+  const consequence = left.length > 0 ? ` Rolling back failed too: ${left.join(" ")}` : hasChanged ? " Rolled back: the store is as it was." : "";
+  const failures = (record.retry?.proof === proof ? record.retry.failures : 0) + 1;
+  record.retry = { proof, failures, at: work.clock().getTime() + Math.min(MINUTE * 2 ** (failures - 1), LONGEST_WAIT) };
+  return failed(new Error(message + consequence), work.log);
+}
+
+const REMOVAL = "removal";
 
 /** Takes away what the agent installed for an assignment that is desired no more; what it found there stays. */
 export async function withdraw(record: AssignmentRecord, work: Work): Promise<Result> {
+  if (!work.isUrgent && mustWait(record, REMOVAL, work.clock())) return undefined;
   const log = work.log.child({ assignment: record.assignmentId, store: record.target?.storeType });
   if (work.isDryRun) {
     log.info("would remove");
     return undefined;
   }
-  try {
-    return await takeAway(record, { ...work, log });
-  } catch (error) {
-    const left = await rollBack(attemptOf(record, work));
-    return failed(new Error([(error as Error).message, ...left].join(" ")), log);
-  }
+  return takeAway(record, { ...work, log }).catch((error: Error) => takeBackFailed(record, REMOVAL, error, { ...work, log }));
 }
 
 async function takeAway(record: AssignmentRecord, work: Work): Promise<Result> {
-  await takeBackInterrupted(record, work);
-  const { target, certificate } = record;
+  const { target, certificate, damage } = record;
   const hasInstalled = Object.keys(record.claims).length > 0;
+  if (damage && !hasInstalled) throw new Error(damage);
   if (target && hasInstalled) {
     const change = beginChange(attemptOf(record, work));
     await storeOf(target.storeType).remove(target, change);
     if (target.config.reloadCommand) await change.refresh(target.config.reloadCommand);
     if (certificate && (await isThere(target, certificate, work.host))) throw new Error("It was removed, but the store still holds it.");
   }
-  record.isGone = true;
+  const wasThere = certificate !== undefined && !hasInstalled;
+  const result = { state: "removed" as const, ...(wasThere && { message: "It was there before this agent, which left it there." }) };
+  Object.assign(record, { isGone: true, target: undefined, certificate: undefined, proven: undefined, retry: undefined });
+  noteReport(record, result);
   await settle(attemptOf(record, work));
   work.log.info({ hasInstalled }, "removed");
-  return { state: "removed", ...(certificate !== undefined && !hasInstalled && { message: "It was there before this agent, which left it there." }) };
+  return result;
 }
 
 async function isThere(target: Target, certificate: string, host: Host) {
@@ -139,6 +151,11 @@ async function isThere(target: Target, certificate: string, host: Host) {
 }
 
 const installed = ({ fingerprint }: Material): NonNullable<Result> => ({ state: "installed", observedFingerprint: fingerprint });
+const healed = (material: Material, faults: string[]): NonNullable<Result> => ({
+  ...installed(material),
+  state: "drifted",
+  message: sentence("Found and healed: ", faults.join("; ")),
+});
 const observed = (pem: string | undefined) => (pem ? { observedFingerprint: fingerprintOf(pem) } : {});
 
 function failed({ message }: Error, log: Logger): NonNullable<Result> {
@@ -151,5 +168,5 @@ const MAX_MESSAGE = 1_000;
 /** Words that the server takes: one line of plain text, at most 1,000 characters. */
 function sentence(begin: string, words: string) {
   const line = (begin + words).replace(/[\p{Cc}\p{Cs}]+/gu, " ").trim();
-  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE - 2)} …` : line;
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE - 2).toWellFormed()} …` : line || "It failed without a word.";
 }

@@ -2,9 +2,10 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { type Cycle, runCycle } from "./cycle";
-import { createExchange } from "./exchange";
+import { createExchange, Unreachable } from "./exchange";
 import { describeHost, type Host } from "./host";
 import { openMemory } from "./memory";
+import { backoffOf, pauseOf } from "./pace";
 
 export type AgentOptions = {
   server: string;
@@ -18,27 +19,24 @@ export type AgentOptions = {
 };
 type Setting = { host: Host; log: Logger; version: string; signal: AbortSignal };
 
-const JITTER = 1 / 6;
-const LONGEST_BACKOFF = 15 * 60_000;
-
 /** Runs the agent until `signal`, or one pass of it, and answers how the last pass went. */
 export async function runAgent({ server, token, ca, stateDirectory, interval, isOnce, isDryRun }: AgentOptions, { host, log, version, signal }: Setting) {
-  const memory = await openMemory(stateDirectory);
+  const memory = await openMemory(stateDirectory, { isReadOnly: isDryRun });
   try {
     const exchange = createExchange({ server, token, ca, signal });
     const facts = await describeHost(hostname(), version);
     const agent = { host, memory, log, exchange, clock: () => new Date(), isDryRun, isUrgent: isOnce };
+    if (isOnce) return await runCycle(agent, { host: facts });
     let quietUntil = 0;
     for (let failures = 0, isKnown = false; ; ) {
       const isQuiet = performance.now() < quietUntil;
-      const cycle = await runCycle(agent, { host: isKnown ? undefined : facts, isQuiet });
-      if (isOnce) return cycle;
+      const cycle: Cycle = await runCycle(agent, { host: isKnown ? undefined : facts, isQuiet }).catch((error: Error) => survive(error, log));
       if (!isQuiet) {
         failures = cycle.offline ? failures + 1 : 0;
         isKnown ||= !cycle.offline;
-        quietUntil = performance.now() + backoff(cycle, failures, interval);
+        quietUntil = cycle.offline ? performance.now() + backoffOf({ failures, interval, retryAfter: cycle.offline.retryAfter }) : 0;
       }
-      await sleep(interval * (1 - JITTER + 2 * JITTER * Math.random()), undefined, { signal }).catch(() => {}); // woken in order to stop
+      await sleep(pauseOf(interval), undefined, { signal }).catch(() => {}); // woken in order to stop
       if (signal.aborted) return cycle;
     }
   } finally {
@@ -46,8 +44,8 @@ export async function runAgent({ server, token, ca, stateDirectory, interval, is
   }
 }
 
-/** Milliseconds for which the server is left alone; drift is healed meanwhile. */
-function backoff({ offline }: Cycle, failures: number, interval: number) {
-  if (!offline) return 0;
-  return Math.max(offline.retryAfter ?? 0, Math.min(interval * 2 ** Math.min(failures - 1, 10), LONGEST_BACKOFF)) * (1 - JITTER * Math.random());
+/** A pass that cannot even be recorded, on a full disk for instance, is no reason to end: the next one may. */
+function survive({ message }: Error, log: Logger): Cycle {
+  log.error({ reason: message }, "the pass was given up");
+  return { failed: 1, offline: new Unreachable(message) };
 }

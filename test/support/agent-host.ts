@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Desired } from "../../src/agent/exchange";
 import { type Host, thisHost } from "../../src/agent/host";
 import { openMemory } from "../../src/agent/memory";
-import { reconcile, type Work, withdraw } from "../../src/agent/reconcile";
+import { reconcile, takeBackInterrupted, type Work, withdraw } from "../../src/agent/reconcile";
 import { createLog } from "../../src/log";
 
 type Certificate = { pem: string; chain: string[]; fingerprint: string; privateKeyPem?: string };
@@ -46,7 +46,10 @@ export async function newAgentHost(change: (host: Host, directory: string) => Ho
     memory,
     pathOf: (...names: string[]) => join(directory, ...names),
     /** What the agent does at one pass for an assignment. */
-    pass: (item: Desired, more: Partial<Work> = {}) => reconcile(item, { ...work, ...more }),
+    async pass(item: Desired, more: Partial<Work> = {}) {
+      for (const record of memory.records.values()) await takeBackInterrupted(record, work);
+      return reconcile(item, { ...work, ...more });
+    },
     /** What it does once the assignment is desired no more. */
     async withdraw({ id }: Pick<Desired, "id">) {
       const record = memory.records.get(id);
