@@ -26,7 +26,7 @@ export const addAgent = (program: Command) =>
     .requiredOption("--token-file <path>", "file with the agent's token")
     .option("--ca-file <path>", "PEM of the authority that signed the server's certificate, where the system does not know it")
     .option("--state-dir <path>", "the agent's own directory", "/var/lib/certitude-agent")
-    .option("--interval <duration>", "time between two passes: 30s, 5m, 1h", readDuration, 60)
+    .option("--interval <duration>", "time between two passes, at most a day: 30s, 5m, 1h", readInterval, 60)
     .option("--once", "one pass, then end; failures are tried again at once")
     .option("--dry-run", "only log what would be done: nothing is written or reported")
     .addHelpText("after", HELP)
@@ -51,9 +51,16 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 function readServer(value: string) {
   const url = URL.parse(value);
   if (!url || !/^https?:$/.test(url.protocol)) throw new InvalidArgumentError("It must be an address such as https://certitude.example.");
+  if (url.username || url.password || url.search || url.hash) throw new InvalidArgumentError("It must name a server and nothing else: no user, no ? and no #.");
   if (url.protocol === "http:" && !LOOPBACK.test(url.hostname))
     throw new InvalidArgumentError("http would show the token and private keys to the network: use https.");
   return value.replace(/\/+$/, "");
+}
+
+function readInterval(value: string) {
+  const seconds = readDuration(value);
+  if (seconds > 86_400) throw new InvalidArgumentError("It must be at most a day: 24h.");
+  return seconds;
 }
 
 function readToken(path: string) {
