@@ -31,14 +31,21 @@ const whatIsHeld = (sql: Sql, agent: Fragment) => sql`
       select encode(sha256(convert_to(coalesce(string_agg(concat_ws(' ', held.id, version, certificate_version, issuers), ',' order by held.id), ''), 'UTF8')), 'hex') as tag
       from held left join chain on leaf = certificate_id)`;
 
-/** The agent that holds the token, and the tag of its desired state. That it was seen is noted every five minutes at most. */
+/**
+ * The agent that holds the token, and the tag of its desired state. That it was seen is noted every five minutes at most, and left
+ * to the next poll where somebody else is changing the agent, such as the labels of a whole fleet: a poll waits for nobody.
+ */
 export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
   const at = now.toISOString();
+  const holder = sql`
+    select organization_id, id, coalesce(last_seen_at < ${at}::timestamptz - interval '5 minutes', true) as is_due
+    from agents where token_hash = decode(${tokenHash}, 'hex')`;
   const [agent] = await sql<(Agent & { tag: string })[]>`
-    ${whatIsHeld(sql, sql`select organization_id, id from agents where token_hash = decode(${tokenHash}, 'hex')`)},
-    seen as (
-      update agents set last_seen_at = ${at} from agent where agents.organization_id = agent.organization_id and agents.id = agent.id
-        and (last_seen_at is null or last_seen_at < ${at}::timestamptz - interval '5 minutes'))
+    ${whatIsHeld(sql, holder)},
+    due as (
+      select a.organization_id, a.id from agent join agents a on a.organization_id = agent.organization_id and a.id = agent.id
+      where is_due for no key update of a skip locked),
+    seen as (update agents set last_seen_at = ${at} from due where agents.organization_id = due.organization_id and agents.id = due.id)
     select organization_id as "organizationId", id, tag from agent, state`;
   return agent;
 }

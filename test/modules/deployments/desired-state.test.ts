@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { Sql } from "../../../src/db/connect";
 import { findDesiredState } from "../../../src/modules/deployments/queries";
 import { anAssignment, importRoot, importWithKey, newAgent } from "../../support/agents";
 import { call } from "../../support/call";
@@ -148,6 +149,21 @@ describe("GET /agent/assignments", () => {
       expect([answer.status, answer.text, answer.headers.get("etag")]).toEqual([304, "", full]);
     }
     for (const other of [empty, '"x"', ""]) expect(await ask(other)).toMatchObject({ status: 200, body: { items: [{}] } });
+  });
+
+  test("200 at once while somebody is changing the agent; the next poll notes that it was seen", async () => {
+    const { organization, agent, ask } = await withAgent();
+    const isSeen = async () => (await organization.member("GET", agent.path)).body.lastSeenAt !== null;
+    const canHold = Bun.env.TEST_DATABASE_URL !== undefined; // the embedded database is one session, where nobody else changes anything meanwhile
+    const poll = async () => expect((await ask()).status).toBe(200);
+    async function pollWhileHeld(tx: Sql) {
+      await tx`select from agents where organization_id = ${organization.id} and id = ${agent.id} for update`;
+      await poll();
+    }
+    await (canHold ? world.sql.begin(pollWhileHeld) : poll());
+    expect(await isSeen()).toBe(!canHold);
+    await poll();
+    expect(await isSeen()).toBe(true);
   });
 
   test("304 costs one statement, 200 two", async () => {
