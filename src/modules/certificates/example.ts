@@ -43,3 +43,22 @@ export const EXAMPLE_SUMMARY = {
   createdAt: "2026-01-02T09:30:00.000Z",
   updatedAt: "2026-01-02T09:30:00.000Z",
 };
+
+/** What an agent said of it, and where. */
+export const EXAMPLE_REPORT = {
+  state: "installed",
+  observedFingerprint: EXAMPLE_SUMMARY.fingerprintSha256,
+  message: null,
+  reportedAt: "2026-01-02T09:31:00.000Z",
+};
+
+export const EXAMPLE_DEPLOYMENT = {
+  assignmentId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c03",
+  agentId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c02",
+  agentName: "web-01.certitude.example",
+  applicationId: "payments-api",
+  trustStoreType: "nginx_tls",
+  enabled: true,
+  ...EXAMPLE_REPORT,
+  history: [EXAMPLE_REPORT],
+};

@@ -1,7 +1,7 @@
 import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "../../http/schema";
 import { KeptReport } from "../deployments/history-schema";
-import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "./example";
+import { EXAMPLE_DEPLOYMENT, EXAMPLE_PEM, EXAMPLE_SUMMARY } from "./example";
 
 /** RFC 5280, 5.3.1, without removeFromCRL, which revokes nothing. */
 const REVOCATION_REASONS = [
@@ -98,7 +98,7 @@ export const CertificateDetails = Answer(
     chain: t.Array(Issuer, { description: "The issuers that are stored here, from the certificate's own up to the root" }),
     deployments: t.Array(Deployment),
   },
-  { title: "CertificateDetails", examples: [{ ...exampleWithPem, daysRemaining: 3_650, chain: [], deployments: [] }] },
+  { title: "CertificateDetails", examples: [{ ...exampleWithPem, daysRemaining: 3_650, chain: [], deployments: [EXAMPLE_DEPLOYMENT] }] },
 );
 
 const CommonName = t.String({ examples: [EXAMPLE_SUMMARY.commonName] });

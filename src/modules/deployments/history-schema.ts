@@ -1,6 +1,6 @@
 import { t } from "elysia";
 import { Answer, DateTime, Nullable, OneOf } from "../../http/schema";
-import { EXAMPLE_SUMMARY } from "../certificates/example";
+import { EXAMPLE_REPORT } from "../certificates/example";
 
 export const STATES = ["installed", "failed", "drifted", "removed"] as const;
 
@@ -12,8 +12,5 @@ export const KeptReport = Answer(
     message: Nullable(t.String()),
     reportedAt: DateTime,
   },
-  {
-    title: "KeptReport",
-    examples: [{ state: "installed", observedFingerprint: EXAMPLE_SUMMARY.fingerprintSha256, message: null, reportedAt: "2026-01-02T09:31:00.000Z" }],
-  },
+  { title: "KeptReport", examples: [EXAMPLE_REPORT] },
 );
