@@ -15,13 +15,13 @@ export const isTemporary = (name: string) => name.startsWith(".") && name.endsWi
 
 /** The file, or undefined where there is none. Only a plain file: never through a symbolic link in its name, never a pipe or device. */
 export async function readSnapshot(path: string): Promise<Snapshot | undefined> {
-  await refusePlantedLinks(path);
-  const found = await lstat(path).catch(absent);
+  await refusePlantedLinks(path).catch(inWords(path, "read"));
+  const found = await lstat(path).catch(absent).catch(inWords(path, "read"));
   if (!found) return undefined;
   if (found.isSymbolicLink()) throw new Error(`${path} is a symbolic link to ${await readlink(path)}. Name the file itself, or remove the link.`);
   if (!found.isFile()) throw new Error(`${path} is not a plain file.`);
   if (found.size > MAX_FILE) throw new Error(`${path} has over ${MAX_FILE / 1024 / 1024} MiB, which no trust store has.`);
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(inWords(path, "read"));
   try {
     const { mode, uid, gid } = await handle.stat();
     return { base64: (await handle.readFile()).toString("base64"), mode: mode & 0o7777, uid, gid };
@@ -40,17 +40,23 @@ export async function writeAtomically(path: string, content: Uint8Array | string
     await writeTemporary(path, content);
     await commitTemporary(path, attributes);
   } catch (error) {
-    await rm(temporaryOf(path), { force: true });
+    await removeTemporary(path);
     throw error;
   }
 }
 
+/** Takes the temporary file of `path` away, where there is one: a disk that is read-only complains even about removing nothing. */
+export async function removeTemporary(path: string) {
+  if (await lstat(temporaryOf(path)).catch(absent)) await rm(temporaryOf(path));
+}
+
 /** Writes the temporary file of `path`, readable by its owner alone. */
 export async function writeTemporary(path: string, content: Uint8Array | string) {
-  await rm(temporaryOf(path), { force: true });
-  const handle = await open(temporaryOf(path), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+  await removeTemporary(path);
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  const handle = await open(temporaryOf(path), flags, 0o600).catch(inWords(path, "written"));
   try {
-    await handle.writeFile(content);
+    await handle.writeFile(content).catch(inWords(path, "written"));
   } finally {
     await handle.close();
   }
@@ -62,12 +68,12 @@ export async function commitTemporary(path: string, { mode, uid, gid }: Attribut
   await sync(temporary);
   if (process.getuid?.() === 0) await chown(temporary, uid, gid);
   await chmod(temporary, mode);
-  await rename(temporary, path);
+  await rename(temporary, path).catch(inWords(path, "written"));
   await sync(dirname(path));
 }
 
 export async function removeFile(path: string) {
-  await rm(path, { force: true });
+  await rm(path, { force: true }).catch(inWords(path, "removed"));
   await sync(dirname(path));
 }
 
@@ -106,6 +112,25 @@ async function refusePlantedLinks(path: string) {
       throw new Error(`${each}, on the way to ${path}, is a symbolic link of another user. It is not followed.`);
   }
 }
+
+const REASONS: Record<string, string> = {
+  ENOSPC: "there is no space left on its disk. Make room there",
+  EDQUOT: "the disk quota is used up. Make room there",
+  EROFS: "its file system is read-only. Mount it writable, or choose another place",
+  EACCES: "the agent's user may not. Run the agent as root, or give its user the right",
+  EPERM: "the agent's user may not, or the file is immutable. Run the agent as root, or give its user the right",
+  ENOENT: "its directory does not exist. Create it first",
+  ENOTDIR: "something on the way to it is not a directory. Correct the path",
+  ENAMETOOLONG: "its name is too long for the file system. Choose a shorter one",
+};
+
+/** Throws a failed call on a file as a sentence that says what to do about it. */
+export const inWords =
+  (path: string, action: "made" | "read" | "written" | "removed") =>
+  (error: NodeJS.ErrnoException): never => {
+    const reason = REASONS[error.code ?? ""];
+    throw reason ? new Error(`${path} cannot be ${action}: ${reason}.`, { cause: error }) : error;
+  };
 
 /** For a file that is not there; every other failure stays one. */
 export function absent(error: NodeJS.ErrnoException): undefined {
