@@ -20,6 +20,8 @@ import { chunks, documents, knowledge } from "./modules/knowledge/routes";
 import { invitations, members } from "./modules/members/routes";
 import { notifications } from "./modules/notifications/routes";
 import { organizations } from "./modules/organizations/routes";
+import { rollouts } from "./modules/rollouts/routes";
+import { rotations } from "./modules/rotations/routes";
 import { sessions } from "./modules/sessions/routes";
 import { trustStores } from "./modules/trust-stores/routes";
 import { users } from "./modules/users/routes";
@@ -49,9 +51,7 @@ export function createApp(deps: Deps) {
     .use(certificates(deps))
     .use(monitoring(deps))
     .use(trustStores(deps))
-    .use(agents(deps))
-    .use(assignments(deps))
-    .use(fleetOperations(deps))
+    .use(fleet(deps))
     .use(members(deps))
     .use(connections(deps))
     .use(widgets(deps))
@@ -75,6 +75,9 @@ export function createApp(deps: Deps) {
   router.methodsAt = createMethodLookup(app.routes);
   return app;
 }
+
+/** One link of the chain above, because the compiler follows only so many. */
+const fleet = (deps: Deps) => new Elysia().use(agents(deps)).use(assignments(deps)).use(fleetOperations(deps)).use(rollouts(deps)).use(rotations(deps));
 
 export type App = ReturnType<typeof createApp>;
 

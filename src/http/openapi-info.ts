@@ -31,6 +31,7 @@ export const TAGS: Record<string, string> = {
   Operations: "For those who run the server.",
   "Platform staff": "For the platform's own staff, across organizations.",
   Portal: "For members who look up one thing.",
+  Rollouts: "Certificates on their way to many agents, ring by ring.",
   "Trust stores": "The kinds of store that certificates are installed into.",
   User: "The signed-in user.",
 };

@@ -1,5 +1,6 @@
 import { FormatRegistry, Kind, type TProperties, type TSchema, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
+import { FIRST_ID } from "../db/ids";
 
 /** A request body: an unknown field is refused. */
 export const Body = <Properties extends TProperties>(properties: Properties, options = {}) => t.Object(properties, { additionalProperties: false, ...options });
@@ -16,6 +17,8 @@ export const Unauthorized = (...security: string[][]) => t.Literal("", { securit
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isUuid = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
+/** What is no UUID is nobody's id. */
+export const idOrNone = (id: string) => (isUuid(id) ? id : FIRST_ID);
 
 // Kinds of our own: they check what JSON Schema words cannot say, and stay plain strings and integers in the document.
 type TextOptions = { min?: number; max?: number; description?: string; examples?: string[] };

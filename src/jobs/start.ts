@@ -1,16 +1,18 @@
 import type { Server } from "bun";
 import type { Deps } from "../deps";
+import { advanceRollouts, advancing } from "./advance-rollouts";
 import { indexDocument, indexing, indexingFailed, reportFailure } from "./index-document";
 import { sweeping, sweepObjects } from "./sweep-objects";
 
 /** Makes the queues, so that requests may add to them; those for dead letters come before those that name them. */
-export const prepareJobs = ({ queue }: Pick<Deps, "queue">) => queue.start([indexingFailed, indexing, sweeping]);
+export const prepareJobs = ({ queue }: Pick<Deps, "queue">) => queue.start([indexingFailed, indexing, sweeping, advancing]);
 
 /** Begins to work. Indexing speaks to `server` like any other worker. */
 export async function runJobs(deps: Deps, server: Server<undefined>) {
   await deps.queue.work(indexing.name, indexDocument(deps, ownUrl(server)));
   await deps.queue.work(indexingFailed.name, reportFailure(deps));
   await deps.queue.work(sweeping.name, sweepObjects(deps));
+  await deps.queue.work(advancing.name, advanceRollouts(deps));
 }
 
 /** Where this process reaches itself: one that listens everywhere listens on loopback too. */

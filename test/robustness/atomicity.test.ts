@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { hashInvitationToken } from "../../src/modules/members/invitations";
 import type { Wish } from "../support/call";
+import { certificate, importInto } from "../support/certificates";
 import { isWriting, nameOf, operations } from "../support/document";
 import { type Everything, newEverything, withQueue } from "../support/everything";
 import { newUser } from "../support/people";
@@ -38,6 +39,15 @@ const NEEDS: Record<string, (everything: Everything) => Promise<Wish> | Wish> = 
   reindexDocument: async ({ organization }) => {
     await world.sql`update documents set job_id = null where organization_id = ${organization.id}`;
     return {};
+  },
+  resumeRollout: async ({ organization, ids }) => {
+    await organization.admin("POST", `/rollouts/${ids.rolloutId}/halt`);
+    return {};
+  },
+  startRotation: async ({ organization, ids }) => {
+    await organization.admin("DELETE", `/certificates/${ids.certificateId}/successor`);
+    const [certificateId] = await importInto(organization, certificate({ isCa: true }).pem);
+    return { body: { certificateId } };
   },
   updateConnection: () => ({ body: { name: "Another name" } }),
 };

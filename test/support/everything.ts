@@ -102,6 +102,15 @@ const MAKERS: ((made: Made) => Promise<void>)[] = [
     const body = { applicationId: "payments", certificateId: ids.certificateId, trustStoreType: "linux_update_ca_certificates" };
     ids.assignmentId = must(await organization.admin("POST", `/agents/${ids.agentId}/assignments`, { body })).body.id;
   },
+  async function makeRollout({ organization, ids }) {
+    const assignment = { applicationId: "mail", certificateId: ids.certificateId, trustStoreType: "openssl_ca_dir" };
+    const body = { name: "Canaries first", assignment, rings: [{ selector: "env=prod" }] };
+    ids.rolloutId = must(await organization.admin("POST", "/rollouts", { body })).body.id;
+  },
+  async function startRotation({ organization, ids }) {
+    const [certificateId] = await importInto(organization, certificate({ isCa: true }).pem);
+    must(await organization.admin("POST", `/certificates/${ids.certificateId}/successor`, { body: { certificateId } }));
+  },
   async function makeConnection({ organization, ids }) {
     const body = { kind: "smtp", name: "Mail", config: { host: "mail.example", fromAddress: "ops@certitude.example" } };
     ids.connectionId = must(await organization.admin("POST", "/core/connections", { body })).body.id;

@@ -1,5 +1,6 @@
 import { arrayOf, type Pool } from "../../db/connect";
 import { auditEach, type Scope } from "../audit/queries";
+import { lockFleet } from "./fleet";
 import { MAX_LABELS } from "./rules";
 
 type Labels = Record<string, string>;
@@ -8,10 +9,7 @@ export type Choice = { agentIds: string[] } | { selector: Labels };
 type Change = { set: Labels; unset: string[]; isDryRun: boolean };
 type Report = { json: string; overfull: string | null };
 
-/**
- * Labels many agents at once, all or none: none when one of them, `overfull`, would have too many labels. The organization's
- * lock comes first, so that racing changes wait for each other as a whole instead of row by row.
- */
+/** Labels many agents at once, all or none: none when one of them, `overfull`, would have too many labels. */
 export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { set, unset, isDryRun }: Change): Promise<Report> {
   const { organizationId } = scope;
   const ids = "agentIds" in choice ? arrayOf(choice.agentIds) : "{}";
@@ -19,8 +17,7 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
   const details = JSON.stringify({ ...(Object.keys(set).length > 0 && { set }), ...(unset.length > 0 && { unset }) });
   const [, [report]] = await sql.begin((tx) =>
     Promise.all([
-      // A plan kept from when there were few agents takes half a minute over ten thousand.
-      tx`select set_config('plan_cache_mode', 'force_custom_plan', true), pg_advisory_xact_lock(hashtextextended(${`agent labels ${organizationId}`}, 0))`,
+      lockFleet(tx, organizationId),
       tx<Report[]>`
         with judged as materialized (
           select id, wanted, wanted <> labels as differs from (

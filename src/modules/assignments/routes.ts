@@ -1,10 +1,9 @@
 import { Elysia, t } from "elysia";
-import { FIRST_ID } from "../../db/ids";
 import type { Deps } from "../../deps";
 import { inOrganization } from "../../guards/in-organization";
 import { etag, ifMatch } from "../../http/etag";
 import { jsonText, page, readCursor, UUID_PART } from "../../http/page";
-import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "../../http/schema";
+import { Empty, EmptyObject, idOrNone, Message, Page, PageQuery, Uuid } from "../../http/schema";
 import { listReports } from "../deployments/history";
 import { KeptReport } from "../deployments/history-schema";
 import type { TrustStoreType } from "../trust-stores/catalogue";
@@ -151,6 +150,3 @@ function describeFault(fault: Misfit, type: TrustStoreType, { config = {} }: Ass
   if (fault === "unfit material") return unknownMaterial(type);
   return fault === "anchor with key" ? ANCHOR_WITH_KEY : UNFIT[fault];
 }
-
-/** What is no UUID is nobody's id. */
-const idOrNone = (id: string) => (isUuid(id) ? id : FIRST_ID);

@@ -2,8 +2,8 @@ import type { Fragment } from "postgres";
 import type { Sql } from "../../db/connect";
 import { LAST_ID } from "../../db/ids";
 
-type Who = { type: "user" | "gateway" | "agent" | "ingest-key" | "worker" | "command-line"; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
-/** Who acted: a user, a trusted gateway by headers alone, an agent, a sender of metrics by its key, a worker, or the command line. */
+type Who = { type: "user" | "gateway" | "agent" | "ingest-key" | "worker" | "server" | "command-line"; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
+/** Who acted: a user, a trusted gateway by headers alone, an agent, a sender of metrics by its key, a worker, the server by itself, or the command line. */
 export type Actor = Who & { via?: Who };
 /** Where a write happens and who answers for it. */
 export type Scope = { organizationId: string; actor: Actor; requestId: string | null };

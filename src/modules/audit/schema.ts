@@ -2,7 +2,7 @@ import { t } from "elysia";
 import { Answer, OneOf, Uuid } from "../../http/schema";
 
 const who = {
-  type: OneOf(["user", "gateway", "agent", "ingest-key", "worker", "command-line"]),
+  type: OneOf(["user", "gateway", "agent", "ingest-key", "worker", "server", "command-line"]),
   id: t.Optional(Uuid),
   role: t.Optional(OneOf(["ORG_ADMIN", "ORG_MEMBER"])),
 };

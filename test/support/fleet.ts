@@ -1,0 +1,47 @@
+import { advanceRollouts } from "../../src/jobs/advance-rollouts";
+import { anAssignment, newAgent } from "./agents";
+import { certificate, importInto } from "./certificates";
+import { newOrganization } from "./people";
+import { world } from "./world";
+
+export type TestAgent = Awaited<ReturnType<typeof newAgent>>;
+type Item = { id: string; certificateId: string; fingerprintSha256: string; config: { alias?: string } };
+type State = "installed" | "failed" | "drifted" | "removed";
+
+/** An organization with an agent for each of the labels; they install nothing, but report as if they did. */
+export async function newFleet<const Labels extends Record<string, string>[]>(...labels: Labels) {
+  const organization = await newOrganization();
+  const agents: TestAgent[] = [];
+  for (const [index, each] of labels.entries()) agents.push(await newAgent(organization, { name: `host-${index}`, labels: each }));
+  const importRoots = (...names: string[]) => importInto(organization, ...names.map((commonName) => certificate({ commonName, isCa: true }).pem));
+  const assign = async (agent: TestAgent, certificateId: string, rest: object = {}) => {
+    const { status, body } = await organization.admin("POST", agent.assignments, { body: anAssignment(certificateId, rest) });
+    if (status !== 201) throw new Error(`the assignment was answered ${status}: ${JSON.stringify(body)}`);
+    return body;
+  };
+  const events = async (action: string) => {
+    const { items } = (await organization.admin("GET", "/audit-events?limit=100")).body;
+    return items.filter((each: { action: string }) => each.action === action);
+  };
+  return { organization, agents: agents as { [Index in keyof Labels]: TestAgent }, importRoots, assign, events };
+}
+
+/** What the agent must install, the oldest assignment first. */
+export const desired = async (agent: TestAgent): Promise<Item[]> => (await agent.call("GET", "/agent/assignments")).body.items;
+
+/** Every agent asks what it must install and reports the same of all of it. */
+export async function report(state: State, ...agents: TestAgent[]) {
+  for (const agent of agents) {
+    const reports = (await desired(agent)).map(({ id, fingerprintSha256 }) => ({
+      assignmentId: id,
+      state,
+      ...(state === "failed" ? { message: "no space left on device" } : { observedFingerprint: fingerprintSha256 }),
+    }));
+    const { status } = await agent.call("POST", "/agent/reports", { body: { reports } });
+    if (status !== 204) throw new Error(`the report was answered ${status}`);
+  }
+}
+
+/** The server's work of a minute, some seconds from now. */
+export const passMinute = (secondsFromNow = 0, deps = world.deps) =>
+  advanceRollouts({ sql: deps.sql, clock: () => new Date(Date.now() + secondsFromNow * 1_000) })({}, new AbortController().signal);
