@@ -1,27 +1,21 @@
-import { mkdir, readFile, rm, rmdir } from "node:fs/promises";
-import { dirname } from "node:path";
+import { mkdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { Logger } from "pino";
-import {
-  attributesIn,
-  bytesOf,
-  commitTemporary,
-  digestOf,
-  missingDirectories,
-  readSnapshot,
-  removeFile,
-  type Snapshot,
-  temporaryOf,
-  writeAtomically,
-  writeTemporary,
-} from "./files";
+import { attributesIn, bytesOf, digestOf, missingDirectories, readSnapshot, removeFile, type Snapshot, temporaryOf, writeAtomically } from "./files";
 import type { Host } from "./host";
+import { clearScratch, makeScratch } from "./scratch";
 import { runTool, type User } from "./tool";
+
+/** The command that takes a tool's effect back; when it fails in the words `moot`, there was nothing to take back. */
+type Counter = { argv: string[]; input?: string; moot?: string };
 
 /** How one step of an attempt is taken back: `after` is the digest of what the step left, null where it removed the file. */
 type Undo =
   | { kind: "file"; path: string; before: Snapshot | null; after: string | null }
   | { kind: "directory"; path: string }
-  | { kind: "run" | "again"; argv: string[]; user?: User };
+  | { kind: "scratch"; path: string }
+  | { kind: "again"; argv: string[]; user?: User }
+  | ({ kind: "run"; user?: User } & Counter);
 
 /** What an assignment has put on the host, by name: a file, with what was there before, or an entry inside a store. */
 type Claim = { digest?: string; before?: Snapshot | null };
@@ -32,7 +26,7 @@ export type Ledger = {
 };
 
 type Writing = { mode: number; owner?: User | undefined; takesOver?: boolean };
-type Running = { undo?: string[]; user?: User; environment?: Record<string, string> };
+type Running = { undo?: Counter; user?: User; environment?: Record<string, string>; input?: string };
 type Attempt = {
   host: Host;
   log: Logger;
@@ -55,11 +49,22 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
     await save();
   }
 
-  async function makeDirectory(path: string) {
+  /** Makes what is missing of a directory; as `user`, where that user's own directories lead there. */
+  async function makeDirectory(path: string, user?: User) {
     for (const each of await missingDirectories(path)) {
       await note({ kind: "directory", path: each });
-      await mkdir(each, { mode: 0o755 });
+      await (user ? runTool(host, ["mkdir", "--mode=700", each], { user }) : mkdir(each, { mode: 0o755 }));
     }
+  }
+
+  /** A directory for what a tool must read from a file or write to one, closed to others; it goes when the attempt ends. */
+  async function scratch() {
+    const known = ledger.undo.find(({ kind }) => kind === "scratch");
+    if (known && "path" in known) return known.path;
+    const path = join(host.environment.TMPDIR ?? "/tmp", `certitude-agent-${crypto.randomUUID()}`);
+    await note({ kind: "scratch", path });
+    await makeScratch(path);
+    return path;
   }
 
   /** Writes a file that is all ours. One that was there already is refused or, with `takesOver`, kept to be put back on removal. */
@@ -89,37 +94,32 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
     await disclaim(path);
   }
 
-  /** Writes a file that others write too; it keeps its owner and mode. */
-  async function edit(path: string, content: string | Uint8Array, mode = 0o644, owner?: User) {
+  /** Writes a file that others write too, or removes it with null; it keeps its owner and mode. */
+  async function edit(path: string, content: string | Uint8Array | null, mode = 0o644, owner?: User) {
     await makeDirectory(dirname(path));
     const before = (await readSnapshot(path)) ?? null;
-    await note({ kind: "file", path, before, after: digestOf(content) });
+    await note({ kind: "file", path, before, after: content === null ? null : digestOf(content) });
+    if (content === null) return removeFile(path);
     await writeAtomically(path, content, before ?? { ...(await attributesIn(dirname(path), mode)), ...owner });
   }
 
-  /** Lets a tool edit a copy of a file, which then takes the file's place; where there is none yet, the tool makes it. */
-  async function editWith(path: string, tool: (copy: string) => Promise<unknown>, mode = 0o644) {
+  /** Lets a tool edit a copy of a file, which then takes the file's place; where there is none yet, the tool makes it. A given mode holds for both. */
+  async function editWith(path: string, tool: (copy: string) => Promise<unknown>, mode?: number) {
     await makeDirectory(dirname(path));
     const before = (await readSnapshot(path)) ?? null;
-    const step: Undo = { kind: "file", path, before, after: before && digestOf(bytesOf(before)) };
-    await note(step);
-    const copy = temporaryOf(path);
-    await rm(copy, { force: true });
-    try {
-      if (before) await writeTemporary(path, bytesOf(before));
-      await tool(copy);
-      step.after = digestOf(await readFile(copy));
-      await save();
-      await commitTemporary(path, before ?? (await attributesIn(dirname(path), mode)));
-    } finally {
-      await rm(copy, { force: true });
-    }
+    const copy = join(await scratch(), basename(path));
+    if (before) await writeFile(copy, bytesOf(before), { mode: 0o600 });
+    await tool(copy);
+    const content = await readFile(copy);
+    await rm(copy);
+    await note({ kind: "file", path, before, after: digestOf(content) });
+    await writeAtomically(path, content, { ...(before ?? (await attributesIn(dirname(path), 0o644))), ...(mode !== undefined && { mode }) });
   }
 
-  /** Remembers that an entry inside a store is ours. */
-  async function claim(entry: string) {
+  /** Remembers that an entry inside a store is ours; with the digest of what it holds, `owns` can tell whether it still is. */
+  async function claim(entry: string, digest?: string) {
     if (isOthers(entry)) throw new Error(`${entry} belongs to another assignment on this host. Choose another alias.`);
-    ledger.claims[entry] = {};
+    ledger.claims[entry] = digest === undefined ? {} : { digest };
     await save();
   }
 
@@ -129,10 +129,11 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
   }
 
   /** Runs a tool; `undo` is the command that takes its effect back. */
-  async function run(argv: readonly string[], { undo, user, environment }: Running = {}) {
-    if (undo) await note({ kind: "run", argv: undo, ...(user && { user }) });
+  async function run(argv: readonly string[], { undo, ...options }: Running = {}) {
+    const { user } = options;
+    if (undo) await note({ kind: "run", ...undo, ...(user && { user }) });
     log.info({ argv }, "runs a tool");
-    return runTool(host, argv, { ...(user && { user }), ...(environment && { environment }) });
+    return runTool(host, argv, options);
   }
 
   /** Runs a command that makes a program read the files; it runs again after they have been put back. */
@@ -142,7 +143,10 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
     await runTool(host, argv, user && { user });
   }
 
-  return { host, own, release, edit, editWith, claim, disclaim, owns: (name: string) => name in ledger.claims, run, refresh };
+  const owns = (name: string, digest?: string) => name in ledger.claims && (digest === undefined || ledger.claims[name]?.digest === digest);
+  /** What of ours begins so. */
+  const owned = (prefix: string) => Object.keys(ledger.claims).filter((name) => name.startsWith(prefix));
+  return { host, makeDirectory, scratch, own, release, edit, editWith, claim, disclaim, owns, owned, isOthers, run, refresh };
 }
 
 /** Puts the host back as it was when the attempt began. It goes on after a failure, and answers what failed. */
@@ -159,15 +163,26 @@ export async function rollBack({ host, log, ledger, save }: Omit<Attempt, "isOth
 
 /** Ends an attempt: what it did stands. */
 export async function settle({ ledger, save }: Pick<Attempt, "ledger" | "save">) {
-  ledger.undo = [];
+  ledger.undo = ledger.undo.filter(({ kind }) => kind === "scratch");
   ledger.claimsBefore = undefined;
   await save();
+  if (ledger.undo.length === 0) return;
+  for (const step of ledger.undo) if (step.kind === "scratch") await clearScratch(step.path);
+  ledger.undo = [];
+  await save();
 }
+
+/** Whether an attempt was cut short, or what it needed was not yet cleared away. */
+export const isUnsettled = ({ undo, claimsBefore }: Ledger) => undo.length > 0 || claimsBefore !== undefined;
 
 async function takeBack(host: Host, step: Undo) {
   if (step.kind === "file") return putBack(step);
   if (step.kind === "directory") return rmdir(step.path).catch(unlessInUse);
-  await runTool(host, step.argv, step.user && { user: step.user });
+  if (step.kind === "scratch") return clearScratch(step.path);
+  const { kind, argv, ...options } = step;
+  await runTool(host, argv, options).catch((error: Error) => {
+    if (kind === "again" || !step.moot || !error.message.includes(step.moot)) throw error;
+  });
 }
 
 async function putBack({ path, before, after }: Extract<Undo, { kind: "file" }>) {

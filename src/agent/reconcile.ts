@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { beginChange, rollBack, settle } from "./change";
+import { beginChange, isUnsettled, rollBack, settle } from "./change";
 import type { Desired, Report } from "./exchange";
 import type { Host } from "./host";
 import { type AssignmentRecord, type Memory, newRecord, noteReport } from "./memory";
@@ -76,7 +76,7 @@ const attemptOf = (record: AssignmentRecord, { host, log, memory }: Work) => ({
 
 /** Takes back what an agent that was killed had begun. */
 export async function takeBackInterrupted(record: AssignmentRecord, work: Work) {
-  if (!record.claimsBefore) return;
+  if (!isUnsettled(record)) return;
   const failures = await rollBack(attemptOf(record, work));
   work.log.warn({ failures }, "an attempt was interrupted; it was taken back");
 }

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import type { Host } from "./host";
 
 export type User = { uid: number; gid: number };
-type Options = { environment?: Record<string, string>; user?: User };
+type Options = { environment?: Record<string, string>; user?: User /** What the tool reads from its standard input. */; input?: string };
 type Outcome = { stdout: string; stderr: string };
 
 const MAX_OUTPUT = 16 * 1024 * 1024;
@@ -10,12 +10,14 @@ const MAX_ERROR = 4_000;
 const SHOWN = 300;
 
 /** Runs a program of the host, without a shell, and answers what it printed. One that fails, or takes longer than the host's patience, is an error in words. */
-export async function runTool(host: Host, [program = "", ...args]: readonly string[], { environment, user }: Options = {}): Promise<Outcome> {
+export async function runTool(host: Host, [program = "", ...args]: readonly string[], { environment, user, input }: Options = {}): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const { PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", JAVA_HOME, TMPDIR } = host.environment;
   const env = { PATH, HOME: host.home, LC_ALL: "C.UTF-8", ...(JAVA_HOME && { JAVA_HOME }), ...(TMPDIR && { TMPDIR }), ...environment };
   // Its own process group, so that whatever it started ends with it.
-  const child = spawn(program, args, { env, cwd: "/", detached: true, stdio: ["ignore", "pipe", "pipe"], ...user });
+  const options = { env, cwd: "/", detached: true, ...user };
+  const child = input === undefined ? spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] }) : spawn(program, args, options);
+  child.stdin?.on("error", () => {}).end(input); // a tool that ends before it has read everything tells why by its exit code
   const timeout = host.patience.tool;
   const output = { stdout: "", stderr: "" };
   let isLate = false;
@@ -37,7 +39,7 @@ export async function runTool(host: Host, [program = "", ...args]: readonly stri
       child.stderr.destroy();
       if (isLate) reject(new Error(`${program} did not end within ${timeout / 1000} s and was stopped.`));
       else if (code === 0) resolve(output);
-      else reject(new Error(`${program} ${signal ? `was ended by ${signal}` : `ended with exit code ${code}`}: ${lastWords(output)}`));
+      else reject(new Error(`${program} ${signal ? `was ended by ${signal}` : `ended with exit code ${code}`}: ${lastWords(output)}`, { cause: output }));
     };
     const patience = setTimeout(end, 200);
     child.on("close", () => {
