@@ -1,5 +1,6 @@
 import { release } from "node:os";
 import { isAbsolute, join } from "node:path";
+import type { Entries } from "./entries";
 
 /** The machine as the agent sees it; tests give it other places. */
 export type Host = {
@@ -9,6 +10,8 @@ export type Host = {
   system: { anchors: string; bundle: string; update: string[] };
   /** Milliseconds that it waits: for a tool, for one connection to an endpoint, for a server to present its new certificate after a reload. */
   patience: { tool: number; connection: number; reload: number };
+  /** What tools have read from stores, so that one that stays as it is costs no tool. */
+  entries: Entries;
 };
 
 export const thisHost = (environment: Host["environment"]): Host => ({
@@ -16,6 +19,7 @@ export const thisHost = (environment: Host["environment"]): Host => ({
   home: environment.HOME ?? "/root",
   system: { anchors: "/usr/local/share/ca-certificates", bundle: "/etc/ssl/certs/ca-certificates.crt", update: ["update-ca-certificates"] },
   patience: { tool: 60_000, connection: 5_000, reload: 10_000 },
+  entries: new Map(),
 });
 
 /** An absolute path of this host, `~/` being the agent's home. */

@@ -1,4 +1,4 @@
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readPem } from "../modules/certificates/x509/pem";
 import { digestOf } from "./files";
 
@@ -22,6 +22,21 @@ export function toPem(label: string, bytes: Uint8Array) {
       .match(new RegExp(`.{1,${WIDTH}}`, "g")) ?? [];
   return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
 }
+
+/** The first private key of a PEM text. */
+export const privateKeyIn = (text: string) => /-----BEGIN ([A-Z ]*)PRIVATE KEY-----[\s\S]+?-----END \1PRIVATE KEY-----/.exec(text)?.[0];
+
+/** Whether the private key is known to be another certificate's. One that is encrypted or of a rare kind only its server can read. */
+export function isForeignKey(certificate: string, privateKey: string) {
+  try {
+    return !new X509Certificate(certificate).checkPrivateKey(createPrivateKey(privateKey));
+  } catch {
+    return false;
+  }
+}
+
+/** What a server or client presents: the certificate and its intermediates, without the root. */
+export const presented = (certificate: string, chain: string[]) => [certificate, ...chain.filter((each) => !isSelfSigned(each))].map((each) => `${each.trimEnd()}\n`);
 
 /** Whether it is a root: its issuer is itself. */
 export function isSelfSigned(pem: string) {

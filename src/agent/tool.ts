@@ -5,6 +5,16 @@ export type User = { uid: number; gid: number };
 type Options = { environment?: Record<string, string>; user?: User /** What the tool reads from its standard input. */; input?: string };
 type Outcome = { stdout: string; stderr: string };
 
+/** A tool that ended otherwise than it should, with all that it said. */
+export class ToolFailure extends Error {
+  constructor(
+    message: string,
+    readonly output: Outcome,
+  ) {
+    super(message);
+  }
+}
+
 const MAX_OUTPUT = 16 * 1024 * 1024;
 const MAX_ERROR = 4_000;
 const SHOWN = 300;
@@ -39,7 +49,7 @@ export async function runTool(host: Host, [program = "", ...args]: readonly stri
       child.stderr.destroy();
       if (isLate) reject(new Error(`${program} did not end within ${timeout / 1000} s and was stopped.`));
       else if (code === 0) resolve(output);
-      else reject(new Error(`${program} ${signal ? `was ended by ${signal}` : `ended with exit code ${code}`}: ${lastWords(output)}`, { cause: output }));
+      else reject(new ToolFailure(`${program} ${signal ? `was ended by ${signal}` : `ended with exit code ${code}`}: ${lastWords(output)}`, output));
     };
     const patience = setTimeout(end, 200);
     child.on("close", () => {
