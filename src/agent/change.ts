@@ -123,6 +123,19 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
     await save();
   }
 
+  /** Remembers that a thing which several assignments may share is ours too. */
+  async function share(name: string) {
+    ledger.claims[name] = {};
+    await save();
+  }
+
+  /** Forgets it, and answers whether it was ours and nobody shares it any more. */
+  async function unshare(name: string) {
+    const wasOurs = name in ledger.claims;
+    await disclaim(name);
+    return wasOurs && !isOthers(name);
+  }
+
   async function disclaim(name: string) {
     ledger.claims = Object.fromEntries(Object.entries(ledger.claims).filter(([each]) => each !== name));
     await save();
@@ -146,7 +159,7 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
   const owns = (name: string, digest?: string) => name in ledger.claims && (digest === undefined || ledger.claims[name]?.digest === digest);
   /** What of ours begins so. */
   const owned = (prefix: string) => Object.keys(ledger.claims).filter((name) => name.startsWith(prefix));
-  return { host, makeDirectory, scratch, own, release, edit, editWith, claim, disclaim, owns, owned, isOthers, run, refresh };
+  return { host, makeDirectory, scratch, own, release, edit, editWith, claim, disclaim, share, unshare, owns, owned, isOthers, run, refresh };
 }
 
 /** Puts the host back as it was when the attempt began. It goes on after a failure, and answers what failed. */
