@@ -85,7 +85,7 @@ export async function takeBackInterrupted(record: AssignmentRecord, work: Work) 
 async function apply({ target, material }: Plan, record: AssignmentRecord, former: Target | undefined, work: Work) {
   const change = beginChange(attemptOf(record, work));
   const store = storeOf(target.storeType);
-  if (former) await storeOf(former.storeType).remove(former, change);
+  if (former) await storeOf(former.storeType).remove(former, change, record.certificate);
   await store.install(target, material, change);
   const { faults, certificates } = await store.observe(target, material, work.host);
   if (faults.length > 0) throw new Error(`After the installation the store was not as desired: ${faults.join("; ")}.`);
@@ -129,14 +129,16 @@ async function takeAway(record: AssignmentRecord, work: Work): Promise<Result> {
   const { target, certificate, damage } = record;
   const hasInstalled = Object.keys(record.claims).length > 0;
   if (damage && !hasInstalled) throw new Error(damage);
+  let message = certificate !== undefined && !hasInstalled ? "It was there before this agent, which left it there." : undefined;
   if (target && hasInstalled) {
     const change = beginChange(attemptOf(record, work));
-    await storeOf(target.storeType).remove(target, change);
+    await storeOf(target.storeType).remove(target, change, certificate);
     if (target.config.reloadCommand) await change.refresh(target.config.reloadCommand);
-    if (certificate && (await isThere(target, certificate, work.host))) throw new Error("It was removed, but the store still holds it.");
+    const left = certificate && (await findLeft(target, certificate, work.host));
+    if (left === "ours") throw new Error("It was removed, but the store still holds it.");
+    if (left === "somebody else's") message = "Somebody else has put it there too, and that stays.";
   }
-  const wasThere = certificate !== undefined && !hasInstalled;
-  const result = { state: "removed" as const, ...(wasThere && { message: "It was there before this agent, which left it there." }) };
+  const result = { state: "removed" as const, ...(message && { message }) };
   Object.assign(record, { isGone: true, target: undefined, certificate: undefined, proven: undefined, retry: undefined });
   noteReport(record, result);
   await settle(attemptOf(record, work));
@@ -144,10 +146,11 @@ async function takeAway(record: AssignmentRecord, work: Work): Promise<Result> {
   return result;
 }
 
-async function isThere(target: Target, certificate: string, host: Host) {
+/** Whose copy is in the store, if any is. */
+async function findLeft(target: Target, certificate: string, host: Host) {
   const fingerprint = fingerprintOf(certificate);
-  const { certificates } = await storeOf(target.storeType).observe(target, { certificate, fingerprint, chain: [], privateKey: null }, host);
-  return certificates.some((each) => fingerprintOf(each) === fingerprint);
+  const { certificates, isForeign } = await storeOf(target.storeType).observe(target, { certificate, fingerprint, chain: [], privateKey: null }, host);
+  if (certificates.some((each) => fingerprintOf(each) === fingerprint)) return isForeign ? "somebody else's" : "ours";
 }
 
 const installed = ({ fingerprint }: Material): NonNullable<Result> => ({ state: "installed", observedFingerprint: fingerprint });

@@ -21,6 +21,8 @@ export type Observation = {
   certificates: string[];
   /** Each thing that is not as desired, as a clause: "tls.key has mode 0644". None: nothing is to be done. */
   faults: string[];
+  /** Whether it is somebody else who has put there what was read. */
+  isForeign?: boolean;
 };
 
 /** A kind of trust store. All three throw an Error in words where they cannot. */
@@ -29,6 +31,6 @@ export type Store = {
   observe(target: Target, material: Material, host: Host): Promise<Observation>;
   /** Makes the store hold the material at the target. Every change goes through `change`, which can take it back. */
   install(target: Target, material: Material, change: Change): Promise<void>;
-  /** Takes away what `install` put at the target, and only that. */
-  remove(target: Target, change: Change): Promise<void>;
+  /** Takes away what `install` put at the target, and only that; `certificate` is what was last proven to be there. */
+  remove(target: Target, change: Change, certificate?: string): Promise<void>;
 };
