@@ -1,27 +1,18 @@
-import { mkdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Logger } from "pino";
-import { attributesIn, bytesOf, digestOf, missingDirectories, readSnapshot, removeFile, type Snapshot, temporaryOf, writeAtomically } from "./files";
+import { absent, attributesIn, bytesOf, digestOf, inWords, missingDirectories, readSnapshot, removeFile, type Snapshot, writeAtomically } from "./files";
 import type { Host } from "./host";
 import { clearScratch, makeScratch } from "./scratch";
 import { runTool, type User } from "./tool";
+import { type Counter, execute, removeDirectory, type Secret, takeBack, type Undo } from "./undo";
 
-/** The command that takes a tool's effect back; when it fails in the words `moot`, there was nothing to take back. */
-type Counter = { argv: string[]; input?: string; moot?: string };
-
-/** How one step of an attempt is taken back: `after` is the digest of what the step left, null where it removed the file. */
-type Undo =
-  | { kind: "file"; path: string; before: Snapshot | null; after: string | null }
-  | { kind: "directory"; path: string }
-  | { kind: "scratch"; path: string }
-  | { kind: "again"; argv: string[]; user?: User }
-  | ({ kind: "run"; user?: User } & Counter);
-
-/** What an assignment has put on the host, by name: a file, with what was there before, or an entry inside a store. */
+/** What an assignment has put on the host, by name: a file, with what was there before, a directory, or an entry inside a store. */
 type Claim = { digest?: string; before?: Snapshot | null };
 export type Ledger = {
   claims: Record<string, Claim>;
-  undo: Undo[] /** The claims when the attempt began; none while there is no attempt. */;
+  undo: Undo[];
+  /** The claims when the attempt began; none while there is no attempt. */
   claimsBefore?: Ledger["claims"] | undefined;
 };
 
@@ -31,9 +22,11 @@ type Attempt = {
   host: Host;
   log: Logger;
   ledger: Ledger;
-  save: () => Promise<void> /** Whether another assignment has put this there. */;
+  save: () => Promise<void>;
+  /** Whether another assignment has put this there. */
   isOthers: (name: string) => boolean;
 };
+const STEPS = { file: "changes a file", directory: "makes a directory", scratch: "makes a directory", vacated: "removes a directory" };
 export type Change = ReturnType<typeof beginChange>;
 
 /**
@@ -45,15 +38,28 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
 
   async function note(undo: Undo) {
     ledger.undo.push(undo);
-    if ("path" in undo) log.info({ path: undo.path }, undo.kind === "file" ? "changes a file" : "makes a directory");
+    if ("path" in undo) log.info({ path: undo.path }, STEPS[undo.kind]);
     await save();
   }
 
   /** Makes what is missing of a directory; as `user`, where that user's own directories lead there. */
   async function makeDirectory(path: string, user?: User) {
+    // One that was made for another assignment is this one's too: the last of them takes it away.
+    for (let each = path; each !== dirname(each); each = dirname(each)) if (isOthers(each)) ledger.claims[each] = {};
     for (const each of await missingDirectories(path)) {
+      ledger.claims[each] = {};
       await note({ kind: "directory", path: each });
-      await (user ? runTool(host, ["mkdir", "--mode=700", each], { user }) : mkdir(each, { mode: 0o755 }));
+      await (user ? runTool(host, ["mkdir", "--mode=700", each], { user }) : mkdir(each, { mode: 0o755 }).catch(inWords(each, "made")));
+    }
+  }
+
+  /** Takes a directory away, and those on the way to it, as far as they were made for this assignment and are empty now. */
+  async function vacate(path: string) {
+    for (let each = path; each in ledger.claims; each = dirname(each)) {
+      const found = await lstat(each).catch(absent);
+      if (found) await note({ kind: "vacated", path: each, mode: found.mode & 0o7777, uid: found.uid, gid: found.gid });
+      if (found && !(await removeDirectory(each))) return;
+      await disclaim(each);
     }
   }
 
@@ -150,16 +156,17 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
   }
 
   /** Runs a command that makes a program read the files; it runs again after they have been put back. */
-  async function refresh(argv: string[], user?: User) {
-    await note({ kind: "again", argv, ...(user && { user }) });
+  async function refresh(argv: string[], user?: User, secret?: Secret) {
+    const command = { argv, ...(user && { user }), ...(secret && { secret }) };
+    await note({ kind: "again", ...command });
     log.info({ argv }, "runs a command");
-    await runTool(host, argv, user && { user });
+    await execute(host, command);
   }
 
   const owns = (name: string, digest?: string) => name in ledger.claims && (digest === undefined || ledger.claims[name]?.digest === digest);
   /** What of ours begins so. */
   const owned = (prefix: string) => Object.keys(ledger.claims).filter((name) => name.startsWith(prefix));
-  return { host, makeDirectory, scratch, own, release, edit, editWith, claim, disclaim, share, unshare, owns, owned, isOthers, run, refresh };
+  return { host, makeDirectory, vacate, scratch, own, release, edit, editWith, claim, disclaim, share, unshare, owns, owned, isOthers, run, refresh };
 }
 
 /** Puts the host back as it was when the attempt began. It goes on after a failure, and answers what failed. */
@@ -187,29 +194,3 @@ export async function settle({ ledger, save }: Pick<Attempt, "ledger" | "save">)
 
 /** Whether an attempt was cut short, or what it needed was not yet cleared away. */
 export const isUnsettled = ({ undo, claimsBefore }: Ledger) => undo.length > 0 || claimsBefore !== undefined;
-
-async function takeBack(host: Host, step: Undo) {
-  if (step.kind === "file") return putBack(step);
-  if (step.kind === "directory") return rmdir(step.path).catch(unlessInUse);
-  if (step.kind === "scratch") return clearScratch(step.path);
-  const { kind, argv, ...options } = step;
-  await runTool(host, argv, options).catch((error: Error) => {
-    if (kind === "again" || !step.moot || !error.message.includes(step.moot)) throw error;
-  });
-}
-
-async function putBack({ path, before, after }: Extract<Undo, { kind: "file" }>) {
-  await rm(temporaryOf(path), { force: true });
-  const now = await readSnapshot(path);
-  const digest = now ? digestOf(bytesOf(now)) : null;
-  const isAsBefore = digest === (before && digestOf(bytesOf(before)));
-  if (isAsBefore && now?.mode === before?.mode) return;
-  if (!isAsBefore && digest !== after) throw new Error(`${path} was changed by somebody else meanwhile and was left alone.`);
-  if (before) await writeAtomically(path, bytesOf(before), before);
-  else await removeFile(path);
-}
-
-/** A directory that somebody uses by now stays, and one that was never made need not go. */
-function unlessInUse({ code, message }: NodeJS.ErrnoException) {
-  if (code !== "ENOTEMPTY" && code !== "ENOENT") throw new Error(message);
-}
