@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-const PROGRAM = resolve(import.meta.dir, "../../dist/certitude");
+export const PROGRAM = resolve(import.meta.dir, "../../dist/certitude");
 const PATIENCE = 60_000;
 
 type Environment = Record<string, string>;
@@ -48,6 +48,28 @@ export async function serve({ cwd, env }: Place, ...args: string[]) {
     return code;
   }
   return { url, lines, stop };
+}
+
+/** Starts a command that goes on until it is ended, and keeps what it logs. */
+export function start({ cwd, env }: Place, ...args: string[]) {
+  const child = Bun.spawn([PROGRAM, ...args], { cwd, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const lines: Record<string, unknown>[] = [];
+  const output = readLines(child.stdout, (line) => lines.push(JSON.parse(line)));
+  const faults = child.stderr.text();
+  /** Waits for as many log lines with this message. */
+  async function says(message: string, count = 1) {
+    while (lines.filter(({ msg }) => msg === message).length < count) {
+      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode} before it said "${message}": ${await faults}`);
+      await Bun.sleep(20);
+    }
+  }
+  async function stop(signal: NodeJS.Signals = "SIGTERM") {
+    child.kill(signal);
+    const code = await child.exited;
+    await output;
+    return { code, stderr: (await faults).trim() };
+  }
+  return { lines, says, stop };
 }
 
 async function readLines(stream: ReadableStream<Uint8Array>, each: (line: string) => void) {
