@@ -49,7 +49,7 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
     for (const each of await missingDirectories(path)) {
       ledger.claims[each] = {};
       await note({ kind: "directory", path: each });
-      await (user ? runTool(host, ["mkdir", "--mode=700", each], { user }) : mkdir(each, { mode: 0o755 }).catch(inWords(each, "made")));
+      await (user ? runTool(host, ["mkdir", "-m", "700", each], { user }) : mkdir(each, { mode: 0o755 }).catch(inWords(each, "made")));
     }
   }
 
@@ -87,17 +87,19 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
     await writeAtomically(path, content, { uid, gid, mode });
   }
 
-  /** Takes a file of ours away, or puts back what was there before; one that somebody else has replaced since is left alone. */
+  /** Takes a file of ours away, or puts back what was there before; one that somebody else has replaced since stays. Answers whether a file is there now. */
   async function release(path: string) {
     const claim = ledger.claims[path];
-    if (!claim) return;
+    if (!claim) return false;
     const now = (await readSnapshot(path)) ?? null;
-    if (now && digestOf(bytesOf(now)) === claim.digest) {
+    const isOurs = now !== null && digestOf(bytesOf(now)) === claim.digest;
+    if (isOurs) {
       await note({ kind: "file", path, before: now, after: claim.before ? digestOf(bytesOf(claim.before)) : null });
       if (claim.before) await writeAtomically(path, bytesOf(claim.before), claim.before);
       else await removeFile(path);
     }
     await disclaim(path);
+    return isOurs ? Boolean(claim.before) : now !== null;
   }
 
   /** Writes a file that others write too, or removes it with null; it keeps its owner and mode. */
