@@ -36,7 +36,8 @@ export function isForeignKey(certificate: string, privateKey: string) {
 }
 
 /** What a server or client presents: the certificate and its intermediates, without the root. */
-export const presented = (certificate: string, chain: string[]) => [certificate, ...chain.filter((each) => !isSelfSigned(each))].map((each) => `${each.trimEnd()}\n`);
+export const presented = (certificate: string, chain: string[]) =>
+  [certificate, ...chain.filter((each) => !isSelfSigned(each))].map((each) => `${each.trimEnd()}\n`);
 
 /** Whether it is a root: its issuer is itself. */
 export function isSelfSigned(pem: string) {

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { beginChange, isUnsettled, rollBack, settle } from "./change";
+import { beginChange, type Change, isUnsettled, rollBack, settle } from "./change";
 import type { Desired, Report } from "./exchange";
 import type { Host } from "./host";
 import { type AssignmentRecord, type Memory, newRecord, noteReport } from "./memory";
@@ -89,8 +89,13 @@ async function apply({ target, material }: Plan, record: AssignmentRecord, forme
   await store.install(target, material, change);
   const { faults, certificates } = await store.observe(target, material, work.host);
   if (faults.length > 0) throw new Error(`After the installation the store was not as desired: ${faults.join("; ")}.`);
-  if (target.config.reloadCommand) await change.refresh(target.config.reloadCommand);
+  await reload(target, change);
   return certificates;
+}
+
+async function reload({ storeType, config: { reloadCommand, storePasswordRef: reference } }: Target, change: Change) {
+  const variable = storeOf(storeType).passwordVariable;
+  if (reloadCommand) await change.refresh(reloadCommand, undefined, variable && reference ? { variable, reference } : undefined);
 }
 
 async function giveUp({ target, material, proof }: Plan, record: AssignmentRecord, error: Error, work: Work): Promise<Result> {
@@ -132,11 +137,11 @@ async function takeAway(record: AssignmentRecord, work: Work): Promise<Result> {
   let message = certificate !== undefined && !hasInstalled ? "It was there before this agent, which left it there." : undefined;
   if (target && hasInstalled) {
     const change = beginChange(attemptOf(record, work));
-    await storeOf(target.storeType).remove(target, change, certificate);
-    if (target.config.reloadCommand) await change.refresh(target.config.reloadCommand);
+    const isGivenBack = await storeOf(target.storeType).remove(target, change, certificate);
+    await reload(target, change);
     const left = certificate && (await findLeft(target, certificate, work.host));
-    if (left === "ours") throw new Error("It was removed, but the store still holds it.");
-    if (left === "somebody else's") message = "Somebody else has put it there too, and that stays.";
+    if (left === "ours" && isGivenBack !== true) throw new Error("It was removed, but the store still holds it.");
+    if (left) message = "Somebody else has put it there too, and that stays.";
   }
   const result = { state: "removed" as const, ...(message && { message }) };
   Object.assign(record, { isGone: true, target: undefined, certificate: undefined, proven: undefined, retry: undefined });

@@ -31,6 +31,11 @@ export type Store = {
   observe(target: Target, material: Material, host: Host): Promise<Observation>;
   /** Makes the store hold the material at the target. Every change goes through `change`, which can take it back. */
   install(target: Target, material: Material, change: Change): Promise<void>;
-  /** Takes away what `install` put at the target, and only that; `certificate` is what was last proven to be there. */
-  remove(target: Target, change: Change, certificate?: string): Promise<void>;
+  /**
+   * Takes away what `install` put at the target, and only that; `certificate` is what was last proven to be there. Answers true where
+   * somebody else's file is in the place now: one that was there before, or has replaced ours.
+   */
+  remove(target: Target, change: Change, certificate?: string): Promise<unknown>;
+  /** The environment variable in which a reloadCommand finds the password that the config refers to. */
+  passwordVariable?: string;
 };

@@ -26,7 +26,15 @@ export function readMaterial({ pem, chain, privateKeyPem, fingerprintSha256, inc
 }
 
 /** What must be installed anew when it changes; the rest of a config only says how. */
-const MANNERS: (keyof AssignmentConfig)[] = ["autoRenew", "removeOnRevoke", "reloadCommand", "storePasswordRef", "verifyEndpoint", "verifyServerName", "keyPermissionMode"];
+const MANNERS: (keyof AssignmentConfig)[] = [
+  "autoRenew",
+  "removeOnRevoke",
+  "reloadCommand",
+  "storePasswordRef",
+  "verifyEndpoint",
+  "verifyServerName",
+  "keyPermissionMode",
+];
 
 export function isSamePlace(one: Target, other: Target) {
   const placeOf = ({ config, ...rest }: Target) => [

@@ -1,91 +1,140 @@
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Change } from "../change";
-import { digestOf, readSnapshot, type Snapshot, textOf } from "../files";
+import { absent, digestOf, readSnapshot, type Snapshot, textOf } from "../files";
 import { type Host, pathOn } from "../host";
-import { certificatesIn, fingerprintOf, isSelfSigned } from "../pem";
+import { certificatesIn, fingerprintOf, isForeignKey, presented, privateKeyIn } from "../pem";
 import type { Material, Store, Target } from "../store";
 
-/** One file of a store, and what it holds: the certificate alone, followed by its intermediates, the private key, or all of that. */
+/**
+ * One file of a store, and what it holds: the certificate alone, followed by its intermediates, the private key, or all of that; then
+ * a key that the operator keeps may also lie beside it, in a file of its name and `.key`.
+ */
 export type Part = { name: string; holds: "certificate" | "chain" | "key" | "chain and key" };
 
 /** A store that is a directory of files, and what is particular to it. */
 export type Layout = {
   /** Where the directory is when the config does not say. */
   defaultDirectory?: (host: Host) => string | Promise<string>;
+  /** Whether the directory must be there already: the one that a running server reads. */
+  mustExist?: boolean;
   parts: (target: Target) => Part[];
   /** Whether a server may have started with a file that the agent now takes over, and gives back on removal. */
   takesOver?: boolean;
+  /** Whether the store's reader fails without a key in its place. */
+  needsKey?: boolean;
+  passwordVariable?: string;
   /** Throws where the config does not suit the store. */
-  check?: (directory: string, target: Target, host: Host) => void;
+  check?: (directory: string, target: Target, host: Host) => void | Promise<void>;
   /** What else must hold, once the files are right: the faults, as in an Observation. */
   observe?: (directory: string, target: Target, material: Material, host: Host) => Promise<string[]>;
   /** Makes the store's reader take note of what was written or removed. */
   refresh?: (directory: string, target: Target, change: Change, isRemoval: boolean) => Promise<void>;
 };
 
+type File = Part & { path: string; found: Snapshot | undefined; text: string };
+
 const CERTIFICATE_MODE = 0o644;
 const KEY_MODE = 0o600;
 
-export function directoryStore({ defaultDirectory, parts, takesOver = false, check, observe, refresh }: Layout): Store {
-  async function directoryOf(target: Target, host: Host) {
-    const { config, storeType } = target;
+export function directoryStore(layout: Layout): Store {
+  const { defaultDirectory, mustExist, parts, takesOver = false, needsKey = false, passwordVariable, check, observe, refresh } = layout;
+
+  async function directoryOf({ config, storeType }: Target, host: Host) {
     const given = config.trustStorePath ?? (await defaultDirectory?.(host));
     if (given === undefined) throw new Error(`config.trustStorePath is required for ${storeType}.`);
-    const directory = pathOn(host, given, "trustStorePath");
-    check?.(directory, target, host);
-    return directory;
+    return pathOn(host, given, "trustStorePath");
   }
 
   return {
+    ...(passwordVariable && { passwordVariable }),
+
     async observe(target, material, host) {
       const directory = await directoryOf(target, host);
+      await check?.(directory, target, host);
+      const files = await readFiles(directory, parts(target));
       const faults: string[] = [];
-      const certificates: string[] = [];
-      for (const part of partsFor(parts(target), material)) {
-        const found = await readSnapshot(join(directory, part.name));
-        if (part.holds !== "key") certificates.push(...certificatesIn(textOf(found)));
-        const fault = faultOf(found, textOf(found), contentOf(part, material), holdsKey(part) ? modeOf(part, target) : undefined);
-        if (fault) faults.push(`${part.name} ${fault}`);
+      for (const file of files) {
+        const fault = faultOf(file, target, material) ?? (await faultOfKey(file, material, needsKey));
+        if (fault) faults.push(`${file.name} ${fault}`);
       }
       if (faults.length === 0 && observe) faults.push(...(await observe(directory, target, material, host)));
-      return { certificates, faults };
+      return { certificates: files.flatMap(({ text }) => certificatesIn(text)), faults };
     },
 
     async install(target, material, change) {
       const directory = await directoryOf(target, change.host);
-      for (const part of partsFor(parts(target), material))
-        await change.own(join(directory, part.name), contentOf(part, material), { mode: modeOf(part, target), takesOver });
+      if (mustExist && !(await lstat(directory).catch(absent)))
+        throw new Error(`${directory} does not exist on this host. Create it, or name the directory that the server reads.`);
+      const files = await readFiles(directory, parts(target));
+      for (const file of files) {
+        const fault = await faultOfKey(file, material, needsKey);
+        if (fault) throw new Error(`${file.path} ${fault}. Include the private key in the assignment, or put the right one there first.`);
+      }
+      for (const file of files)
+        if (!isLeft(file, material))
+          await change.own(file.path, contentOf(file, material), { mode: modeOf(file, target), takesOver: takesOver && isServer(target) });
       await refresh?.(directory, target, change, false);
     },
 
     async remove(target, change) {
       const directory = await directoryOf(target, change.host);
-      for (const { name } of parts(target)) await change.release(join(directory, name));
+      let isGivenBack = false;
+      for (const { name } of parts(target)) isGivenBack = (await change.release(join(directory, name))) || isGivenBack;
       await refresh?.(directory, target, change, true);
+      await change.vacate(directory);
+      return isGivenBack;
     },
   };
 }
 
-function faultOf(found: Snapshot | undefined, text: string, wanted: string, mode: number | undefined) {
-  if (!found) return "is missing";
-  if (essenceOf(text) !== essenceOf(wanted)) return "holds something else";
-  if (mode !== undefined && found.mode !== mode) return `has mode ${found.mode.toString(8)}`;
+/** A file name that the store's defaults or the assignment give. */
+export function nameOf({ config, storeType }: Target, field: "certFileName" | "keyFileName") {
+  const name = config[field];
+  if (name === undefined) throw new Error(`config.${field} is required for ${storeType}.`);
+  return name;
 }
 
+async function readFiles(directory: string, parts: Part[]) {
+  const files: File[] = [];
+  for (const part of parts) {
+    const path = join(directory, part.name);
+    const found = await readSnapshot(path);
+    files.push({ ...part, path, found, text: textOf(found) });
+  }
+  return files;
+}
+
+function faultOf(file: File, target: Target, material: Material) {
+  if (isLeft(file, material)) return;
+  if (!file.found) return "is missing";
+  if (essenceOf(file.text) !== essenceOf(contentOf(file, material))) return "holds something else";
+  if (holdsKey(file) && file.found.mode !== modeOf(file, target)) return `has mode ${file.found.mode.toString(8)}`;
+}
+
+/** Why the key that was left to the operator cannot serve the certificate. */
+async function faultOfKey({ path, holds, found, text }: File, { certificate, privateKey }: Material, needsKey: boolean) {
+  if (privateKey !== null || !holds.endsWith("key")) return;
+  const key = privateKeyIn(text) ?? (holds === "key" ? undefined : privateKeyIn(textOf(await readSnapshot(`${path}.key`))));
+  if (key) return isForeignKey(certificate, key) ? "has the private key of another certificate" : undefined;
+  if (needsKey || (found && holds === "key")) return "has no private key";
+}
+
+const isServer = ({ materialType }: Target) => materialType === "server_certificate";
 const holdsKey = ({ holds }: Part) => holds === "key" || holds === "chain and key";
+/** Without a private key, the one that the operator put there is left to the operator. */
+const isLeft = ({ holds }: Part, { privateKey }: Material) => privateKey === null && holds === "key";
 const modeOf = (part: Part, { config }: Target) =>
   holdsKey(part) ? (config.keyPermissionMode ? Number.parseInt(config.keyPermissionMode, 8) : KEY_MODE) : CERTIFICATE_MODE;
 
-/** Without a private key, the one that the operator put there is left to the operator. */
-const partsFor = (parts: Part[], { privateKey }: Material) => (privateKey === null ? parts.filter(({ holds }) => holds !== "key") : parts);
-
-function contentOf({ holds }: Part, { certificate, chain, privateKey }: Material) {
-  const key = privateKey ?? "";
-  if (holds === "key") return key;
-  if (holds === "certificate") return `${certificate.trimEnd()}\n`;
-  const presented = [certificate, ...chain.filter((each) => !isSelfSigned(each))].map((each) => `${each.trimEnd()}\n`).join("");
-  return holds === "chain" ? presented : presented + key;
+function contentOf({ holds, text }: File, { certificate, chain, privateKey }: Material) {
+  if (holds === "certificate") return lined(certificate);
+  const whole = presented(certificate, chain).join("");
+  const key = lined(privateKey ?? privateKeyIn(text) ?? "");
+  return { chain: whole, key, "chain and key": whole + key }[holds];
 }
+
+const lined = (pem: string) => (pem === "" ? "" : `${pem.trimEnd()}\n`);
 
 /** The certificates in their order, and the keys, however the text around them is laid out. */
 function essenceOf(text: string) {
