@@ -1,12 +1,25 @@
 import type { TrustStoreType } from "../../modules/trust-stores/catalogue";
 import type { Store } from "../store";
+import { certifi } from "./certifi";
+import { curlBundle } from "./curl";
+import { gitBundle } from "./git";
+import { nodeExtraCerts } from "./node";
 import { opensslDirectory } from "./openssl";
+import { pemBundle } from "./pem-bundle";
 import { systemStore } from "./system";
+import { requestsBundle, sslCertFile } from "./variables";
 
 /** Every store that this agent installs. */
 export const STORES: Partial<Record<TrustStoreType, Store>> = {
   linux_update_ca_certificates: systemStore,
   openssl_ca_dir: opensslDirectory,
+  pem_ca_bundle: pemBundle,
+  python_certifi: certifi,
+  ssl_cert_file_env: sslCertFile,
+  python_requests_ca_bundle: requestsBundle,
+  nodejs_extra_ca_certs: nodeExtraCerts,
+  curl_ca_bundle: curlBundle,
+  git_http_sslcainfo: gitBundle,
 };
 
 export function storeOf(type: TrustStoreType) {

@@ -1,0 +1,56 @@
+import type { Change } from "../change";
+import { readSnapshot, textOf } from "../files";
+import type { Host } from "../host";
+import { runTool } from "../tool";
+import { type OneValue, taken, takenByOther } from "./setting";
+
+/** An option that git itself writes into a file of its own, beside a mark that the agent has set it. */
+export function gitSetting(place: { file: string; name: string }, value: string): OneValue {
+  const { file, name } = place;
+  const mark = `certitude.${name.replace(".", "-")}`;
+  const claimOf = (each: string) => `${name}=${each} in ${file}`;
+  const madeClaim = `made ${file}`;
+
+  async function read(host: Host) {
+    const entries = (await readSnapshot(file)) ? (await runTool(host, ["git", "config", "--file", file, "--null", "--list"])).stdout.split("\0") : [];
+    const valuesOf = (key: string) => entries.flatMap((each) => (each.startsWith(`${key.toLowerCase()}\n`) ? each.slice(key.length + 1) : []));
+    return { values: valuesOf(name), isMarked: valuesOf(mark).length > 0 };
+  }
+
+  const edit = (change: Change, ...commands: string[][]) =>
+    change.editWith(file, async (copy) => {
+      for (const each of commands) await change.run(["git", "config", "--file", copy, ...each]);
+    });
+
+  return {
+    async observe(host) {
+      const { values } = await read(host);
+      return values.at(-1) === value ? [] : [`${file} does not set ${name} to ${value}`];
+    },
+
+    async install(change) {
+      const { values, isMarked } = await read(change.host);
+      const other = values.find((each) => each !== value);
+      if (other !== undefined && change.isOthers(claimOf(other))) throw takenByOther(place, other);
+      if (other !== undefined && !(isMarked && values.length === 1)) throw taken(place, other);
+      if (values.length > 0 && !isMarked) return;
+      if (change.isOthers(madeClaim) || !(await readSnapshot(file))) await change.share(madeClaim);
+      if (values[0] !== value) await edit(change, [name, value], [mark, value]);
+      await change.share(claimOf(value));
+    },
+
+    async remove(change) {
+      if (await change.unshare(claimOf(value))) {
+        const { values, isMarked } = await read(change.host);
+        const unset = [...(values.includes(value) ? [name] : []), ...(isMarked ? [mark] : [])];
+        if (unset.length > 0) await edit(change, ...unset.map((each) => ["--fixed-value", "--unset-all", each, value]));
+      }
+      if ((await change.unshare(madeClaim)) && textOf(await readSnapshot(file)) === "") await change.edit(file, null);
+    },
+
+    async isForeign(host) {
+      const { values, isMarked } = await read(host);
+      return values.at(-1) === value && !isMarked;
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import { join } from "node:path";
+import type { Store, Target } from "../store";
+import { systemStore } from "../stores/system";
+
+const aliasOf = ({ assignmentId }: Target) => `certitude-${assignmentId}`;
+const asSystem = (target: Target): Target => ({ ...target, storeType: "linux_update_ca_certificates", alias: aliasOf(target), config: {} });
+
+/** An assignment's anchor in the system's store, for a program that is told to read that; under a name that no other assignment has. */
+export const osAnchor: Store = {
+  observe: (target, material, host) => systemStore.observe(asSystem(target), material, host),
+  install: (target, material, change) => systemStore.install(asSystem(target), material, change),
+  async remove(target, change) {
+    if (change.owns(join(change.host.system.anchors, `${aliasOf(target)}.crt`))) await systemStore.remove(asSystem(target), change);
+  },
+};

@@ -1,0 +1,99 @@
+import type { Change } from "../change";
+import type { Host } from "../host";
+import { hasMarker, holdsBlock, outsideBlocks, readBlock, withBlock, withoutBlock } from "./block";
+import { type Format, formatOf } from "./formats";
+import { asRead, changeText, readText } from "./shared-text";
+
+/** What tells a program where its anchors are. Assignments that set the same share it; it goes with the last of them. */
+export type Setting = {
+  /** What is not as desired, as clauses. */
+  observe(host: Host): Promise<string[]>;
+  install(change: Change): Promise<void>;
+  remove(change: Change): Promise<void>;
+};
+
+/** A setting of one value. Where somebody else has set another, it is not installed, in words. */
+export type OneValue = Setting & { /** Whether somebody else has set it so. */ isForeign(host: Host): Promise<boolean> };
+
+export type Place = { file: string; name: string; format?: Format };
+
+export const taken = ({ file, name }: Place, value: string) =>
+  new Error(`${file} sets ${name} to ${value || "on"}, and not by this agent. Remove that, or let config.trustStorePath name that file.`);
+export const takenByOther = ({ file, name }: Place, value: string) =>
+  new Error(`${file} sets ${name} to ${value} for another assignment on this host. Let both have the same config.trustStorePath and preferOsStore.`);
+
+/** A setting of one value, in a marked block of a file. */
+export function oneValue(place: Place, words: string): OneValue {
+  const { file, name, format = formatOf(file) } = place;
+  const value = asRead(words);
+  const content = format.render(name, value);
+  const claimOf = (each: string) => `${name}=${each} in ${file}`;
+  const read = async () => (await readText(file)) ?? "";
+  const foreignIn = (text: string) => format.read(outsideBlocks(withoutBlock(text, name, content)), name);
+
+  return {
+    async observe() {
+      const text = await read();
+      const isWhole = !hasMarker(text, name) || holdsBlock(text, name, content);
+      return isWhole && format.read(text, name) === value ? [] : [`${file} does not set ${name}${words && ` to ${words}`}`];
+    },
+
+    async install(change) {
+      const text = await read();
+      const foreign = foreignIn(text);
+      if (foreign !== undefined && foreign !== value) throw taken(place, foreign);
+      if (foreign === value && !hasMarker(text, name)) return;
+      const former = format.read(readBlock(text, name)?.join("\n") ?? "", name);
+      if (former !== undefined && former !== value && change.isOthers(claimOf(former))) throw takenByOther(place, former);
+      await changeText(change, file, (before) => withBlock(before, name, content));
+      await change.share(claimOf(value));
+    },
+
+    async remove(change) {
+      if (await change.unshare(claimOf(value))) await changeText(change, file, (text) => withoutBlock(text, name, content));
+    },
+
+    async isForeign() {
+      const text = await read();
+      return foreignIn(text) === value && !hasMarker(text, name);
+    },
+  };
+}
+
+/**
+ * A setting of many words, some of them somebody else's or of other assignments. The block lists those of ours, and adds them to what is set
+ * before it. `check` throws where the program would not take the whole.
+ */
+export function someWords({ file, name, format = formatOf(file) }: Place, given: string, check: (change: Change, value: string) => Promise<unknown>): Setting {
+  const own = asRead(given);
+  const claim = `${name} ${own} in ${file}`;
+  const read = async () => (await readText(file)) ?? "";
+  const listedIn = (text: string) => (readBlock(text, name) ?? []).flatMap((line) => (line.startsWith("# ") ? line.slice(2) : []));
+  const withOwn = (text: string) => [...new Set([...listedIn(text), own])];
+  const wholeOf = (text: string, ours: string[]) => [format.append ? "" : format.read(outsideBlocks(text), name), ...ours].filter(Boolean).join(" ");
+  const contentOf = (text: string, ours: string[]) => [...ours.map((each) => `# ${each}`), ...(format.append ?? format.render)(name, wholeOf(text, ours))];
+  const put = (text: string, ours: string[]) => withBlock(withoutBlock(text, name, contentOf(text, ours)), name, contentOf(text, ours));
+
+  return {
+    async observe() {
+      const text = await read();
+      const isLast = format.read(text, name) === format.read(readBlock(text, name)?.join("\n") ?? "", name);
+      return isLast && holdsBlock(text, name, contentOf(text, withOwn(text))) ? [] : [`${file} does not add ${given} to ${name}`];
+    },
+
+    async install(change) {
+      const text = await read();
+      await check(change, wholeOf(text, withOwn(text)));
+      await changeText(change, file, (before) => put(before, withOwn(before)));
+      await change.share(claim);
+    },
+
+    async remove(change) {
+      if (!(await change.unshare(claim))) return;
+      await changeText(change, file, (text) => {
+        const rest = listedIn(text).filter((each) => each !== own);
+        return rest.length > 0 ? put(text, rest) : withoutBlock(text, name, contentOf(text, [own]));
+      });
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import type { Change } from "../change";
+import { bytesOf, readSnapshot } from "../files";
+
+/** The first line of a file that was not there before: once nothing but it is left, the file goes too. */
+const MADE = "# Made by the Certitude agent, and removed with the last of its entries.\n";
+
+const toText = (bytes: Buffer) => bytes.toString("latin1");
+
+/** A file's text, byte for byte as latin1; undefined where there is none. */
+export async function readText(path: string) {
+  const found = await readSnapshot(path);
+  return found && toText(bytesOf(found));
+}
+
+/** What `words` look like in a text that was read so. */
+export const asRead = (words: string) => toText(Buffer.from(words));
+
+/** Alters a file that others may write too. */
+export async function changeText(change: Change, path: string, alter: (text: string) => string) {
+  const before = await readText(path);
+  const after = alter(before ?? MADE);
+  if (after === (before ?? MADE)) return;
+  await change.edit(path, after === MADE ? null : Buffer.from(after, "latin1"));
+}

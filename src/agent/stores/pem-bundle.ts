@@ -1,0 +1,28 @@
+import { type Host, pathOn } from "../host";
+import { certificatesIn, fingerprintOf } from "../pem";
+import { hasMarker, outsideBlocks } from "../settings/block";
+import { bundleAt, bundlesOf } from "../settings/bundle";
+import { readText } from "../settings/shared-text";
+import type { Store, Target } from "../store";
+
+/** A bundle of others, to which the agent adds a block; what they have put there themselves counts, and stays. */
+export function bundleOfOthers(pathOf: (target: Target, host: Host) => string | Promise<string>): Store {
+  return {
+    async observe(target, material, host) {
+      const path = await pathOf(target, host);
+      const own = await bundleAt(path).observe(target, material, host);
+      const text = (await readText(path)) ?? "";
+      if (hasMarker(text, target.assignmentId)) return own;
+      const foreign = certificatesIn(outsideBlocks(text)).find((each) => fingerprintOf(each) === material.fingerprint);
+      return foreign ? { certificates: [foreign], faults: [], isForeign: true } : own;
+    },
+
+    install: async (target, material, change) => bundleAt(await pathOf(target, change.host)).install(target, material, change),
+
+    async remove(target, change, certificate) {
+      for (const path of bundlesOf(change)) await bundleAt(path).remove(target, change, certificate);
+    },
+  };
+}
+
+export const pemBundle = bundleOfOthers(({ config }, host) => pathOn(host, config.trustStorePath ?? "", "trustStorePath"));
