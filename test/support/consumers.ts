@@ -43,10 +43,13 @@ export async function variablesIn(file: string): Promise<Record<string, string>>
   );
 }
 
-/** Every file of the scratch host with its mode and bytes. */
+/** Every file of the scratch host with its mode and bytes, but for what the system's tool makes. */
 export const contentOf = (agent: AgentHost) =>
   Object.fromEntries(
-    agent.files().map((name) => [name, `${statSync(agent.pathOf(name)).mode.toString(8)} ${readFileSync(agent.pathOf(name)).toString("base64")}`]),
+    agent
+      .files()
+      .filter((name) => !name.startsWith("certs/"))
+      .map((name) => [name, `${statSync(agent.pathOf(name)).mode.toString(8)} ${readFileSync(agent.pathOf(name)).toString("base64")}`]),
   );
 
 /** A repository with one commit, served as plain files over TLS; with `clientCa`, only to those who present a certificate of that authority. */

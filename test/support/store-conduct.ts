@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import type { Desired } from "../../src/agent/exchange";
 import type { TrustStoreType } from "../../src/modules/trust-stores/catalogue";
 import { desired, newAgentHost, withScratchSystem } from "./agent-host";
@@ -20,9 +20,15 @@ export async function newParties() {
 }
 export type Parties = Awaited<ReturnType<typeof newParties>>;
 
-/** A scratch host whose public roots are the known authority's. */
+/** A scratch host whose public root is the known authority's. */
 export async function newKnowingHost({ known }: Parties) {
-  const agent = await newAgentHost(withScratchSystem);
+  const agent = await newAgentHost((host, directory) => {
+    const { system, ...rest } = withScratchSystem(host, directory);
+    put(join(directory, "mozilla/public.crt"), known.root.pem);
+    writeFileSync(join(directory, "mozilla/chosen"), "public.crt\n");
+    const update = [...system.update, "--certsdir", join(directory, "mozilla"), "--certsconf", join(directory, "mozilla/chosen")];
+    return { ...rest, system: { ...system, update } };
+  });
   writeFileSync(agent.host.system.bundle, known.root.pem);
   return agent;
 }
