@@ -6,6 +6,9 @@ import { gitBundle } from "./git";
 import { nodeExtraCerts } from "./node";
 import { opensslDirectory } from "./openssl";
 import { pemBundle } from "./pem-bundle";
+import { postgres } from "./postgres";
+import { containerdRegistry, dockerRegistry, podmanRegistry } from "./registries";
+import { haproxy, nginx, redis } from "./servers";
 import { systemStore } from "./system";
 import { requestsBundle, sslCertFile } from "./variables";
 
@@ -13,6 +16,13 @@ import { requestsBundle, sslCertFile } from "./variables";
 export const STORES: Partial<Record<TrustStoreType, Store>> = {
   linux_update_ca_certificates: systemStore,
   openssl_ca_dir: opensslDirectory,
+  docker_certs_d: dockerRegistry,
+  podman_certs_d: podmanRegistry,
+  containerd_certs_d: containerdRegistry,
+  nginx_tls: nginx,
+  haproxy_tls: haproxy,
+  postgresql_server_tls: postgres,
+  redis_server_tls: redis,
   pem_ca_bundle: pemBundle,
   python_certifi: certifi,
   ssl_cert_file_env: sslCertFile,

@@ -1,0 +1,46 @@
+import type { Store, Target } from "../store";
+import { directoryStore, type Layout, type Part } from "./directory";
+import { addToHosts, type Names, observeHosts, removeFromHosts } from "./hosts-toml";
+
+/** The directory of a registry, from which container tools read the anchors in *.crt and a client certificate in *.cert with its *.key. */
+const registryStore = (particulars: Pick<Layout, "observe" | "refresh"> = {}): Store =>
+  directoryStore({
+    ...particulars,
+    needsKey: true,
+    parts: (target) => (isClient(target) ? pair(target) : [{ name: anchorName(target), holds: "certificate" }]),
+    check,
+  });
+
+const isClient = ({ materialType }: Target) => materialType === "client_certificate";
+const certificateName = ({ config }: Target) => config.certFileName ?? "client.cert";
+const keyName = ({ config }: Target) => config.keyFileName ?? "client.key";
+
+/** A name for a client certificate, such as the default, says nothing about an anchor. */
+function anchorName({ config, alias }: Target) {
+  return config.certFileName && !config.certFileName.endsWith(".cert") ? config.certFileName : `${alias}.crt`;
+}
+
+const pair = (target: Target): Part[] => [
+  { name: certificateName(target), holds: "chain" },
+  { name: keyName(target), holds: "key" },
+];
+
+function check(_directory: string, target: Target) {
+  if (!isClient(target)) {
+    if (!anchorName(target).endsWith(".crt")) throw new Error("config.certFileName must end in .crt: container tools read no other file as an anchor.");
+    return;
+  }
+  const name = certificateName(target);
+  if (!name.endsWith(".cert")) throw new Error("config.certFileName must end in .cert: container tools read no other file as a client certificate.");
+  const expected = name.replace(/cert$/, "key");
+  if (keyName(target) !== expected) throw new Error(`config.keyFileName must be ${expected}, where container tools look for the key of ${name}.`);
+}
+
+const namesOf = (target: Target): Names => (isClient(target) ? ["client", certificateName(target), keyName(target)] : ["ca", anchorName(target)]);
+
+export const dockerRegistry = registryStore();
+export const podmanRegistry = registryStore();
+export const containerdRegistry = registryStore({
+  observe: (directory, target) => observeHosts(directory, namesOf(target)),
+  refresh: (directory, target, change, isRemoval) => (isRemoval ? removeFromHosts : addToHosts)(change, directory, namesOf(target)),
+});

@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import type { Change } from "../change";
+import type { Store, Target } from "../store";
+import { execute } from "../undo";
+import { directoryStore, type Layout, nameOf, type Part } from "./directory";
+
+type Server = Pick<Layout, "check" | "needsKey" | "passwordVariable"> & {
+  /** The files of a server's certificate and key. */
+  parts?: Layout["parts"];
+  /** The command that proves the server's configuration before it is reloaded by this reloadCommand. */
+  proof?: (reloadCommand: string[]) => string[] | undefined;
+  /** Makes the server read its files where the config has no reloadCommand. */
+  reload?: (directory: string, target: Target, change: Change) => Promise<void>;
+};
+
+/** The directory from which a server reads its certificate and key, or the anchors of its clients. */
+export function serverStore({ parts = certificateAndKey, proof, reload, ...rest }: Server): Store {
+  return directoryStore({
+    ...rest,
+    mustExist: true,
+    takesOver: true,
+    parts: (target) => (isAnchor(target) ? [{ name: anchorName(target), holds: "certificate" }] : parts(target)),
+    async refresh(directory, target, change) {
+      const { reloadCommand } = target.config;
+      const command = reloadCommand && proof?.(reloadCommand);
+      if (command) await change.run(command);
+      if (!reloadCommand) await reload?.(directory, target, change);
+    },
+  });
+}
+
+const isAnchor = ({ materialType }: Target) => materialType === "trust_anchor";
+const anchorName = (target: Target) => (target.config.alias ? `${target.alias}.crt` : nameOf(target, "certFileName"));
+const certificateAndKey = (target: Target): Part[] => [
+  { name: nameOf(target, "certFileName"), holds: "chain" },
+  { name: nameOf(target, "keyFileName"), holds: "key" },
+];
+
+/** The password of the config's storePasswordRef, in the variable from which the server's client takes it. */
+export const secretIn = (variable: string, { config: { storePasswordRef: reference } }: Target) => (reference ? { variable, reference } : undefined);
+
+export const nginx = serverStore({
+  /** The same nginx with the same options, but with `-t` in the place of `-s reload`. */
+  proof(reloadCommand) {
+    const at = reloadCommand.findIndex((word, index) => word === "-s" && reloadCommand[index + 1] === "reload");
+    return at < 0 ? undefined : reloadCommand.toSpliced(at, 2, "-t");
+  },
+});
+
+export const haproxy = serverStore({
+  needsKey: true,
+  parts: (target) => (target.config.keyFileName ? certificateAndKey(target) : [{ name: nameOf(target, "certFileName"), holds: "chain and key" }]),
+  check(_directory, target) {
+    const expected = `${nameOf(target, "certFileName")}.key`;
+    if (target.config.keyFileName && target.config.keyFileName !== expected)
+      throw new Error(`config.keyFileName must be ${expected}, where HAProxy looks for the key. Leave it out to have certificate and key in one file.`);
+  },
+  proof: (reloadCommand) => (reloadCommand.join(" ") === "systemctl reload haproxy" ? ["haproxy", "-c", "-f", "/etc/haproxy/haproxy.cfg"] : undefined),
+});
+
+const REDIS_PASSWORD = "REDISCLI_AUTH";
+const ANCHORS = "tls-ca-cert-file";
+
+export const redis = serverStore({
+  passwordVariable: REDIS_PASSWORD,
+  /** Redis reads its files anew when it is told their names, though they are the same; other settings than the certificate's stay as they are. */
+  async reload(directory, target, change) {
+    const { dbUser } = target.config;
+    const secret = secretIn(REDIS_PASSWORD, target);
+    const config = ["redis-cli", "-e", ...(dbUser ? ["--user", dbUser] : []), "CONFIG"];
+    if (!isAnchor(target)) {
+      const [certificate = "", key = ""] = certificateAndKey(target).map(({ name }) => join(directory, name));
+      return change.refresh([...config, "SET", "tls-cert-file", certificate, "tls-key-file", key], undefined, secret);
+    }
+    const { stdout } = await execute(change.host, { argv: [...config, "GET", ANCHORS], ...(secret && { secret }) });
+    const [, present = ""] = stdout.split("\n");
+    await change.refresh([...config, "SET", ANCHORS, present], undefined, secret);
+  },
+});
