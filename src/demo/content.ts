@@ -1,3 +1,5 @@
+import { addThisMachine } from "./this-machine";
+
 type Json = Record<string, unknown>;
 type Caller = { base: string; token: string; user: string; organization: string };
 
@@ -25,12 +27,13 @@ const DOCUMENTS = [
 ];
 
 /** Fills the demo organization through the server's own interface, as any client would. */
-export async function addContent(caller: Caller, anchors: string[]) {
+export async function addContent(caller: Caller, anchors: string[], dataDir: string) {
   const { organization, user } = caller;
   const call = createCall(caller);
   const inOrganization: Call = (method, path, ...rest) => call(method, `/organizations/${organization}${path}`, ...rest);
   const roots = await findAnchors(inOrganization, anchors);
   for (const [index, agent] of AGENTS.entries()) await addAgent(call, inOrganization, agent, roots[index] ?? "", STATES[index]);
+  await addThisMachine(inOrganization, roots.at(-1) ?? "", dataDir);
   for (const name of ["grace", "alan"]) await inOrganization("POST", "/members", { email: `${name}@certitude.example`, firstName: name });
   for (const kind of ["certificate_expiring", "assignment_drifted", "control_due"]) await call("POST", "/users/me/notifications/examples", { kind });
   await addControls(inOrganization, roots[0] ?? "", user);
@@ -39,7 +42,7 @@ export async function addContent(caller: Caller, anchors: string[]) {
   await addDashboard(inOrganization, system);
 }
 
-type Call = (method: string, path: string, body?: Json, headers?: Record<string, string>) => Promise<Json>;
+export type Call = (method: string, path: string, body?: Json, headers?: Record<string, string>) => Promise<Json>;
 
 function createCall({ base, token, user, organization }: Caller): Call {
   const own = { authorization: `Bearer ${token}`, "x-user-id": user, "x-organization-id": organization, "x-organization-role": "ORG_ADMIN" };

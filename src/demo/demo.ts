@@ -8,6 +8,7 @@ import { createOrganization } from "../modules/organizations/queries";
 import { grantPlatformAdmin, saveUser } from "../modules/users/queries";
 import { addContent } from "./content";
 import { mint } from "./mint";
+import { describeAgent } from "./this-machine";
 
 const ORGANIZATION = "0193b3c0-0000-7000-8000-00000000d350";
 const USER = "0193b3c0-0000-7000-8000-0000000000ad";
@@ -31,9 +32,10 @@ export async function startDemo(deps: Deps, url: URL) {
     await addContent(
       { base: url.origin, token, user: USER, organization: ORGANIZATION },
       chains.map(([, , root]) => root.pem),
+      config.dataDir,
     );
   }
-  return describe(url.origin, await firstExpiring(deps), token);
+  return describe(url.origin, await firstExpiring(deps), token) + describeAgent(url.origin, config.dataDir);
 }
 
 /** The dashboard is made last. */

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { PATIENT } from "../../src/db/connect";
 import { connectTo, startPostgres } from "../support/postgres";
 import { endServers, newDirectory, newPlace, run, serve } from "../support/program";
@@ -65,7 +67,7 @@ describe("certitude serve", () => {
     expect(err).toStartWith(`127.0.0.1:${world.server.port} is not free to listen on: `);
   });
 
-  test("--demo prints three requests that work; the second start adds nothing", async () => {
+  test("--demo prints three requests and an agent that work; the second start adds nothing", async () => {
     const seen: unknown[] = [];
     for (const _ of [1, 2]) {
       const server = serve(place.env, "--demo");
@@ -77,12 +79,15 @@ describe("certitude serve", () => {
       const answers = await Promise.all(commands.map((command) => Bun.$`sh -c ${`${command} -w '\n%{http_code}'`}`.text()));
       expect(answers.map((each) => each.slice(-3))).toEqual(["200", "200", "200"]);
       seen.push(await contentOf(commands[0] ?? ""));
+      const agent = await Bun.$`sh -c ${await server.says(" agent --server ")}`.nothrow().quiet();
+      expect([agent.exitCode, agent.stderr.toString()]).toEqual([0, ""]);
+      expect(readFileSync(join(place.env.DATA_DIR ?? "", "demo/ca-bundle.pem"), "utf8")).toContain("BEGIN CERTIFICATE");
       expect(await server.exit("SIGTERM")).toEqual({ code: 0, err: "" });
     }
-    expect(seen[0]).toEqual(seen[1]);
+    expect(seen[1]).toEqual(seen[0]);
   });
 
-  /** How much the demo organization holds, asked as its printed request asks. */
+  /** What the demo organization holds, and the last change but for agents' reports; asked as its printed request asks. */
   async function contentOf(command: string) {
     const headers = Object.fromEntries([...command.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(([, name = "", value = ""]) => [name, value]));
     const base = command
@@ -91,9 +96,9 @@ describe("certitude serve", () => {
       .at(-1)
       ?.replace(/\/certs\/.*/, "");
     const { items } = (await (await fetch(`${base}/certificates?limit=100`, { headers })).json()) as { items: { id: string }[] };
-    const events = (await (await fetch(`${base}/audit-events?limit=100`, { headers })).json()) as { items: unknown[] };
+    const events = (await (await fetch(`${base}/audit-events?limit=100`, { headers })).json()) as { items: { id: string; action: string }[] };
     expect(items.length).toBeGreaterThan(30);
-    return { certificates: items.map((each) => each.id), events: events.items.length };
+    return { certificates: items.map((each) => each.id), lastChange: events.items.find(({ action }) => action !== "assignment.reported")?.id };
   }
 });
 
