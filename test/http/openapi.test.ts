@@ -102,6 +102,7 @@ describe("GET /swagger/json", () => {
       "listChunks",
       "listConnections",
       "listControls",
+      "listDeployments",
       "listDocuments",
       "listFrameworkCatalogue",
       "listFrameworks",

@@ -49,7 +49,7 @@ export const assignments = pgTable(
     foreignKey({ columns: [table.organizationId, table.agentId], foreignColumns: [agents.organizationId, agents.id] }).onDelete("cascade"),
     foreignKey({ columns: [table.organizationId, table.certificateId], foreignColumns: [certificates.organizationId, certificates.id] }),
     uniqueIndex().on(table.organizationId, table.agentId, table.certificateId, table.trustStoreType, table.target),
-    index().on(table.organizationId, table.certificateId),
+    index().on(table.organizationId, table.certificateId, table.id),
   ],
 );
 

@@ -1,7 +1,7 @@
 import type { Sql } from "../../db/connect";
 import { FIRST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
-import { newestReports } from "../deployments/history";
+import { deploymentsOf } from "../deployments/listing";
 import { searchWords } from "./words";
 
 /** The columns that every answer shows, as a jsonb expression; `now` decides what has expired. */
@@ -89,12 +89,10 @@ export async function findDetailsForMember(sql: Sql, organizationId: string, id:
       'chain', (
         select coalesce(jsonb_agg(jsonb_build_object('id', id, 'commonName', common_name, 'subject', subject, 'fingerprintSha256', fingerprint_sha256,
           'notAfter', iso(not_after), 'isCa', is_ca, 'selfSigned', self_signed, 'status', ${statusOf(sql, now)}, 'pem', pem) order by depth), '[]')
-        from chain where depth > 0)))::text, -1) || ', "deployments": ' || (
-        select coalesce(json_agg(json_build_object('assignmentId', a.id, 'agentId', a.agent_id, 'agentName', agents.name, 'applicationId', application_id,
-          'trustStoreType', trust_store_type, 'enabled', enabled, 'state', reported_state, 'observedFingerprint', reported_fingerprint,
-          'message', reported_message, 'reportedAt', iso(reported_at), 'history', ${newestReports(sql, sql`5`)}) order by a.id), '[]')
-        from assignments a join agents on agents.organization_id = a.organization_id and agents.id = a.agent_id
-        where a.organization_id = ${organizationId} and a.certificate_id = ${id})::text || '}' as details
+        from chain where depth > 0)))::text, -1) || ', "deploymentCount": ' || (
+        select count(*) from assignments a where a.organization_id = ${organizationId} and a.certificate_id = ${id}) || ', "deployments": ' || (
+        select coalesce(json_agg(deployment order by id), '[]')::text from (${deploymentsOf(sql, { organizationId, certificateId: id, limit: sql`1000` })}) as first)
+        || '}' as details
     from chain where depth = 0`;
   return row?.details;
 }

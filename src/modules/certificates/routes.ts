@@ -4,13 +4,15 @@ import { inOrganization } from "../../guards/in-organization";
 import { signedIn } from "../../guards/signed-in";
 import { etag, ifMatch } from "../../http/etag";
 import { jsonText, page, readCursor, TIME_PART, UUID_PART } from "../../http/page";
-import { Answer, DateTime, Empty, EmptyObject, isUuid, Message, OneOf, Page, PageQuery, QueryInteger, Text, Uuid } from "../../http/schema";
+import { Answer, DateTime, Empty, EmptyObject, idOrNone, isUuid, Message, OneOf, Page, PageQuery, QueryInteger, Text, Uuid } from "../../http/schema";
+import { listDeployments } from "../deployments/listing";
 import { importCertificates } from "./import";
 import { findCertificate, findDetailsForMember, listCertificates, listExpiring, retireCertificate, revokeCertificate } from "./queries";
 import {
   Certificate,
   CertificateDetails,
   CertificateSummary,
+  Deployment,
   ExpiringCertificate,
   ImportCertificates,
   ImportReport,
@@ -98,6 +100,24 @@ export const certificates = (deps: Deps) =>
         params: OneCertificate,
         response: { 200: Certificate, 400: Message, 404: Message },
         detail: { operationId: "getCertificate", summary: "Get one certificate" },
+      },
+    )
+    .get(
+      "/:certificateId/deployments",
+      async ({ scope: { organizationId }, params, query: { limit, cursor }, status }) => {
+        const certificateId = idOrNone(params.certificateId);
+        const rows = await listDeployments(deps.sql, { organizationId, certificateId, limit, after: readCursor(cursor, UUID_PART)?.[0] });
+        return rows ? page(rows, limit) : status(404, NotFound);
+      },
+      {
+        params: OneCertificate,
+        query: t.Object(PageQuery),
+        response: { 200: Page(Deployment), 400: Message, 404: Message },
+        detail: {
+          operationId: "listDeployments",
+          summary: "List where a certificate is deployed",
+          description: "Its assignments with what the agents last reported, the oldest assignment first.",
+        },
       },
     )
     .post(

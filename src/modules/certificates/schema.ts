@@ -74,7 +74,7 @@ const Issuer = Answer(
   { title: "Issuer" },
 );
 
-const Deployment = Answer(
+export const Deployment = Answer(
   {
     assignmentId: Uuid,
     agentId: Uuid,
@@ -96,9 +96,10 @@ export const CertificateDetails = Answer(
     ...withPem,
     daysRemaining: Integer({ minimum: 0, description: "Whole days left" }),
     chain: t.Array(Issuer, { description: "The issuers that are stored here, from the certificate's own up to the root" }),
-    deployments: t.Array(Deployment),
+    deploymentCount: Integer({ minimum: 0, description: "All of them", examples: [1] }),
+    deployments: t.Array(Deployment, { description: "The oldest thousand; GET …/certificates/{certificateId}/deployments lists all" }),
   },
-  { title: "CertificateDetails", examples: [{ ...exampleWithPem, daysRemaining: 3_650, chain: [], deployments: [EXAMPLE_DEPLOYMENT] }] },
+  { title: "CertificateDetails", examples: [{ ...exampleWithPem, daysRemaining: 3_650, chain: [], deploymentCount: 1, deployments: [EXAMPLE_DEPLOYMENT] }] },
 );
 
 const CommonName = t.String({ examples: [EXAMPLE_SUMMARY.commonName] });

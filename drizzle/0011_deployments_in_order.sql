@@ -1,0 +1,2 @@
+DROP INDEX "assignments_organization_id_certificate_id_index";--> statement-breakpoint
+CREATE INDEX "assignments_organization_id_certificate_id_id_index" ON "assignments" USING btree ("organization_id","certificate_id","id");
