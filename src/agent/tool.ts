@@ -17,7 +17,7 @@ export class ToolFailure extends Error {
 
 const MAX_OUTPUT = 16 * 1024 * 1024;
 const MAX_ERROR = 4_000;
-const SHOWN = 300;
+const SHOWN = 500;
 
 /** Runs a program of the host, without a shell, and answers what it printed. One that fails, or takes longer than the host's patience, is an error in words. */
 export async function runTool(host: Host, [program = "", ...args]: readonly string[], { environment, user, input }: Options = {}): Promise<Outcome> {
@@ -82,5 +82,6 @@ function whyNotStarted(program: string, { code, message }: NodeJS.ErrnoException
 function lastWords({ stdout, stderr }: Outcome) {
   const words = (stderr.trim() || stdout.trim()).replace(/\s+/g, " ");
   if (words === "") return "it said nothing.";
-  return words.length > SHOWN ? `… ${words.slice(-SHOWN)}` : words;
+  const ended = /[.!?]$/.test(words) ? words : `${words}.`;
+  return ended.length > SHOWN ? `… ${ended.slice(-SHOWN)}` : ended;
 }

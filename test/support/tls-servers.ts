@@ -1,0 +1,137 @@
+import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { certificatesIn, fingerprintOf, presented } from "../../src/agent/pem";
+import type { Issued } from "./authority";
+
+/** A port of loopback that was free a moment ago. */
+export async function freePort() {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A real server of a scratch directory, as it was before the agent came. */
+export type TlsServer = { port: number; pid: number; reloadCommand: string[]; stop: () => Promise<unknown> };
+
+/** Starts a program and waits until it listens, and has said `word`. */
+async function startListening(argv: string[], port: number, { word = "", user }: { word?: string; user?: { uid: number; gid: number } } = {}) {
+  const child = Bun.spawn(argv, {
+    env: { PATH: Bun.env.PATH ?? "", LC_ALL: "C.UTF-8" },
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "pipe",
+    ...user,
+  });
+  let words = "";
+  const end = (async () => {
+    for await (const bytes of child.stderr) words += Buffer.from(bytes);
+  })();
+  for (let isUp = false; !isUp; isUp = words.includes(word) && (await answers(port))) {
+    if (child.exitCode !== null) throw new Error(`${argv[0]} ended: ${words}`);
+    await Bun.sleep(20);
+  }
+  async function stop(signal: NodeJS.Signals = "SIGTERM") {
+    child.kill(signal);
+    await Promise.all([child.exited, end]);
+  }
+  return { pid: child.pid, stop };
+}
+
+const answers = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(true)).on("error", () => resolve(false));
+    socket.on("connect", () => socket.end());
+  });
+
+/** What the server at the port presents, asked by openssl: the fingerprints of the leaf and of what follows it. */
+export async function presentedAt(port: number, ...options: string[]) {
+  const child = Bun.spawn(["openssl", "s_client", "-connect", `127.0.0.1:${port}`, "-showcerts", ...options], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  return certificatesIn(await child.stdout.text()).map(fingerprintOf);
+}
+
+/** Writes a server's files, as its operator would: the certificate with its intermediates, and the key. */
+export function writePair(certificate: string, key: string, issued: Issued, mode = 0o600) {
+  writeFileSync(certificate, presented(issued.pem, issued.chain).join(""));
+  writeFileSync(key, issued.privateKeyPem);
+  chmodSync(key, mode);
+}
+
+/** nginx; `extra` goes into its server block. */
+export async function startNginx(directory: string, extra = ""): Promise<TlsServer & { config: string }> {
+  const port = await freePort();
+  const prefix = join(directory, "nginx");
+  mkdirSync(prefix);
+  const config = join(prefix, "nginx.conf");
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((each) => `${each}_temp_path ${prefix}/${each};`).join(" ");
+  writeFileSync(
+    config,
+    `pid ${prefix}/pid; events {} http { access_log off; ${temporary} server { listen 127.0.0.1:${port} ssl;
+      ssl_certificate ${directory}/tls/tls.crt; ssl_certificate_key ${directory}/tls/tls.key; ${extra} return 200 "trusted"; } }`,
+  );
+  const nginx = ["nginx", "-p", prefix, "-c", config, "-e", join(prefix, "error.log")];
+  const running = await startListening([...nginx, "-g", "daemon off;"], port);
+  return { ...running, port, config, reloadCommand: [...nginx, "-s", "reload"] };
+}
+
+/** HAProxy's master, which starts its worker anew on SIGUSR2. */
+export async function startHaproxy(directory: string, certificate: string): Promise<TlsServer & { config: string }> {
+  const port = await freePort();
+  const config = join(directory, "haproxy.cfg");
+  writeFileSync(
+    config,
+    `global\n  stats socket ${directory}/haproxy.sock\ndefaults\n  mode http\n  timeout client 5s\n  timeout connect 5s\n  timeout server 5s\n` +
+      `frontend tls\n  bind 127.0.0.1:${port} ssl crt ${certificate}\n  http-request return status 200 content-type text/plain string trusted\n`,
+  );
+  const running = await startListening(["haproxy", "-W", "-db", "-f", config], port, { word: "Loading success" });
+  return { ...running, port, config, reloadCommand: ["kill", "-USR2", String(running.pid)] };
+}
+
+export async function startRedis(directory: string, ...options: string[]): Promise<TlsServer & { plainPort: number }> {
+  const [port, plainPort] = [await freePort(), await freePort()];
+  const tls = ["--tls-cert-file", `${directory}/tls/redis.crt`, "--tls-key-file", `${directory}/tls/redis.key`, "--tls-auth-clients", "no"];
+  const argv = ["redis-server", "--port", String(plainPort), "--tls-port", String(port), "--save", "", "--dir", directory, ...tls, ...options];
+  const running = await startListening(argv, port);
+  const files = ["tls-cert-file", `${directory}/tls/redis.crt`, "tls-key-file", `${directory}/tls/redis.key`];
+  return { ...running, port, plainPort, reloadCommand: ["redis-cli", "-p", String(plainPort), "-e", "CONFIG", "SET", ...files] };
+}
+
+const idOf = (flag: string) => Number(Bun.spawnSync(["id", flag, "postgres"]).stdout.toString());
+/** The account to which a Postgres and its files belong: it refuses to run as root. */
+export const DATABASE_USER = { uid: idOf("-u"), gid: idOf("-g") };
+
+/** The programs of the newest Postgres on this machine. */
+export function postgresPrograms() {
+  const versions = readdirSync("/usr/lib/postgresql").toSorted((one, other) => Number(other) - Number(one));
+  return `/usr/lib/postgresql/${versions[0]}/bin`;
+}
+
+/** A Postgres whose data directory is `tls`, with the files that `prepare` puts there. */
+export async function startPostgres(directory: string, prepare: (data: string) => void): Promise<TlsServer> {
+  const [data, port] = [join(directory, "tls"), await freePort()];
+  for (const each of [data, join(directory, "sockets")]) {
+    mkdirSync(each);
+    chownSync(each, DATABASE_USER.uid, DATABASE_USER.gid);
+  }
+  const initdb = Bun.spawn([`${postgresPrograms()}/initdb`, "-D", data, "-A", "trust", "-U", "postgres", "-N", "--no-locale"], {
+    ...DATABASE_USER,
+    cwd: data,
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  if ((await initdb.exited) !== 0) throw new Error(await initdb.stderr.text());
+  prepare(data);
+  for (const name of ["server.crt", "server.key"]) chownSync(join(data, name), DATABASE_USER.uid, DATABASE_USER.gid);
+  const settings = ["ssl=on", `port=${port}`, `unix_socket_directories=${directory}/sockets`, "fsync=off", "logging_collector=off"].flatMap((each) => [
+    "-c",
+    each,
+  ]);
+  const running = await startListening([`${postgresPrograms()}/postgres`, "-D", data, ...settings], port, { user: DATABASE_USER });
+  return { ...running, port, reloadCommand: ["kill", "-HUP", String(running.pid)], stop: () => running.stop("SIGINT") };
+}
