@@ -3,7 +3,9 @@ import type { Store } from "../store";
 import { certifi } from "./certifi";
 import { curlBundle } from "./curl";
 import { gitBundle } from "./git";
+import { javaCacerts, javaKeystoreJks, javaKeystorePkcs12 } from "./java";
 import { nodeExtraCerts } from "./node";
+import { nssDatabase } from "./nss";
 import { opensslDirectory } from "./openssl";
 import { pemBundle } from "./pem-bundle";
 import { postgres } from "./postgres";
@@ -30,6 +32,10 @@ export const STORES: Partial<Record<TrustStoreType, Store>> = {
   nodejs_extra_ca_certs: nodeExtraCerts,
   curl_ca_bundle: curlBundle,
   git_http_sslcainfo: gitBundle,
+  java_cacerts: javaCacerts,
+  java_keystore_jks: javaKeystoreJks,
+  java_keystore_pkcs12: javaKeystorePkcs12,
+  nss_shared_db: nssDatabase,
 };
 
 export function storeOf(type: TrustStoreType) {

@@ -1,0 +1,133 @@
+import { dirname, join } from "node:path";
+import type { Change } from "../change";
+import { type Entry, readOnce } from "../entries";
+import { digestOf, readSnapshot } from "../files";
+import type { Host } from "../host";
+import { certificatesIn, fingerprintOf, presented } from "../pem";
+import { writePkcs12 } from "../pkcs12";
+import type { Material, Store, Target } from "../store";
+import { runTool, ToolFailure } from "../tool";
+
+/** A keystore that keytool reads and writes, and what is particular to it. */
+export type Keystore = { path: string; password: string; format?: "JKS" | "PKCS12" };
+
+const HAS_KEY = "PrivateKeyEntry";
+const KEY_MODE = 0o600;
+
+/** Java's keystores: one file with a password, in which an alias names a trusted certificate, or a private key with its chain. */
+export function keystoreStore(locate: (target: Target, host: Host) => Promise<Keystore>): Store {
+  async function look(target: Target, host: Host) {
+    const keystore = await locate(target, host);
+    const file = await readSnapshot(keystore.path);
+    const entries = file ? await readOnce(host, keystore.path, digestOf(`${file.base64} ${keystore.password}`), () => list(keystore, host)) : [];
+    const alias = target.alias.toLowerCase(); // as Java itself compares them
+    return { keystore, file, entries, entry: entries.find(({ name }) => name.toLowerCase() === alias), claim: `${keystore.path}#${alias}` };
+  }
+
+  return {
+    async observe(target, material, host) {
+      const { keystore, file, entry } = await look(target, host);
+      const faults: string[] = [];
+      const fault = faultOf(entry, material);
+      if (fault) faults.push(`${target.alias} in ${keystore.path} ${fault}`);
+      if (file && modeOf(target) !== undefined && file.mode !== modeOf(target)) faults.push(`${keystore.path} has mode ${file.mode.toString(8)}`);
+      return { certificates: entry?.certificates ?? [], faults };
+    },
+
+    async install(target, material, change) {
+      const { keystore, file, entry, claim } = await look(target, change.host);
+      const { path } = keystore;
+      const mode = modeOf(target);
+      if (faultOf(entry, material) === undefined) return mode === undefined ? undefined : change.editWith(path, async () => {}, mode);
+      if (entry && !change.owns(claim))
+        throw new Error(`${path} has an entry ${target.alias} already, and not by this agent. Choose another alias, or remove it by keytool -delete.`);
+      await change.claim(claim, material.fingerprint);
+      if (!file || change.isOthers(path)) await change.share(path);
+      const fill = async (copy: string) => {
+        if (entry) await editEntry(keystore, copy, ["-delete", "-alias", target.alias], change);
+        await put(keystore, copy, target.alias, material, change);
+      };
+      const isNewWithKey = !file && material.privateKey !== null;
+      await change.editWith(path, fill, mode ?? (isNewWithKey ? KEY_MODE : undefined));
+    },
+
+    async remove(target, change) {
+      const { keystore, entries, entry, claim } = await look(target, change.host);
+      const isTheAgents = await change.unshare(keystore.path);
+      const [own] = entry?.certificates ?? [];
+      if (own && change.owns(claim, fingerprintOf(own))) {
+        if (isTheAgents && entries.length === 1) await change.edit(keystore.path, null);
+        else await change.editWith(keystore.path, (copy) => editEntry(keystore, copy, ["-delete", "-alias", target.alias], change));
+      }
+      await change.vacate(dirname(keystore.path));
+      await change.disclaim(claim);
+    },
+  };
+}
+
+function faultOf(entry: Entry | undefined, { certificate, chain, fingerprint, privateKey }: Material) {
+  const [own] = entry?.certificates ?? [];
+  if (!entry || !own) return "is missing";
+  if (fingerprintOf(own) !== fingerprint) return "is another certificate";
+  if (privateKey === null) return;
+  if (entry.kind !== HAS_KEY) return "lacks its private key";
+  // Java may find the root too, where it lies in the same keystore.
+  const isPresented = presented(certificate, chain).every((each, index) => fingerprintOf(each) === fingerprintOf(entry.certificates[index] ?? own));
+  if (!isPresented) return "has another chain";
+}
+
+const modeOf = ({ config }: Target) => (config.keyPermissionMode === undefined ? undefined : Number.parseInt(config.keyPermissionMode, 8));
+
+/** Every entry of a keystore, as keytool reads it. */
+async function list(keystore: Keystore, host: Host): Promise<Entry[]> {
+  const { argv, options } = call(keystore, keystore.path, ["-list", "-rfc"], host);
+  const { stdout } = await runTool(host, argv, options).catch(inWords(keystore));
+  return stdout.split(/^Alias name: /m).flatMap((text, index) => {
+    const kind = /^Entry type: (\w+)/m.exec(text)?.[1];
+    return index === 0 || kind === undefined ? [] : { name: text.slice(0, text.indexOf("\n")), kind, certificates: certificatesIn(text) };
+  });
+}
+
+async function put(keystore: Keystore, copy: string, alias: string, { certificate, chain, privateKey }: Material, change: Change) {
+  if (privateKey === null) return editEntry(keystore, copy, ["-importcert", "-noprompt", "-alias", alias], change, { input: certificate });
+  const source = await writePkcs12(change, { name: "entry", certificates: presented(certificate, chain), privateKey });
+  const from = ["-srckeystore", source.path, "-srcstoretype", "PKCS12", "-srcstorepass:env", "CERTITUDE_PASSWORD", "-srcalias", "entry"];
+  const to = ["-destalias", alias, "-destkeypass:env", "CERTITUDE_STORE_PASSWORD"];
+  await editEntry(keystore, copy, ["-importkeystore", "-noprompt", ...from, ...to], change, { environment: { CERTITUDE_PASSWORD: source.password } });
+}
+
+type Feed = { input?: string; environment?: Record<string, string> };
+
+async function editEntry(keystore: Keystore, copy: string, args: string[], change: Change, feed: Feed = {}) {
+  const { argv, options } = call(keystore, copy, args, change.host);
+  await change.run(argv, { ...feed, environment: { ...options.environment, ...feed.environment } }).catch(inWords(keystore));
+}
+
+/** A call of the agent's keytool. The password goes by the environment, so that no list of processes shows it. */
+function call({ password, format }: Keystore, file: string, [action = "", ...args]: string[], { environment: { JAVA_HOME } }: Host) {
+  const [store, type, secret] =
+    action === "-importkeystore" ? ["-destkeystore", "-deststoretype", "-deststorepass:env"] : ["-keystore", "-storetype", "-storepass:env"];
+  return {
+    argv: [
+      JAVA_HOME ? join(JAVA_HOME, "bin/keytool") : "keytool",
+      action,
+      ...args,
+      store,
+      file,
+      ...(format ? [type, format] : []),
+      secret,
+      "CERTITUDE_STORE_PASSWORD",
+    ],
+    options: { environment: { CERTITUDE_STORE_PASSWORD: password } },
+  };
+}
+
+/** keytool complains on its standard output, after the name of an exception. */
+const inWords =
+  ({ path }: Keystore) =>
+  (error: Error): never => {
+    const words = error instanceof ToolFailure ? /keytool error: (?:[\w.$]+: )?(.*)/.exec(error.output.stdout)?.[1] : undefined;
+    if (words === undefined) throw error;
+    if (/password was incorrect/.test(words)) throw new Error(`The password does not open ${path}. Correct what config.storePasswordRef leads to.`);
+    throw new Error(`keytool cannot use ${path}: ${words}`);
+  };

@@ -1,0 +1,124 @@
+import { Database as Sqlite } from "bun:sqlite";
+import { lstat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Change } from "../change";
+import { type Entry, readOnce } from "../entries";
+import { absent, bytesOf, digestOf, missingDirectories, readSnapshot } from "../files";
+import { type Host, pathOn } from "../host";
+import { resolvePassword } from "../password";
+import { toPem } from "../pem";
+import { writePkcs12 } from "../pkcs12";
+import { writeScratch } from "../scratch";
+import type { Target } from "../store";
+import { runTool, ToolFailure, type User } from "../tool";
+import { actAs, findUser } from "../user";
+
+/** A database of NSS, and the user whose it is, where that is not the agent's own. */
+export type Database = { directory: string; user: User | undefined; password: string | undefined };
+/** An entry to be made. */
+export type NewEntry = { name: string; certificate: string; trust: string; privateKey: string | null };
+
+/** Where Chromium looks; it reads the second only where the first is missing, and older releases read the first alone. */
+const DEFAULTS = [".pki/nssdb", ".local/share/pki/nssdb"];
+
+export async function locateDatabase({ config }: Target, host: Host): Promise<Database> {
+  const account = config.dbUser === undefined ? undefined : await findUser(host, config.dbUser);
+  const home = account?.home ?? host.home;
+  const directory = config.trustStorePath === undefined ? await findDefault(home) : pathOn({ ...host, home }, config.trustStorePath, "trustStorePath");
+  const password = config.storePasswordRef === undefined ? undefined : await resolvePassword(host, config.storePasswordRef);
+  return { directory, user: actAs(account ?? (await ownerOf(directory)), directory), password };
+}
+
+async function findDefault(home: string) {
+  const places = DEFAULTS.map((each) => join(home, each));
+  for (const each of places) if (await lstat(each).catch(absent)) return each;
+  return join(home, DEFAULTS[0] ?? "");
+}
+
+/** Whose the directory is or, where it is still to be made, the one that it will lie in. */
+async function ownerOf(directory: string): Promise<User> {
+  const [outermost] = await missingDirectories(directory);
+  return lstat(outermost === undefined ? directory : dirname(outermost));
+}
+
+/** Every certificate of the database: its nickname, the trust in it (with a u where the private key is there), and itself. */
+export async function readDatabase({ directory, user }: Database, host: Host): Promise<Entry[]> {
+  const [certificates, keys] = await Promise.all(["cert9.db", "key4.db"].map((name) => readSnapshot(join(directory, name))));
+  if (!certificates) return [];
+  return readOnce(host, directory, digestOf(`${certificates.base64} ${keys?.base64}`), async () => {
+    const { stdout } = await runTool(host, ["certutil", "-d", `sql:${directory}`, "-L"], user && { user }).catch(inWords({ directory }));
+    const trust = [...stdout.matchAll(/^(.*\S) +([a-zA-Z]*,[a-zA-Z]*,[a-zA-Z]*) *$/gm)];
+    const kindOf = (name: string) => [...new Set(trust.flatMap(([, each, flags]) => (each === name && flags ? flags : [])))].join(" and ");
+    return namesAndCertificates(bytesOf(certificates)).map(({ name, der }) => ({ name, kind: kindOf(name), certificates: [toPem("CERTIFICATE", der)] }));
+  });
+}
+
+/** certutil shows every certificate of a subject under each of its nicknames; the database itself (in PKCS #11's terms) knows them apart. */
+function namesAndCertificates(bytes: Uint8Array) {
+  const database = Sqlite.deserialize(bytes, true);
+  try {
+    const query = "SELECT coalesce(CAST(a3 AS TEXT), '') AS name, a11 AS der FROM nssPublic WHERE a0 = x'00000001'";
+    return database.query<{ name: string; der: Uint8Array }, []>(query).all();
+  } finally {
+    database.close();
+  }
+}
+
+export type Tools = Awaited<ReturnType<typeof openDatabase>>;
+
+/** What certutil and pk12util do to a database, which is made where there is none. Passwords go by files that only its user may read. */
+export async function openDatabase({ directory, user, password }: Database, change: Change) {
+  const as = user && { user };
+  const secret = async (text: string) => writeScratch(await change.scratch(), `${text}\n`, user);
+  const file = password === undefined ? undefined : await secret(password);
+  const certutil = (...args: string[]) => ["certutil", "-d", `sql:${directory}`, ...args, ...(file ? ["-f", file] : [])];
+  const pk12util = (...args: string[]) => ["pk12util", "-d", `sql:${directory}`, ...args, ...(file ? ["-k", file] : [])];
+  const run: Change["run"] = (argv, options) => change.run(argv, { ...options, ...as }).catch(inWords({ directory, password }));
+
+  /** An empty database is like none, so it stays after a failure. */
+  async function create() {
+    await change.makeDirectory(directory, user);
+    await run(certutil("-N", ...(file ? [] : ["--empty-password"])));
+  }
+
+  /** With a wrong password a tool does half of its work: it is tried before. */
+  async function authenticate() {
+    await runTool(change.host, certutil("-K"), as)
+      .catch((error: Error) => {
+        if (!(error instanceof ToolFailure && /no keys found/.test(error.output.stdout + error.output.stderr))) throw error;
+      })
+      .catch(inWords({ directory, password }));
+  }
+
+  async function add({ name, certificate, trust, privateKey }: NewEntry) {
+    if (privateKey === null) {
+      const undo = { argv: certutil("-D", "-n", name), moot: "could not find certificate" };
+      return run(certutil("-A", "-n", name, "-t", trust, "-a"), { input: certificate, undo });
+    }
+    const source = await writePkcs12(change, { name, certificates: [certificate], privateKey }, user);
+    const undo = { argv: certutil("-F", "-n", name), moot: "Could not find cert" };
+    return run(pk12util("-i", source.path, "-w", await secret(source.password)), { undo });
+  }
+
+  async function erase({ name, kind, certificates }: Entry) {
+    if (!kind.includes("u")) {
+      const undo = { argv: certutil("-A", "-n", name, "-t", kind, "-a"), input: certificates.join("") };
+      return run(certutil("-D", "-n", name), { undo });
+    }
+    const copy = await writeScratch(await change.scratch(), "", user);
+    const copyPassword = await secret(crypto.randomUUID());
+    await run(pk12util("-o", copy, "-n", name, "-w", copyPassword));
+    return run(certutil("-F", "-n", name), { undo: { argv: pk12util("-i", copy, "-w", copyPassword) } });
+  }
+
+  await ((await lstat(join(directory, "cert9.db")).catch(absent)) ? authenticate() : create());
+  return { add, erase };
+}
+
+const inWords =
+  ({ directory, password }: Pick<Database, "directory"> & Partial<Database>) =>
+  (error: Error): never => {
+    if (!/SEC_ERROR_BAD_PASSWORD/.test(error.message)) throw error instanceof ToolFailure ? new Error(`The database ${directory}: ${error.message}`) : error;
+    if (password === undefined) throw new Error(`The database ${directory} has a password. Set config.storePasswordRef.`);
+    throw new Error(`The password does not open the database ${directory}. Correct what config.storePasswordRef leads to.`);
+  };

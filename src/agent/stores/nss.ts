@@ -1,0 +1,81 @@
+import type { Change } from "../change";
+import { type Entry, holds } from "../entries";
+import { fingerprintOf, presented } from "../pem";
+import type { Material, Store, Target } from "../store";
+import { type Database, locateDatabase, type NewEntry, openDatabase, readDatabase, type Tools } from "./nss-database";
+
+/** Without a trust, any will do: only that it is there counts. */
+type Wanted = Omit<NewEntry, "trust"> & { trust?: string };
+
+/** The database of a user in which Chrome and Chromium look for anchors and client certificates. */
+export const nssDatabase: Store = {
+  async observe(target, material, host) {
+    const database = await locateDatabase(target, host);
+    const entries = await readDatabase(database, host);
+    const wanted = wantedOf(target, material);
+    const found = entries.find((each) => holds(each, material.fingerprint)) ?? entries.find(({ name }) => name === target.alias);
+    const faults = wanted.flatMap((each) => faultOf(each, entries) ?? []).map((fault) => `${database.directory} ${fault}`);
+    return { certificates: found?.certificates ?? [], faults, isForeign: found !== undefined && found.name !== target.alias };
+  },
+
+  async install(target, material, change) {
+    const database = await locateDatabase(target, change.host);
+    const place = `${database.directory}#`;
+    const tools = await openDatabase(database, change);
+    for (const wanted of wantedOf(target, material)) {
+      const entries = await readDatabase(database, change.host);
+      if (faultOf(wanted, entries) === undefined) continue;
+      const inTheWay = entries.filter((each) => each.name === wanted.name || holds(each, fingerprintOf(wanted.certificate)));
+      refuseForeign(inTheWay, place, change);
+      refuseAmbiguous(inTheWay, wanted.name, database);
+      await change.claim(place + wanted.name, fingerprintOf(wanted.certificate));
+      for (const each of inTheWay) await tools.erase(each);
+      await tools.add({ trust: ",,", ...wanted });
+    }
+  },
+
+  async remove(target, change) {
+    const database = await locateDatabase(target, change.host);
+    const place = `${database.directory}#`;
+    const entries = await readDatabase(database, change.host);
+    let tools: Tools | undefined;
+    for (const claim of change.owned(place)) {
+      const name = claim.slice(place.length);
+      const own = entries.find((each) => each.name === name && change.owns(claim, fingerprintOf(each.certificates.join(""))));
+      if (own) {
+        refuseAmbiguous(entries, name, database);
+        tools ??= await openDatabase(database, change);
+        await tools.erase(own);
+      }
+      await change.disclaim(claim);
+    }
+  },
+};
+
+/** The certificate and, for a client's, the intermediates that it presents with it. */
+function wantedOf({ alias, materialType }: Target, { certificate, chain, privateKey }: Material): Wanted[] {
+  // A colon would stand between the name of a token and a nickname.
+  if (alias.includes(":")) throw new Error("config.alias must be without a colon in an NSS database.");
+  const own = { name: alias, certificate, privateKey, trust: materialType === "trust_anchor" ? "C,," : ",," };
+  const issuers = materialType === "client_certificate" ? presented(certificate, chain).slice(1) : [];
+  return [own, ...issuers.map((issuer, index) => ({ name: `${alias} issuer ${index + 1}`, certificate: issuer, privateKey: null }))];
+}
+
+function faultOf({ name, certificate, trust, privateKey }: Wanted, entries: Entry[]) {
+  const found = entries.find((each) => holds(each, fingerprintOf(certificate)));
+  if (!found) return entries.some((each) => each.name === name) ? `holds another certificate as ${name}` : `lacks ${name}`;
+  if (trust !== undefined && found.kind.replace(/u/g, "") !== trust) return `has ${found.name} with the trust ${found.kind}, not ${trust}`;
+  if (privateKey !== null && !found.kind.includes("u")) return `lacks the private key of ${found.name}`;
+}
+
+function refuseAmbiguous(entries: Entry[], name: string, { directory }: Database) {
+  if (entries.filter((each) => each.name === name).length > 1)
+    throw new Error(`${directory} holds several certificates as ${name}, which certutil cannot tell apart. Delete what is not the agent's by hand.`);
+}
+
+function refuseForeign(entries: Entry[], place: string, change: Change) {
+  const foreign = entries.find(({ name }) => !change.owns(place + name));
+  if (!foreign) return;
+  const how = `as ${foreign.name} with the trust ${foreign.kind}`;
+  throw new Error(`${place.slice(0, -1)} holds a certificate ${how} already, and not by this agent. Remove it by certutil -D, or choose another alias.`);
+}
