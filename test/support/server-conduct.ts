@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { chmodSync, chownSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Desired } from "../../src/agent/exchange";
 import type { TrustStoreType } from "../../src/modules/trust-stores/catalogue";
@@ -197,4 +197,14 @@ export async function until(holds: () => Promise<void>) {
       if (performance.now() > end) throw error;
     }
   }
+}
+
+/** A host on whose PATH these programs come first: they note how they were called, and go on with the line of shell. */
+export function withPrograms(agent: AgentHost, programs: Record<string, string>) {
+  mkdirSync(agent.pathOf("bin"), { recursive: true });
+  for (const [name, line] of Object.entries(programs)) {
+    writeFileSync(agent.pathOf("bin", name), `#!/bin/sh\necho ${name} "$@" >>${agent.pathOf("calls")}\n${line}\n`);
+    chmodSync(agent.pathOf("bin", name), 0o755);
+  }
+  return { ...agent.host, environment: { PATH: `${agent.pathOf("bin")}:${Bun.env.PATH}` } };
 }

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { presented } from "../../../src/agent/pem";
 import { desiredServer, newAgentHost } from "../../support/agent-host";
-import type { AgentHost } from "../../support/consumers";
-import { type Leaves, newLeaves, stateOf, testServer, until } from "../../support/server-conduct";
+import { type Leaves, newLeaves, stateOf, testServer, until, withPrograms } from "../../support/server-conduct";
 import { presentedAt, startHaproxy, writePair } from "../../support/tls-servers";
 
 setDefaultTimeout(60_000);
@@ -28,16 +27,6 @@ async function begin() {
     agent.remove();
   }
   return { agent, server, config, end, path: agent.pathOf("tls/tls.pem") };
-}
-
-/** Programs that stand before the machine's own on the agent's PATH: there is no systemd here, and no other place for HAProxy's configuration. */
-function withPrograms(agent: AgentHost, programs: Record<string, string>) {
-  mkdirSync(agent.pathOf("bin"), { recursive: true });
-  for (const [name, line] of Object.entries(programs)) {
-    writeFileSync(agent.pathOf("bin", name), `#!/bin/sh\necho ${name} "$@" >>${agent.pathOf("calls")}\n${line}\n`);
-    chmodSync(agent.pathOf("bin", name), 0o755);
-  }
-  return { ...agent.host, environment: { PATH: `${agent.pathOf("bin")}:${Bun.env.PATH}` } };
 }
 
 describe("haproxy_tls", () => {
