@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -79,21 +79,28 @@ export async function serveRepository({ pem, privateKeyPem, chain }: Issued, cli
   };
 }
 
-/** A virtual environment with certifi as its makers publish it, which pip carries within, and Debian's requests to use it. */
+const DEBIAN = "/usr/lib/python3/dist-packages";
+
+/** A virtual environment with certifi as its makers publish it, which pip carries within and Debian adds to, and Debian's requests. */
 export async function newVirtualEnvironment(directory: string) {
-  await Bun.$`/usr/bin/python3 -m venv --system-site-packages ${directory}`.quiet();
+  await Bun.$`/usr/bin/python3 -m venv ${directory}`.quiet();
   const [version = ""] = readdirSync(join(directory, "lib"));
   const packages = join(directory, "lib", version, "site-packages");
   const certifi = join(packages, "certifi");
-  mkdirSync(certifi);
-  /** As an upgrade does it: the package as it is published takes the place of the one that is there. */
-  async function installCertifi() {
+  /** As an upgrade does it: the package that is there goes, and the published one comes. */
+  function installCertifi() {
+    rmSync(certifi, { recursive: true, force: true });
     cpSync(join(packages, "pip/_vendor/certifi"), certifi, { recursive: true });
     for (const name of ["core.py", "__main__.py"]) {
-      const path = join(certifi, name);
-      await Bun.write(path, (await Bun.file(path).text()).replaceAll("pip._vendor.", ""));
+      const [published = ""] = readFileSync(join(certifi, name), "utf8").split("# Debian: ");
+      writeFileSync(join(certifi, name), published.replaceAll("pip._vendor.", ""));
     }
   }
-  await installCertifi();
-  return { python: join(directory, "bin/python"), packages, bundle: join(certifi, "cacert.pem"), installCertifi };
+  installCertifi();
+  for (const name of ["requests", "urllib3", "idna", "chardet", "six.py"]) symlinkSync(join(DEBIAN, name), join(packages, name));
+  const python = join(directory, "bin/python");
+  const bundle = join(certifi, "cacert.pem");
+  const { stdout } = await runs([python, "-m", "certifi"]);
+  if (stdout.trim() !== bundle) throw new Error(`certifi leads to ${stdout.trim()}`);
+  return { python, packages, bundle, installCertifi };
 }

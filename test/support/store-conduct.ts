@@ -35,6 +35,7 @@ export async function newKnowingHost({ known }: Parties) {
 
 export type Conduct = {
   storeType: TrustStoreType;
+  begin?: () => Promise<AgentHost>;
   config: (agent: AgentHost) => Desired["config"];
   /** What others have written before the agent comes. */
   prepare?: (agent: AgentHost) => unknown;
@@ -56,7 +57,7 @@ export function testConduct(name: string, parties: () => Parties, conduct: Condu
   const installed = () => ({ state: "installed" as const, observedFingerprint: parties().authority.root.fingerprint });
 
   async function begin() {
-    const agent = await newKnowingHost(parties());
+    const agent = await (conduct.begin?.() ?? newKnowingHost(parties()));
     await conduct.prepare?.(agent);
     return { agent, before: contentOf(agent), isTrusting: () => conduct.isTrusting(agent, parties().server.url) };
   }

@@ -20,23 +20,25 @@ const linesOf = (pem: string) => pem.trim().split(/\r?\n/);
  * of the agent, those are in another block; whoever else set it so has chosen what the bundle holds.
  */
 export function bundleAt(path: string, setting?: OneValue): Store {
-  const readRootsFor = async (host: Host) => (setting && !(await setting.isForeign(host)) ? await readRoots(host) : undefined);
+  const needsRoots = async (host: Host) => setting !== undefined && !(await setting.isForeign(host));
 
   return {
     async observe({ assignmentId }, { certificate }, host) {
       const text = (await readText(path)) ?? "";
-      const roots = await readRootsFor(host);
       const faults = holdsBlock(text, assignmentId, linesOf(certificate)) ? [] : [`${path} lacks the certificate`];
-      if (roots && !holdsBlock(text, ROOTS, roots)) faults.push(`${path} holds other public roots than ${host.system.bundle}`);
+      if ((await needsRoots(host)) && !holdsBlock(text, ROOTS, await readRoots(host)))
+        faults.push(`${path} holds other public roots than ${host.system.bundle}`);
       return { certificates: certificatesIn(readBlock(text, assignmentId)?.join("\n") ?? ""), faults };
     },
 
     async install({ assignmentId }, { certificate }, change) {
-      const roots = await readRootsFor(change.host);
-      await changeText(change, path, (text) => {
-        const rooted = roots ? withBlock(text, ROOTS, roots) : text;
-        return withBlock(rooted, assignmentId, linesOf(certificate));
-      });
+      const { host } = change;
+      const roots = (await needsRoots(host)) ? await readRoots(host) : undefined;
+      if (roots?.length === 0)
+        throw new Error(
+          `${host.system.bundle} holds no public roots, and programs would have none by a bundle of their own. Install ca-certificates on this host.`,
+        );
+      await changeText(change, path, (text) => withBlock(roots ? withBlock(text, ROOTS, roots) : text, assignmentId, linesOf(certificate)));
       await change.share(CLAIM + path);
     },
 
@@ -52,8 +54,4 @@ export function bundleAt(path: string, setting?: OneValue): Store {
   };
 }
 
-async function readRoots({ system: { bundle } }: Host) {
-  const found = (await readText(bundle))?.match(CERTIFICATE);
-  if (!found) throw new Error(`${bundle} holds no public roots, which a program would lose with a bundle of its own. Install ca-certificates on this host.`);
-  return found.flatMap(linesOf);
-}
+const readRoots = async ({ system: { bundle } }: Host) => ((await readText(bundle))?.match(CERTIFICATE) ?? []).flatMap(linesOf);

@@ -45,7 +45,8 @@ export function gitSetting(place: { file: string; name: string }, value: string)
         const unset = [...(values.includes(value) ? [name] : []), ...(isMarked ? [mark] : [])];
         if (unset.length > 0) await edit(change, ...unset.map((each) => ["--fixed-value", "--unset-all", each, value]));
       }
-      if ((await change.unshare(madeClaim)) && textOf(await readSnapshot(file)) === "") await change.edit(file, null);
+      const hasMore = change.owned("").some((each) => each.endsWith(` in ${file}`));
+      if (!hasMore && (await change.unshare(madeClaim)) && textOf(await readSnapshot(file)) === "") await change.edit(file, null);
     },
 
     async isForeign(host) {

@@ -1,61 +1,63 @@
 import { lstat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { absent } from "../files";
 import { type Host, pathOn } from "../host";
 import { osAnchor } from "../settings/os-anchor";
 import type { Store, Target } from "../store";
 import { runTool } from "../tool";
-import { bundleOfOthers } from "./pem-bundle";
+import { bundleOfOthers, pemBundle } from "./pem-bundle";
 
-const certifiBundle = bundleOfOthers(bundleOf);
-
-/** Python's certifi: its bundle, or the system's store where certifi or the truststore package leads there. */
+/** Python's certifi: a block in its bundle; or the system's store, where certifi leads there or the truststore package is to. */
 export const certifi: Store = {
   async observe(target, material, host) {
-    if (await isMissing(target, host)) return { certificates: [], faults: [`${pythonOf(target, host)} does not exist`] };
-    return (await storeFor(target, host)).observe(target, material, host);
+    const found = await storeFor(target, host).catch(({ message }: Error) => message);
+    return typeof found === "string" ? { certificates: [], faults: [found] } : found.observe(target, material, host);
   },
   install: async (target, material, change) => (await storeFor(target, change.host)).install(target, material, change),
   async remove(target, change, certificate) {
-    await certifiBundle.remove(target, change, certificate);
+    await pemBundle.remove(target, change, certificate);
     await osAnchor.remove(target, change);
   },
 };
 
 async function storeFor(target: Target, host: Host) {
-  if ((await bundleOf(target, host)) === host.system.bundle) return osAnchor;
-  if (!target.config.preferOsStore) return certifiBundle;
-  await runPython(target, host, "-c", "import truststore").catch(({ message }: Error) => {
+  const python = await pythonFor(target, host);
+  const path = await bundleOf(target, host, python);
+  if (path === host.system.bundle) return osAnchor;
+  if (!target.config.preferOsStore) return bundleOfOthers(() => path);
+  await python("-c", "import truststore").catch(({ message }: Error) => {
     throw new Error(`config.preferOsStore needs Python's truststore package, beside certifi: ${message}`);
   });
   return osAnchor;
 }
 
-const pythonOf = ({ config: { pythonVenvPath } }: Target, host: Host) =>
-  pythonVenvPath === undefined ? "python3" : join(pathOn(host, pythonVenvPath, "pythonVenvPath"), "bin/python");
-
-const isMissing = async (target: Target, host: Host) =>
-  target.config.pythonVenvPath !== undefined && (await lstat(pythonOf(target, host)).catch(absent)) === undefined;
-
-async function bundleOf(target: Target, host: Host) {
-  const { trustStorePath } = target.config;
-  if (trustStorePath !== undefined) return pathOn(host, trustStorePath, "trustStorePath");
-  const { stdout } = await runPython(target, host, "-m", "certifi");
-  const path = stdout.trim();
-  const owner = await ownerOf(target, host);
-  if (owner !== undefined && path !== host.system.bundle && (await lstat(path)).uid !== owner.uid)
-    throw new Error(`${path}, where certifi leads, belongs to another user than ${target.config.pythonVenvPath}. It is left alone.`);
-  return path;
-}
+type Python = Awaited<ReturnType<typeof pythonFor>>;
 
 /** A virtual environment may be anyone's: what root runs there runs as its owner. */
-async function runPython(target: Target, host: Host, ...args: string[]) {
-  const user = process.getuid?.() === 0 ? await ownerOf(target, host) : undefined;
-  return runTool(host, [pythonOf(target, host), ...args], user && { user });
+async function pythonFor(target: Target, host: Host) {
+  const owner = await ownerOf(target, host);
+  const program = target.config.pythonVenvPath === undefined ? "python3" : join(venvOf(target, host), "bin/python");
+  const user = process.getuid?.() === 0 ? owner : undefined;
+  return (...args: string[]) => runTool(host, [program, ...args], user && { user });
 }
 
-async function ownerOf({ config: { pythonVenvPath } }: Target, host: Host) {
-  if (pythonVenvPath === undefined) return undefined;
-  const { uid, gid } = await lstat(pathOn(host, pythonVenvPath, "pythonVenvPath"));
-  return { uid, gid };
+const venvOf = ({ config: { pythonVenvPath = "" } }: Target, host: Host) => pathOn(host, pythonVenvPath, "pythonVenvPath");
+
+async function ownerOf(target: Target, host: Host) {
+  if (target.config.pythonVenvPath === undefined) return undefined;
+  const found = await lstat(venvOf(target, host)).catch(absent);
+  if (!found) throw new Error(`${venvOf(target, host)} does not exist. Let config.pythonVenvPath name a virtual environment.`);
+  return { uid: found.uid, gid: found.gid };
+}
+
+/** Where certifi leads; in somebody's virtual environment only to what is theirs, or to the system's bundle. */
+async function bundleOf(target: Target, host: Host, python: Python) {
+  const { trustStorePath } = target.config;
+  if (trustStorePath !== undefined) return pathOn(host, trustStorePath, "trustStorePath");
+  const path = (await python("-m", "certifi")).stdout.trim();
+  const owner = await ownerOf(target, host);
+  if (!owner || path === host.system.bundle) return path;
+  const { uid } = (await lstat(path).catch(absent)) ?? (await lstat(dirname(path)));
+  if (uid !== owner.uid) throw new Error(`${path}, where certifi leads, belongs to another user than ${venvOf(target, host)}. It is left alone.`);
+  return path;
 }

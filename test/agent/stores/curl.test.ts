@@ -65,7 +65,10 @@ describe("curl_ca_bundle", () => {
       writeFileSync(rcOf(agent), `${line}\n`);
       const before = contentOf(agent);
       const item = desired(parties.authority.root, { trustStoreType: "curl_ca_bundle" });
-      expect(await agent.pass(item)).toMatchObject({ state: "failed", message: expect.stringContaining("sets cacert to /etc/mine.pem, and not by this agent") });
+      expect(await agent.pass(item)).toMatchObject({
+        state: "failed",
+        message: expect.stringContaining("sets cacert to /etc/mine.pem, and not by this agent"),
+      });
       expect(contentOf(agent)).toEqual(before);
     }
     agent.remove();

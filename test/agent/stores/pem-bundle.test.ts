@@ -75,7 +75,14 @@ describe("pem_ca_bundle", () => {
       const agent = await newKnowingHost(parties);
       put(bundleOf(agent), "# mine, without an end");
       const before = contentOf(agent);
-      const items = [anchor(agent), desired(parties.authority.intermediate, { ...anchor(agent), id: crypto.randomUUID(), materialType: "intermediate_ca" })];
+      const items = [
+        anchor(agent),
+        desired(parties.authority.intermediate, {
+          trustStoreType: "pem_ca_bundle",
+          materialType: "intermediate_ca",
+          config: { trustStorePath: bundleOf(agent) },
+        }),
+      ];
       const [first, second] = order === 0 ? items : items.toReversed();
       if (!first || !second) throw new Error("there are two");
       for (const item of items) expect(await agent.pass(item)).toMatchObject({ state: "installed" });
