@@ -28,7 +28,9 @@ export const rollouts = pgTable(
     reason: text(),
     /** Failures from before do not count. */
     resumedAt: moment(),
-    /** Agents that have the certificate in that place already. */
+    /** Whether there is something to do or to watch. */
+    isBusy: boolean().notNull().default(true),
+    /** In a rotation, enabled assignments of the predecessor that the successor is not fit for. */
     skipped: integer().notNull().default(0),
     /** The predecessor is retired once this share has observed the successor, and for so long. */
     retireShare: doublePrecision(),
@@ -44,26 +46,29 @@ export const rollouts = pgTable(
     foreignKey({ columns: [table.organizationId, table.predecessorId], foreignColumns: [certificates.organizationId, certificates.id] }),
     index().on(table.organizationId, table.predecessorId, table.id),
     uniqueIndex("rollouts_open_rotation_index").on(table.organizationId, table.predecessorId).where(sql`status <> 'rolled_back'`),
-    index("rollouts_running_index").on(table.organizationId, table.id).where(sql`status = 'running'`),
+    index("rollouts_busy_index").on(table.organizationId, table.id).where(sql`is_busy`),
   ],
 );
 
-/** Which ring an assignment is in, for ever. Where the assignment is gone, the step counts no more. */
+/** Where the certificate goes, and in which ring, for ever. */
 export const rolloutSteps = pgTable(
   "rollout_steps",
   {
     organizationId: uuid().notNull(),
     rolloutId: uuid().notNull(),
     agentId: uuid().notNull(),
-    assignmentId: uuid().notNull(),
-    /** In a rotation, the predecessor's assignment: the same one where only its certificate is replaced. */
+    id: id(),
+    /** In a rotation, the predecessor's assignment. */
     sourceId: uuid(),
     ring: integer().notNull(),
+    /** The assignment of the certificate, from when the step was taken: a new one, or the source itself, changed. */
+    assignmentId: uuid(),
     /** Whether the rollout made the assignment, and may delete it. */
-    isMade: boolean().notNull(),
+    isMade: boolean().notNull().default(false),
   },
   (table) => [
-    primaryKey({ columns: [table.organizationId, table.rolloutId, table.agentId, table.assignmentId] }),
+    primaryKey({ columns: [table.organizationId, table.rolloutId, table.agentId, table.id] }),
     foreignKey({ columns: [table.organizationId, table.rolloutId], foreignColumns: [rollouts.organizationId, rollouts.id] }),
+    index("rollout_steps_waiting_index").on(table.organizationId, table.rolloutId, table.ring, table.agentId, table.id).where(sql`assignment_id is null`),
   ],
 );

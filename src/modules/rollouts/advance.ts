@@ -4,48 +4,49 @@ import { changeFleet } from "../agents/fleet";
 import { auditEach, type Scope } from "../audit/queries";
 import { retireCertificate } from "../certificates/queries";
 import { gather } from "../rotations/gather";
-import { bring } from "./bring";
 import { readProgress } from "./progress";
-import { nextStep, type Step } from "./rules";
+import { type Event, nextEvent } from "./rules";
+import { takeSteps } from "./take";
+import { takeStepsBack } from "./take-back";
 
 /** The rollouts of all organizations that may have something to do. */
-export const listRunning = (sql: Sql) => sql<{ organizationId: string; id: string }[]>`
-  select organization_id as "organizationId", id from rollouts where status = 'running' order by organization_id, id`;
+export const listBusy = (sql: Sql) => sql<{ organizationId: string; id: string }[]>`
+  select organization_id as "organizationId", id from rollouts where is_busy order by organization_id, id`;
 
-/** Brings a rollout up to date. Any number of servers may do so at once: who comes second finds nothing to do. */
-export const updateRollout = (sql: Pool, scope: Scope, id: string, now: Date) =>
-  changeFleet(sql, scope.organizationId, async (tx) => {
-    await gather(tx, scope, id);
-    await advance(tx, scope, id, now);
-  });
-
-/** Does all that is due, one step after the other, under the fleet's lock. */
-export async function advance(tx: Sql, scope: Scope, id: string, now: Date) {
-  for (;;) {
-    const progress = await readProgress(tx, scope.organizationId, id, now);
-    const step = progress && nextStep(progress);
-    if (!step) return;
-    await take(tx, scope, { id, predecessorId: progress.predecessorId }, step, now);
-  }
+/**
+ * Brings a rollout up to date, in as many transactions as it takes. Any number of servers may do so at once: who comes second finds
+ * nothing to do.
+ */
+export async function updateRollout(sql: Pool, scope: Scope, id: string, now: Date, signal: AbortSignal) {
+  let isMore = true;
+  while (isMore && !signal.aborted)
+    isMore = await changeFleet(sql, scope.organizationId, async (tx) => (await takeStepsBack(tx, scope, id)) || advance(tx, scope, id, now));
 }
 
-type Target = { id: string; predecessorId: string | null };
+/** Does what is due, under the fleet's lock; true when it was so much that there may be more. */
+export async function advance(tx: Sql, scope: Scope, id: string, now: Date): Promise<boolean> {
+  if (await takeSteps(tx, scope, id)) return true;
+  if (await gather(tx, scope.organizationId, id)) return advance(tx, scope, id, now);
+  const progress = await readProgress(tx, scope.organizationId, id, now);
+  const event = progress && nextEvent(progress);
+  if (!event) return false;
+  if (event.action === "predecessor-retired") await retireCertificate(tx, scope, { id: event.predecessorId, version: undefined }, now);
+  else await changeRollout(tx, scope, id, event, changesOf(tx, event, now));
+  return advance(tx, scope, id, now);
+}
 
-async function take(tx: Sql, scope: Scope, { id, predecessorId }: Target, step: Step, now: Date) {
-  switch (step.action) {
+function changesOf(sql: Sql, event: Exclude<Event, { action: "predecessor-retired" }>, now: Date) {
+  switch (event.action) {
     case "halted":
-      return changeRollout(tx, scope, id, step, tx`status = 'halted', reason = ${step.reason}`);
+      return sql`status = 'halted', is_busy = false, reason = ${event.reason}`;
     case "ring-opened":
-      await changeRollout(tx, scope, id, step, tx`open_ring = ${step.ring}`);
-      return bring(tx, scope, id, tx`s.ring = ${step.ring}`);
+      return sql`open_ring = ${event.ring}`;
     case "share-reached":
-      return changeRollout(tx, scope, id, step, tx`reached_at = ${now.toISOString()}`);
+      return sql`reached_at = ${now.toISOString()}`;
     case "share-lost":
-      return changeRollout(tx, scope, id, step, tx`reached_at = null`);
-    case "predecessor-retired":
-      return predecessorId && retireCertificate(tx, scope, { id: predecessorId, version: undefined }, now);
+      return sql`reached_at = null`;
     case "completed":
-      return changeRollout(tx, scope, id, step, tx`status = 'completed'`);
+      return sql`status = 'completed', is_busy = false`;
   }
 }
 

@@ -2,57 +2,56 @@ import type { Fragment } from "postgres";
 import type { Sql } from "../../db/connect";
 import type { Progress } from "./rules";
 
-/** What a rollout is about: `r` itself, its steps `s`, and the predecessor's assignment, `source`, of each. */
-export const steps = (sql: Sql) => sql`rollouts r, rollout_steps s
-  left join assignments source on (source.organization_id, source.agent_id, source.id) = (s.organization_id, s.agent_id, s.source_id)`;
-
-/** True where `a` is the assignment of a step of this rollout. */
-export const isStepOf = (sql: Sql, organizationId: string, id: Fragment) => sql`r.organization_id = ${organizationId} and r.id = ${id}
-  and (s.organization_id, s.rollout_id) = (r.organization_id, r.id) and (a.organization_id, a.agent_id, a.id) = (s.organization_id, s.agent_id, s.assignment_id)`;
+/**
+ * The rollout `r` with what matters of its certificate. Every OFFSET 0 here is a fence: the planner takes an organization that its
+ * statistics do not know yet for empty, and would rather read the whole of it for each row than look one thing up.
+ */
+export const theRollout = (sql: Sql, organizationId: string, id: Fragment) => sql`(
+  select r.*, c.fingerprint_sha256, c.status = 'active' as is_active, c.is_ca or c.self_signed as is_authority, c.sealed_private_key is not null as has_key
+  from rollouts r join certificates c on (c.organization_id, c.id) = (r.organization_id, r.certificate_id)
+  where r.organization_id = ${organizationId} and r.id = ${id} offset 0) as r`;
 
 /**
- * The beginning of a statement that asks how far a rollout is: in each `ring` that has agents, and in all, `progress`. In an open ring
- * an assignment counts while it is enabled and of the certificate; in one that waits, if it will be enabled. A failure from before the
- * assignment's last change, or before the rollout was resumed, is none.
+ * The beginning of a statement that asks how far a rollout is: in each `ring` that has steps, and in all, `progress`. What counts is
+ * enabled and of the certificate, or will be; a failure from before the assignment's last change, or before the rollout was resumed,
+ * is none.
  */
 export const withProgress = (sql: Sql, organizationId: string, id: Fragment) => sql`
   with place as (
-    select s.ring, s.agent_id, coalesce(source.enabled and source.certificate_id = r.predecessor_id, false) as is_old,
-      case when s.ring > r.open_ring then coalesce(source.enabled, s.source_id is null) else a.enabled and a.certificate_id = r.certificate_id end as counts,
-      coalesce(a.reported_state in ('installed', 'drifted') and a.reported_fingerprint = c.fingerprint_sha256, false) as observed,
-      coalesce(s.ring <= r.open_ring and a.reported_state = 'failed' and a.reported_at > greatest(a.updated_at, r.resumed_at), false) as failed
-    from ${steps(sql)}, assignments a, certificates c
-    where ${isStepOf(sql, organizationId, id)} and (c.organization_id, c.id) = (r.organization_id, r.certificate_id)),
+    select s.ring, s.agent_id, s.assignment_id is not null and not s.is_made and s.source_id is null as is_skipped,
+      case when s.assignment_id is not null then a.enabled and a.certificate_id = r.certificate_id
+        when s.source_id is not null then a.enabled and a.certificate_id = r.predecessor_id
+        else exists (select from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id offset 0) end as counts,
+      s.assignment_id is not null and a.reported_state in ('installed', 'drifted') and a.reported_fingerprint = r.fingerprint_sha256 as observed,
+      s.assignment_id is not null and a.reported_state = 'failed' and a.reported_at > greatest(a.updated_at, r.resumed_at) as failed
+    from ${theRollout(sql, organizationId, id)}
+    cross join lateral (select * from rollout_steps where organization_id = r.organization_id and rollout_id = r.id offset 0) as s
+    left join lateral (
+      select * from assignments where (organization_id, agent_id, id) = (s.organization_id, s.agent_id, coalesce(s.assignment_id, s.source_id)) offset 0) as a on true),
   agent as (
-    select ring, bool_and(observed) as observed, bool_or(failed) as failed, count(*) as places, count(*) filter (where observed) as places_observed,
-      count(*) filter (where failed) as places_failed, count(*) filter (where is_old) as places_old
-    from place where counts group by ring, agent_id),
+    select ring, count(*) filter (where counts) as places, count(*) filter (where counts and observed) as observed, count(*) filter (where counts and failed) as failed,
+      count(*) filter (where is_skipped) as skipped
+    from place group by ring, agent_id),
   ring as (
-    select ring, count(*)::int as agents, count(*) filter (where observed)::int as observed, count(*) filter (where failed)::int as failed,
-      sum(places) as places, sum(places_observed) as places_observed, sum(places_failed) as places_failed, sum(places_old) as places_old
+    select ring, count(*) filter (where places > 0)::int as agents, count(*) filter (where places > 0 and observed = places)::int as observed,
+      count(*) filter (where failed > 0)::int as failed, sum(places) as places, sum(observed) as places_observed, sum(failed) as places_failed, sum(skipped) as skipped
     from agent group by ring),
-  progress as (
-    select r.*, c.status = 'active' as is_active, coalesce(old.status <> 'active', false) as is_replaced, coalesce(old.retired_at, old.revoked_at) as replaced_at,
-      left_alone, (places + left_alone)::int as total, places_observed::int as observed, places_failed::int as failed
-    from rollouts r
-    join certificates c on (c.organization_id, c.id) = (r.organization_id, r.certificate_id)
+  progress as materialized (
+    select r.*, coalesce(old.status <> 'active', false) as is_replaced, coalesce(old.retired_at, old.revoked_at) as replaced_at,
+      r.skipped + now_skipped as left_alone, r.skipped + places as total, observed, failed
+    from ${theRollout(sql, organizationId, id)}
     left join certificates old on (old.organization_id, old.id) = (r.organization_id, r.predecessor_id)
     cross join (
-      select coalesce(sum(places), 0) as places, coalesce(sum(places_observed), 0) as places_observed, coalesce(sum(places_failed), 0) as places_failed,
-        coalesce(sum(places_old), 0) as places_old from ring) as sums
-    cross join lateral (
-      select case when r.predecessor_id is null then r.skipped else (
-        select count(*) - places_old from assignments o
-        where o.organization_id = r.organization_id and o.certificate_id = r.predecessor_id and o.enabled)::int end as left_alone) as others
-    where r.organization_id = ${organizationId} and r.id = ${id})`;
+      select coalesce(sum(places), 0)::int as places, coalesce(sum(places_observed), 0)::int as observed, coalesce(sum(places_failed), 0)::int as failed,
+        coalesce(sum(skipped), 0)::int as now_skipped from ring) as sums)`;
 
 /** All that decides how it goes on. */
 export async function readProgress(sql: Sql, organizationId: string, id: string, now: Date) {
-  const [progress] = await sql<(Progress & { predecessorId: string | null })[]>`
+  const [progress] = await sql<Progress[]>`
     ${withProgress(sql, organizationId, sql`${id}`)}
-    select status, open_ring as "openRing", halt_share as "haltShare", success_share as "successShare", is_active as "isActive", predecessor_id as "predecessorId",
+    select status, open_ring as "openRing", halt_share as "haltShare", success_share as "successShare", is_active as "isActive", 
       (select coalesce(json_agg(json_build_object('ring', ring, 'agents', agents, 'observed', observed, 'failed', failed) order by ring), '[]') from ring) as counts,
-      case when predecessor_id is not null then json_build_object('isReplaced', is_replaced, 'retireShare', retire_share, 'isReached', reached_at is not null,
+      case when predecessor_id is not null then json_build_object('predecessorId', predecessor_id, 'isReplaced', is_replaced, 'retireShare', retire_share, 'isReached', reached_at is not null,
         'isHeld', reached_at <= ${now.toISOString()}::timestamptz - make_interval(secs => hold_seconds), 'total', total, 'observed', observed) end as rotation
     from progress`;
   return progress;

@@ -2,15 +2,14 @@ import type { Fragment } from "postgres";
 import type { Pool, Sql } from "../../db/connect";
 import { LAST_ID } from "../../db/ids";
 import { changeFleet } from "../agents/fleet";
-import { targetOf, unfitness } from "../assignments/queries";
+import { unfitness } from "../assignments/queries";
 import type { Unfit } from "../assignments/rules";
 import { auditEach, type Scope } from "../audit/queries";
-import { gather } from "../rotations/gather";
 import { advance, changeRollout } from "./advance";
-import { takeBack } from "./bring";
 import { deal } from "./deal";
 import { withProgress } from "./progress";
 import type { CompiledRing, Recipe } from "./rules";
+import { takeStepsBack } from "./take-back";
 
 type Shown = { json: string; version: number };
 
@@ -24,7 +23,7 @@ const ringsJson = (sql: Sql) => sql`(
   select json_agg(json_build_object('selector', asked->'selector', 'share', asked->'share',
     'agents', coalesce(agents, 0), 'observed', coalesce(ring.observed, 0), 'failed', coalesce(ring.failed, 0), 'pending', coalesce(agents - ring.observed - ring.failed, 0),
     'state', case when status = 'rolled_back' then 'rolled_back' when place > open_ring then 'waiting'
-      when ring.observed::float8 / agents < success_share then 'open' else 'done' end) order by place)
+      when ring.observed::float8 / nullif(agents, 0) < success_share then 'open' else 'done' end) order by place)
   from jsonb_array_elements(rings) with ordinality as listed (asked, place) left join ring on ring = place)`;
 
 export async function findRollout(sql: Sql, organizationId: string, id: string) {
@@ -44,7 +43,7 @@ export async function listRollouts(sql: Sql, organizationId: string, { limit, be
 
 type NewRollout = { name: string; certificateId: string; recipe: Recipe; rings: CompiledRing[]; haltShare: number; successShare: number };
 
-/** Makes all assignments at once, those of the first ring enabled; an agent that has the certificate in that place already is skipped. */
+/** Deals the agents to the rings and begins with the first. */
 export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: Date): Promise<(Shown & { id: string }) | Unfit> {
   const { organizationId } = scope;
   const { certificateId, recipe, rings } = given;
@@ -54,26 +53,17 @@ export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: D
   return changeFleet(sql, organizationId, async (tx) => {
     const [judged] = await tx<{ fault: Unfit | null }[]>`
       with judged as (
-        select c.id as certificate_id, recipe, recipe->'config' as config, case ${unfitness(tx, demands)} end as fault
+        select c.id as certificate_id, recipe, case ${unfitness(tx, demands)} end as fault
         from (select ${JSON.stringify(recipe)}::jsonb as recipe) as given
         left join certificates c on c.organization_id = ${organizationId} and c.id = ${certificateId}),
-      agent as materialized (select id as agent_id, labels from agents where organization_id = ${organizationId} order by id for key share),
-      wanted as materialized (
-        select agent_id, ring, new_id() as assignment_id from (${deal(tx, tx`agent`, rings)}) as dealt, judged where ring is not null and fault is null),
-      made as (
-        insert into assignments (organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key,
-          config, target, auto_renew, enabled)
-        select ${organizationId}, assignment_id, agent_id, certificate_id, ${recipe.applicationId}, ${recipe.trustStoreType}, ${recipe.materialType},
-          ${recipe.includePrivateKey}, config, ${targetOf(tx, tx`config`)}, ${recipe.autoRenew}, ring = 1
-        from wanted, judged on conflict do nothing returning *),
-      stepped as (
-        insert into rollout_steps (organization_id, rollout_id, agent_id, assignment_id, ring, is_made)
-        select ${organizationId}, ${id}, agent_id, assignment_id, ring, true from wanted),
+      agent as (select id as agent_id, labels from agents where organization_id = ${organizationId}),
+      planned as (
+        insert into rollout_steps (organization_id, rollout_id, agent_id, id, ring)
+        select ${organizationId}, ${id}, agent_id, new_id(), ring from (${deal(tx, tx`agent`, rings)}) as dealt, judged where ring is not null and fault is null),
       created as (
-        insert into rollouts (organization_id, id, name, certificate_id, assignment, rings, halt_share, success_share, skipped)
+        insert into rollouts (organization_id, id, name, certificate_id, assignment, rings, halt_share, success_share)
         select ${organizationId}, ${id}, ${given.name}, certificate_id, recipe || jsonb_build_object('certificateId', certificate_id), ${asked}::jsonb,
-          ${given.haltShare}, ${given.successShare}, (select count(*) from wanted) - (select count(*) from made)
-        from judged where fault is null returning id, name, certificate_id),
+          ${given.haltShare}, ${given.successShare} from judged where fault is null returning id, name, certificate_id),
       audited as (${auditEach(
         tx,
         scope,
@@ -81,14 +71,6 @@ export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: D
         "rollout",
         tx`
         select id, jsonb_build_object('name', name, 'certificateId', certificate_id) from created`,
-      )}),
-      audited_too as (${auditEach(
-        tx,
-        scope,
-        "assignment.created",
-        "assignment",
-        tx`
-        select id, jsonb_build_object('rolloutId', ${id}::text, 'agentId', agent_id, 'certificateId', certificate_id, 'trustStoreType', trust_store_type) from made`,
       )})
       select fault from judged`;
     if (judged?.fault) return judged.fault;
@@ -104,23 +86,22 @@ export type Changed = Shown | "missing" | "stale" | "conflict";
 
 export const haltRollout = (sql: Pool, scope: Scope, target: Precondition) =>
   changeWhile(sql, scope, target, sql`r.status = 'running'`, (tx) =>
-    changeRollout(tx, scope, target.id, { action: "halted", reason: ON_REQUEST }, tx`status = 'halted', reason = ${ON_REQUEST}`),
+    changeRollout(tx, scope, target.id, { action: "halted", reason: ON_REQUEST }, tx`status = 'halted', is_busy = false, reason = ${ON_REQUEST}`),
   );
 
 /** What failed until now is forgiven: only newer reports halt it again. */
 export const resumeRollout = (sql: Pool, scope: Scope, target: Precondition, haltShare: number | undefined, now: Date) =>
   changeWhile(sql, scope, target, sql`r.status = 'halted'`, async (tx) => {
-    const changes = tx`status = 'running', reason = null, resumed_at = ${now.toISOString()}, halt_share = coalesce(${haltShare ?? null}, halt_share)`;
+    const changes = tx`status = 'running', is_busy = true, reason = null, resumed_at = ${now.toISOString()}, halt_share = coalesce(${haltShare ?? null}, halt_share)`;
     await changeRollout(tx, scope, target.id, { action: "resumed", haltShare }, changes);
-    await gather(tx, scope, target.id);
     await advance(tx, scope, target.id, now);
   });
 
 /** The agents take out what they installed. A rotation whose predecessor is gone cannot be rolled back: nothing would be left. */
 export const rollBack = (sql: Pool, scope: Scope, target: Precondition) =>
   changeWhile(sql, scope, target, sql`r.status <> 'rolled_back' and (old.id is null or old.status = 'active')`, async (tx) => {
-    await takeBack(tx, scope, target.id);
-    await changeRollout(tx, scope, target.id, { action: "rolled-back" }, tx`status = 'rolled_back', reason = null`);
+    await changeRollout(tx, scope, target.id, { action: "rolled-back" }, tx`status = 'rolled_back', is_busy = true, reason = null`);
+    await takeStepsBack(tx, scope, target.id);
   });
 
 /** `conflict` unless it `may`, which speaks of the rollout `r` and the predecessor `old`. */

@@ -3,7 +3,7 @@ import { readNewAssignment } from "../assignments/rules";
 import type { NewRing, NewRollout } from "./schema";
 
 /** As it is stored; without a selector it takes every agent. */
-export type Ring = { selector: string | null; share: number };
+type Ring = { selector: string | null; share: number };
 export type CompiledRing = Ring & { path: string | undefined };
 
 /** The rings with their selectors as jsonpath, or what is wrong with one of them. */
@@ -30,10 +30,10 @@ export function readNewRollout({ assignment, rings }: NewRollout) {
 }
 export type Recipe = Exclude<ReturnType<typeof readNewRollout>, { fault: string }>["recipe"];
 
-/** What is in a ring now, counted in agents. */
+/** What is in a ring now, counted in agents; there may be none left. */
 type Count = { ring: number; agents: number; observed: number; failed: number };
 
-/** All that decides how a rollout goes on. `counts` names only rings that have agents, in their order. */
+/** All that decides how a rollout goes on. `counts` names the rings that have steps, in their order. */
 export type Progress = {
   status: "running" | "halted" | "completed" | "rolled_back";
   openRing: number;
@@ -52,37 +52,39 @@ type Rotation = {
   retireShare: number | null;
   isReached: boolean;
   isHeld: boolean;
+  predecessorId: string;
   total: number;
   observed: number;
 };
 
 /** What happens next; the audit trail calls it so too. */
-export type Step =
+export type Event =
   | { action: "halted"; reason: string }
   | { action: "ring-opened"; ring: number }
-  | { action: "completed" | "share-reached" | "share-lost" | "predecessor-retired" };
+  | { action: "completed" | "share-reached" | "share-lost" }
+  | { action: "predecessor-retired"; predecessorId: string };
 
 const INACTIVE = "The certificate was revoked or retired, so no agent installs it.";
 
 /** One thing at a time; undefined while there is nothing to do but wait. */
-export function nextStep({ status, openRing, haltShare, successShare, isActive, counts, rotation }: Progress): Step | undefined {
+export function nextEvent({ status, openRing, haltShare, successShare, isActive, counts, rotation }: Progress): Event | undefined {
   if (status !== "running") return;
   if (!isActive) return { action: "halted", reason: INACTIVE };
   const open = counts.filter((each) => each.ring <= openRing);
-  const failing = open.find(({ agents, failed }) => failed / agents >= haltShare);
+  const failing = open.find(({ agents, failed }) => failed > 0 && failed / agents >= haltShare);
   if (failing) return { action: "halted", reason: describeFailures(failing, haltShare) };
-  const isDone = open.every(({ agents, observed }) => observed / agents >= successShare);
+  const isDone = open.every(({ agents, observed }) => agents === 0 || observed / agents >= successShare);
   const next = counts.find((each) => each.ring > openRing);
   if (isDone && next) return { action: "ring-opened", ring: next.ring };
   if (isDone && (!rotation || rotation.isReplaced)) return { action: "completed" };
   if (rotation) return nextOfRotation(rotation, next === undefined);
 }
 
-function nextOfRotation({ isReplaced, retireShare, isReached, isHeld, total, observed }: Rotation, isWhollyOpen: boolean): Step | undefined {
+function nextOfRotation({ isReplaced, retireShare, isReached, isHeld, predecessorId, total, observed }: Rotation, isWhollyOpen: boolean): Event | undefined {
   if (isReplaced || retireShare === null) return;
   const reaches = isWhollyOpen && total > 0 && observed / total >= retireShare;
   if (reaches !== isReached) return { action: reaches ? "share-reached" : "share-lost" };
-  if (reaches && isHeld) return { action: "predecessor-retired" };
+  if (reaches && isHeld) return { action: "predecessor-retired", predecessorId };
 }
 
 const describeFailures = ({ ring, agents, failed }: Count, haltShare: number) =>

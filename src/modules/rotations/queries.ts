@@ -4,11 +4,11 @@ import { changeFleet } from "../agents/fleet";
 import type { Unfit } from "../assignments/rules";
 import { auditEach, type Scope } from "../audit/queries";
 import { advance, changeRollout } from "../rollouts/advance";
-import { isRenewed } from "../rollouts/bring";
 import { withProgress } from "../rollouts/progress";
 import { changeWhile, rollBack } from "../rollouts/queries";
 import type { CompiledRing } from "../rollouts/rules";
-import { gather, isAnchor } from "./gather";
+import { isAnchor, isRenewed } from "../rollouts/take";
+import { gather } from "./gather";
 import type { Retirement } from "./schema";
 
 type Shown = { id: string; json: string; version: number };
@@ -58,10 +58,10 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
           when c.status <> 'active' or c.not_after <= ${now.toISOString()} then 'not active'
           when exists (select from heir where heir.id = old.id) then 'circle'
           when not (c.is_ca or c.self_signed) and exists (
-            select from assignments o where o.organization_id = ${organizationId} and o.certificate_id = old.id and ${isAnchor(tx, tx`o`)}) then 'no authority'
+            select from assignments o where o.organization_id = ${organizationId} and o.certificate_id = old.id and ${isAnchor(tx)}) then 'no authority'
           when c.sealed_private_key is null and exists (
             select from assignments o where o.organization_id = ${organizationId} and o.certificate_id = old.id
-              and o.include_private_key and (${isAnchor(tx, tx`o`)} or ${isRenewed(tx, tx`o`)})) then 'no key' end as fault
+              and o.include_private_key and (${isAnchor(tx)} or ${isRenewed(tx)})) then 'no key' end as fault
         from (values (1)) as one
         left join certificates old on old.organization_id = ${organizationId} and old.id = ${certificateId}
         left join certificates c on c.organization_id = ${organizationId} and c.id = ${successorId}),
@@ -81,7 +81,7 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
       select fault, exists (select from made) as "isMade" from judged`;
     if (judged?.fault) return judged.fault;
     if (!judged?.isMade) return "conflict";
-    await gather(tx, scope, id, rings);
+    await gather(tx, organizationId, id, rings);
     await advance(tx, scope, id, now);
     return (await findRotation(tx, organizationId, certificateId)) ?? "conflict";
   });
