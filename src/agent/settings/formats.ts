@@ -50,9 +50,14 @@ const systemd: Format = {
 export const curlrc: Format = {
   render: (name, value) => [value === "" ? name : `${name} = "${value.replace(/["\\]/g, "\\$&")}"`],
   read: (text, name) =>
-    lastMatch(text, `[ \\t]*(?:--)?${name}(?:[ \\t]*[=:][ \\t]*|[ \\t]+|$)`, (value) => unquote(value) ?? (value.trim().split(/\s/)[0] || "")),
+    lastMatch(
+      text,
+      `[ \\t]*(?:--)?${name}(?:[ \\t]*[=:][ \\t]*|[ \\t]+|$)`,
+      (value) => QUOTED.exec(value)?.[1]?.replace(/\\(.)/g, "$1") ?? value.trim().split(/\s/)[0] ?? "",
+    ),
 };
 
+const QUOTED = /^"((?:[^"\\]|\\.)*)"/;
 const RESET = "";
 const assignment = (name: string) => `[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=`;
 

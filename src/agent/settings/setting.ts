@@ -20,7 +20,9 @@ export type Place = { file: string; name: string; format?: Format };
 export const taken = ({ file, name }: Place, value: string) =>
   new Error(`${file} sets ${name} to ${value || "on"}, and not by this agent. Remove that, or let config.trustStorePath name that file.`);
 export const takenByOther = ({ file, name }: Place, value: string) =>
-  new Error(`${file} sets ${name} to ${value} for another assignment on this host. Let both have the same config.trustStorePath and preferOsStore.`);
+  new Error(
+    `${file} sets ${name} to ${value} for another assignment on this host. Let this one have the same config.trustStorePath and preferOsStore, or take that one away first.`,
+  );
 
 /** A setting of one value, in a marked block of a file. */
 export function oneValue(place: Place, words: string): OneValue {

@@ -100,14 +100,12 @@ describe("pem_ca_bundle", () => {
     const damages: ((text: string) => string)[] = [
       (text) => text.replace(begin, ""),
       (text) => text.replace(end, ""),
-      (text) => text.replace(end, "# END certitude somebody\n"),
       (text) => text + (begin.exec(text)?.[0] ?? ""),
       (text) => text.slice(0, text.indexOf("-----END CERTIFICATE", text.search(begin)) - 40),
-      (text) => text.replace(/(# BEGIN certitude .*\n)[^]*?\n/, "$1"),
+      (text) => text.replace(/(# BEGIN certitude .*\n).*\n/, "$1"),
     ];
     const agent = await newKnowingHost(parties);
     put(bundleOf(agent), parties.known.root.pem);
-    const before = contentOf(agent);
     for (const damage of damages) {
       const item = anchor(agent);
       await agent.pass(item);
@@ -118,9 +116,9 @@ describe("pem_ca_bundle", () => {
       expect(await curlTrustsBy(agent)).toBe(true);
       expect(await curlTrustsBy(agent, parties.knownServer.url)).toBe(true);
       spoil();
-      expect(await agent.withdraw(item)).toMatchObject({ state: "removed" });
+      expect(await agent.withdraw(item)).toEqual({ state: "removed" });
+      expect(readFileSync(bundleOf(agent), "utf8").trimEnd()).toBe(parties.known.root.pem.trimEnd());
       expect(await curlTrustsBy(agent)).toBe(false);
-      expect(await curlTrustsBy(agent, parties.knownServer.url)).toBe(true);
     }
     agent.remove();
   });

@@ -99,6 +99,21 @@ describe("ssl_cert_file_env", () => {
     agent.remove();
   });
 
+  test("a bundle that is the system's own means the system's store; a place that cannot be written is named", async () => {
+    const agent = await newKnowingHost(parties);
+    const { bundle } = agent.host.system;
+    const item = anchor(agent, { trustStorePath: bundle });
+    expect(await agent.pass(item)).toEqual(installed());
+    expect((await variablesIn(envFileOf(agent))).SSL_CERT_FILE).toBe(bundle);
+    expect(readFileSync(bundle, "utf8")).not.toContain("certitude");
+    expect(await agent.withdraw(item)).toEqual({ state: "removed" });
+    const before = contentOf(agent);
+    const lost = anchor(agent, { trustStorePath: "/proc/certitude/bundle.pem" });
+    expect(await agent.pass(lost)).toMatchObject({ state: "failed", message: expect.stringContaining("/proc/certitude") });
+    expect(contentOf(agent)).toEqual(before);
+    agent.remove();
+  });
+
   test("drifted: the bundle follows the public roots; without any it is refused", async () => {
     const agent = await newKnowingHost(parties);
     const item = anchor(agent);
