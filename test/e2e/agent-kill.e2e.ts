@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { newAuthority } from "../support/authority";
+import { runDoomed } from "../support/doomed";
+import { DOOMED_STORES, type DoomedStore, type DoomedTarget, hostOf, newDoomedTarget, remainsOf, type Stock } from "../support/doomed-stores";
+import { type Installation, newInstallation } from "../support/installation";
+
+setDefaultTimeout(900_000);
+
+let installation: Installation;
+let authority: Awaited<ReturnType<typeof newAuthority>>;
+let stock: Stock;
+beforeAll(async () => {
+  [installation, authority] = await Promise.all([newInstallation(), newAuthority()]);
+  const [leaf, foreign] = await Promise.all([authority.issueServer("leaf.test"), authority.issueServer("foreign.test")]);
+  const rootId = await installation.importPem(authority.root.pem);
+  stock = { rootId, leafId: await installation.importPem(leaf.pem, leaf.privateKeyPem), foreign };
+});
+afterAll(async () => {
+  authority.remove();
+  await installation.remove();
+});
+
+/** So many agents are killed side by side; most of their time is waiting. */
+const LANES = 4;
+/** Milliseconds for which a step is held; more where the kill came too late. */
+const HOLDS = [8, 50, 300];
+
+/** A change of what is desired, how one pass ends that makes it true, and the way back. */
+type Turn = { name: string; begin: (target: DoomedTarget) => Promise<unknown>; code: number; state: string; back: (target: DoomedTarget) => Promise<unknown> };
+
+const INSTALLATION: Turn = {
+  name: "installation",
+  begin: ({ id, change }) => change(id, { enabled: true }),
+  code: 0,
+  state: "installed",
+  async back({ id, change, once, prepare }) {
+    await change(id, { enabled: false });
+    await once();
+    prepare();
+  },
+};
+
+const REMOVAL: Turn = {
+  name: "removal",
+  begin: ({ id, change }) => change(id, { enabled: false }),
+  code: 0,
+  state: "removed",
+  async back({ id, change, once }) {
+    await change(id, { enabled: true });
+    await once();
+  },
+};
+
+/** The reload fails, so that the store must be as it was before. */
+const ROLLBACK: Turn = {
+  name: "rollback",
+  begin: ({ id, change, elsewhere }) => change(id, elsewhere),
+  code: 1,
+  state: "failed",
+  async back({ id, change, once, there }) {
+    await change(id, { enabled: true, ...there });
+    await once();
+  },
+};
+
+/** One pass that nobody disturbs: it ends as it should, the server knows, and nothing is left over. */
+async function settle(target: DoomedTarget, { code, state }: Turn) {
+  expect(await target.once()).toMatchObject({ code });
+  expect((await target.read(target.id)).report.state).toBe(state);
+  expect(remainsOf(target)).toEqual([]);
+  return hostOf(target);
+}
+
+/** Dies exactly before this step of the turn, and is right afterwards all the same. Answers the step, or undefined where the turn has fewer. */
+async function dieAt(step: number, turn: Turn, target: DoomedTarget, wanted: string[], paths = target.paths) {
+  for (const hold of HOLDS) {
+    await turn.begin(target);
+    const { isKilled, steps, code } = await runDoomed(target.host, paths, { step, hold }, ...target.args, "--once");
+    expect(code).toBe(isKilled ? 137 : turn.code);
+    expect(await settle(target, turn)).toEqual(wanted);
+    await turn.back(target);
+    if (!isKilled) return undefined;
+    if (steps.length === step) return steps.at(-1) ?? "";
+  }
+  throw new Error(`the ${turn.name} could not be killed before step ${step} in time`);
+}
+
+/** Dies before each step of the turn, one after the other, until it has no more; answers how often before which call. */
+async function dieAtEach(store: DoomedStore, turn: Turn, paths?: string[]) {
+  const deaths: Record<string, number> = {};
+  async function takeLane(_: unknown, lane: number) {
+    const target = await newDoomedTarget(installation, stock, store);
+    await turn.back(target);
+    await turn.begin(target);
+    const wanted = await settle(target, turn);
+    await turn.back(target);
+    for (let step = lane + 1; ; step += LANES) {
+      const call = await dieAt(step, turn, target, wanted, paths);
+      if (call === undefined) return;
+      deaths[call] = (deaths[call] ?? 0) + 1;
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, takeLane));
+  const count = Object.values(deaths).reduce((sum, each) => sum + each, 0);
+  console.info(
+    `${turn.name}: killed before ${count} steps:`,
+    Object.entries(deaths)
+      .map(([call, times]) => `${times} ${call}`)
+      .join(", "),
+  );
+  return deaths;
+}
+
+describe.each(DOOMED_STORES)("the executable as an agent, killed before each change to $name", (store) => {
+  test.each([INSTALLATION, REMOVAL, ROLLBACK])("$name", async (turn) => {
+    const deaths = await dieAtEach(store, turn);
+    expect(deaths.rename).toBeGreaterThanOrEqual(store.isWhole ? 6 : 1);
+    expect(deaths.fsync).toBeGreaterThanOrEqual(store.isWhole ? 12 : 2);
+    expect(deaths.execve).toBeGreaterThanOrEqual(1);
+  });
+});
+
+describe("the executable as an agent, killed before each message to the server", () => {
+  test.each([INSTALLATION, REMOVAL])("$name", async (turn) => {
+    const [store] = DOOMED_STORES;
+    expect(store && (await dieAtEach(store, turn, []))).toEqual({ connect: 1, sendto: 2 });
+  });
+});

@@ -1,0 +1,93 @@
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { Issued } from "./authority";
+import type { Installation, InstalledAgent } from "./installation";
+
+type Place = (...names: string[]) => string;
+export type Stock = { rootId: string; leafId: string; foreign: Issued };
+
+/** A kind of store on a scratch host. */
+export type DoomedStore = {
+  name: string;
+  assignment: (stock: Stock) => object;
+  /** Where it is to lie, and where else it could. */
+  config: (place: Place) => object;
+  elsewhere: (place: Place) => object;
+  files: string[];
+  /** What is there before the agent comes. */
+  prepare: (place: Place, stock: Stock) => void;
+  /** Whether the agent is killed at the steps in its own directory too. */
+  isWhole: boolean;
+};
+
+export const DOOMED_STORES: DoomedStore[] = [
+  {
+    name: "a directory that is made for it, and the agent's own directory",
+    assignment: ({ rootId }) => ({ certificateId: rootId, trustStoreType: "openssl_ca_dir" }),
+    config: (place) => ({ trustStorePath: place("certs"), alias: "root" }),
+    elsewhere: () => ({ alias: "other" }),
+    files: ["certs/root.pem", "certs/other.pem"],
+    prepare: (place) => rmSync(place("certs"), { recursive: true, force: true }),
+    isWhole: true,
+  },
+  {
+    name: "a bundle of others",
+    assignment: ({ rootId }) => ({ certificateId: rootId, trustStoreType: "pem_ca_bundle" }),
+    config: (place) => ({ trustStorePath: place("bundle.pem") }),
+    elsewhere: (place) => ({ trustStorePath: place("other.pem") }),
+    files: ["bundle.pem", "other.pem"],
+    prepare: (place, { foreign }) => writeFileSync(place("bundle.pem"), `# theirs\r\n${foreign.pem}`, { mode: 0o640 }),
+    isWhole: false,
+  },
+  {
+    name: "a server's certificate and key, in the place of others",
+    assignment: ({ leafId }) => ({ certificateId: leafId, trustStoreType: "nginx_tls", materialType: "server_certificate", includePrivateKey: true }),
+    config: (place) => ({ trustStorePath: place(), certFileName: "tls.crt", keyFileName: "tls.key" }),
+    elsewhere: () => ({ certFileName: "other.crt", keyFileName: "other.key" }),
+    files: ["tls.crt", "tls.key", "other.crt", "other.key"],
+    prepare(place, { foreign }) {
+      writeFileSync(place("tls.crt"), foreign.pem, { mode: 0o664 });
+      writeFileSync(place("tls.key"), foreign.privateKeyPem, { mode: 0o640 });
+    },
+    isWhole: false,
+  },
+];
+
+/** An agent with an assignment that is not enabled. Its reload copies the whole store, as a server that reads it would. */
+export async function newDoomedTarget(installation: Installation, stock: Stock, store: DoomedStore) {
+  const agent = await installation.enrol();
+  const place = (...names: string[]) => agent.pathOf("host", "store", ...names);
+  mkdirSync(place(), { recursive: true });
+  const reloadCommand = ["tar", "--numeric-owner", "--sort=name", "--mtime=@0", "-C", place(), "-cf", agent.pathOf("host", "served"), "."];
+  const there = { config: { ...store.config(place), reloadCommand } };
+  const elsewhere = { config: { ...store.elsewhere(place), reloadCommand: ["false"] } };
+  const { certificateId, ...rest } = store.assignment(stock) as { certificateId: string };
+  const { id } = await agent.assign(certificateId, { ...rest, ...there, enabled: false });
+  const own = [agent.pathOf("state", "assignments", `${id}.json`), agent.pathOf("state", "desired-state.json")];
+  const files = [...store.files.map((each) => place(each)), ...(store.isWhole ? own : [])];
+  const temporaries = files.map((path) => join(dirname(path), `.${basename(path)}.certitude-tmp`));
+  const directories = files.flatMap((path) => [dirname(path), dirname(dirname(path))]);
+  const tools = ["openssl", "tar", "false"].map((name) => `/usr/bin/${name}`);
+  const paths = [...new Set([...files, ...temporaries, ...directories, ...tools])];
+  const prepare = () => store.prepare(place, stock);
+  prepare();
+  return { ...agent, id: String(id), there, elsewhere, prepare, paths };
+}
+export type DoomedTarget = Awaited<ReturnType<typeof newDoomedTarget>>;
+
+/** Everything on the scratch host: each entry's mode, and what it holds or leads to. */
+export function hostOf({ pathOf }: InstalledAgent) {
+  const entries = readdirSync(pathOf("host"), { recursive: true }).map(String).toSorted();
+  return entries.map((name) => {
+    const path = pathOf("host", name);
+    const found = lstatSync(path);
+    if (found.isSymbolicLink()) return `${name} -> ${readlinkSync(path)}`;
+    return `${name} ${found.mode.toString(8)} ${found.isDirectory() ? "" : readFileSync(path, "latin1")}`;
+  });
+}
+
+/** What a killed agent left and nobody looked for again. */
+export function remainsOf({ pathOf }: InstalledAgent) {
+  const isRemains = (name: string) => /certitude-tmp$|damaged$|journal$|^certitude-agent-/.test(name);
+  return readdirSync(pathOf(), { recursive: true }).map(String).filter(isRemains);
+}

@@ -1,0 +1,51 @@
+import { type Place, PROGRAM } from "./executable";
+
+const CHANGES = "mkdir,rmdir,write,pwrite64,fsync,fdatasync,chmod,fchmod,chown,fchown,rename,renameat,renameat2,unlink,unlinkat,execve";
+const MESSAGES = "connect,sendto";
+
+/** The step that is never taken: the first is 1. Each is held for so many milliseconds, so that the kill comes in time. */
+type Doom = { step: number; hold: number };
+
+/**
+ * Runs a command of the executable and kills it right before one of its steps: a change to one of `paths`, the start of a tool
+ * among them or, without paths, a message to the server. Strace tells of each step and holds it; its own kills would count each thread's
+ * steps apart, and they are many threads'. Answers what was begun (more than `step` where the kill came late) and the exit code.
+ */
+export async function runDoomed({ cwd, env }: Place, paths: string[], { step, hold }: Doom, ...args: string[]) {
+  const calls = paths.length > 0 ? CHANGES : MESSAGES;
+  const tracing = ["-f", "-q", "-s", "0", "-e", "signal=none", "-e", `trace=${calls}`, "-e", `inject=${calls}:delay_enter=${hold * 1_000}`];
+  // The shell tells its process id, which then is the program's.
+  const program = ["sh", "-c", 'echo $$; exec "$0" "$@"', PROGRAM, ...args];
+  const child = Bun.spawn(["strace", ...tracing, ...paths.flatMap((path) => ["-P", path]), ...program], {
+    cwd,
+    env: { PATH: Bun.env.PATH ?? "", ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const output = readFirstLine(child.stdout);
+  let told = "";
+  let isKilled = false;
+  for await (const part of child.stderr) {
+    told += Buffer.from(part).toString();
+    if (isKilled || stepsIn(told).length < step) continue;
+    isKilled = true;
+    process.kill(Number(await output.first), "SIGKILL");
+  }
+  await output.end;
+  return { isKilled, steps: stepsIn(told), code: await child.exited };
+}
+
+const stepsIn = (told: string) => [...told.matchAll(/^(?:\[pid +\d+\] )?(\w+)\(/gm)].map(([, call = ""]) => call);
+
+function readFirstLine(stream: ReadableStream<Uint8Array>) {
+  const { promise: first, resolve } = Promise.withResolvers<string>();
+  async function read() {
+    let text = "";
+    for await (const part of stream) {
+      text += Buffer.from(part).toString();
+      if (text.includes("\n")) resolve(text.slice(0, text.indexOf("\n")));
+    }
+  }
+  return { first, end: read() };
+}
