@@ -54,8 +54,13 @@ function findWhole(lines: string[], name: string) {
 
 /** The markers of a damaged block, and what is left of its content beside them. */
 function findRemnants(lines: string[], name: string, content: string[]) {
+  // The last line may have been cut short with the file.
+  const isPiece = (index: number, line: string) => index === lines.length - 1 && lines[index] !== "" && line.startsWith(lines[index] ?? line);
   const beside = (marker: number, step: 1 | -1, wanted: string[]) => {
-    const differs = wanted.findIndex((line, index) => lines[marker + step * (index + 1)] !== line);
+    const differs = wanted.findIndex((line, index) => {
+      const at = marker + step * (index + 1);
+      return lines[at] !== line && !isPiece(at, line);
+    });
     const run = differs < 0 ? wanted.length : differs < TELLING ? 0 : differs;
     return indexesFrom(marker, step, run + 1);
   };
