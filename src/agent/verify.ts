@@ -1,5 +1,5 @@
 import { connect, isIP, type Socket } from "node:net";
-import { connect as connectTls, type TLSSocket } from "node:tls";
+import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
 import type { Host } from "./host";
 import { fingerprintOf, toPem } from "./pem";
 import type { Material, Target } from "./store";
@@ -46,14 +46,16 @@ async function findFault(endpoint: Endpoint, fingerprint: string) {
   }
 }
 
-const nameOf = ({ host, port }: Endpoint) => `${host}:${port}`;
+const nameOf = ({ host, port }: Endpoint) => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 
 type Trust = { ca?: string[]; rejectUnauthorized: boolean };
 
 /** Connects, and hands the finished TLS connection to `look`. Everything ends within the deadline, whatever the other side does. */
 async function handshake<Seen>(endpoint: Endpoint, trust: Trust, look: (socket: TLSSocket) => Promise<Seen>): Promise<Seen> {
   const { promise: failure, reject } = Promise.withResolvers<never>();
-  const plain = connect(endpoint.port, endpoint.host).on("error", reject);
+  const plain = connect(endpoint.port, endpoint.host)
+    .on("error", reject)
+    .on("close", () => reject(new Error("it closed the connection")));
   const { connection } = endpoint.patience;
   const timer = setTimeout(() => reject(new Error(`it did not answer within ${connection / 1000} s`)), connection);
   try {
@@ -67,9 +69,18 @@ async function handshake<Seen>(endpoint: Endpoint, trust: Trust, look: (socket: 
 async function secure(plain: Socket, { host, serverName, isPostgres }: Endpoint, trust: Trust, reject: (error: Error) => void) {
   await new Promise<void>((resolve) => plain.once("connect", resolve));
   if (isPostgres) await askPostgresForTls(plain);
-  const options = { socket: plain, host, ...(isIP(serverName) ? {} : { servername: serverName }), ...trust };
   const { promise, resolve } = Promise.withResolvers<TLSSocket>();
-  const socket = connectTls(options, () => resolve(socket)).on("error", reject);
+  const socket = connectTls(
+    {
+      socket: plain,
+      host,
+      ...(isIP(serverName) ? {} : { servername: serverName }),
+      ...trust,
+      checkServerIdentity: (_, certificate) => checkServerIdentity(serverName, certificate),
+    },
+    () => resolve(socket),
+  );
+  socket.on("error", (error) => reject(error.message.includes("WRONG_VERSION_NUMBER") ? new Error("it does not speak TLS") : error));
   socket.on("close", () => reject(new Error("it closed the connection during the handshake")));
   return promise;
 }
@@ -81,5 +92,7 @@ async function askPostgresForTls(socket: Socket) {
   request.writeInt32BE(80877103, 4);
   const answered = new Promise<Buffer>((resolve) => socket.once("data", resolve));
   socket.write(request);
-  if (String(await answered) !== "S") throw new Error("it is a Postgres server that does not speak TLS");
+  const answer = String(await answered);
+  if (answer === "N") throw new Error("this Postgres server does not speak TLS: its setting ssl is off");
+  if (answer !== "S") throw new Error("it does not speak as a Postgres server does");
 }
