@@ -33,10 +33,12 @@ export const desiredServer = (issued: Required<Certificate>, rest: Partial<Desir
   desired(issued, { materialType: "server_certificate", includePrivateKey: true, privateKeyPem: issued.privateKeyPem, ...rest });
 
 /** A scratch directory, and an agent that takes its places for the host's; without a server. */
-export async function newAgentHost(change: (host: Host, directory: string) => Host = (host) => host) {
-  const directory = mkdtempSync(join(tmpdir(), "certitude-host-"));
+export async function newAgentHost(
+  change: (host: Host, directory: string) => Host = (host) => host,
+  directory = mkdtempSync(join(tmpdir(), "certitude-host-")),
+) {
   const home = join(directory, "home");
-  mkdirSync(home);
+  mkdirSync(home, { recursive: true });
   const own = thisHost({ PATH: Bun.env.PATH, HOME: home });
   const memory = await openMemory(join(directory, "state"));
   const work: Work = { host: change(own, directory), memory, log: createLog("silent"), clock: () => new Date(), isDryRun: false, isUrgent: true };

@@ -80,9 +80,10 @@ export async function newAuthority(name = `Scratch ${crypto.randomUUID().slice(0
   };
 }
 
-/** A TLS server on loopback that presents the certificate and its intermediates, and greets in HTTP. */
-export async function serveTls({ pem, privateKeyPem, chain }: Issued) {
-  const server = createServer({ cert: pem + chain.slice(0, -1).join(""), key: privateKeyPem }, (socket: TLSSocket) => {
+/** A TLS server on loopback that presents the certificate and its intermediates, and greets in HTTP; with `clientCa`, only that authority's clients. */
+export async function serveTls({ pem, privateKeyPem, chain }: Issued, clientCa?: string) {
+  const clients = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true };
+  const server = createServer({ cert: pem + chain.slice(0, -1).join(""), key: privateKeyPem, ...clients }, (socket: TLSSocket) => {
     socket.on("error", () => {}); // a client that refuses the certificate hangs up in the middle
     socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\ntrusted"));
   });
