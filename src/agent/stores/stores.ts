@@ -1,4 +1,5 @@
 import type { TrustStoreType } from "../../modules/trust-stores/catalogue";
+import { isInstallable, type PerInstallable } from "../../modules/trust-stores/installable";
 import type { Store } from "../store";
 import { certifi } from "./certifi";
 import { curlBundle } from "./curl";
@@ -15,7 +16,7 @@ import { systemStore } from "./system";
 import { requestsBundle, sslCertFile } from "./variables";
 
 /** Every store that this agent installs. */
-export const STORES: Partial<Record<TrustStoreType, Store>> = {
+export const STORES: PerInstallable<Store> = {
   linux_update_ca_certificates: systemStore,
   openssl_ca_dir: opensslDirectory,
   docker_certs_d: dockerRegistry,
@@ -39,7 +40,6 @@ export const STORES: Partial<Record<TrustStoreType, Store>> = {
 };
 
 export function storeOf(type: TrustStoreType) {
-  const store = STORES[type];
-  if (!store) throw new Error(`This agent cannot install into ${type}. Assign it to an agent that can.`);
-  return store;
+  if (!isInstallable(type)) throw new Error(`This agent cannot install into ${type}. Assign it to an agent that can.`);
+  return STORES[type];
 }

@@ -1,6 +1,6 @@
 import catalog from "./catalog.json";
 import configFields from "./config-fields.json";
-import { INSTALLABLE } from "./installable";
+import { isInstallable } from "./installable";
 
 export type TrustStoreType = keyof typeof configFields.types;
 export const TRUST_STORE_TYPES = Object.keys(configFields.types) as TrustStoreType[];
@@ -16,7 +16,6 @@ const MATERIALS = new Map<string, readonly string[]>(catalog.items.map((each) =>
 export const configRulesOf = (type: TrustStoreType) => CONFIG_RULES[type];
 export const materialsOf = (type: TrustStoreType) => MATERIALS.get(type) ?? [];
 
-const isInstallable = (type: string) => (INSTALLABLE as ReadonlySet<string>).has(type);
 const text = JSON.stringify({ ...catalog, items: catalog.items.map((each) => ({ ...each, agentInstallable: isInstallable(each.trustStoreType) })) });
 
 /** The whole answer, serialized once. */

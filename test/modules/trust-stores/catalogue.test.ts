@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { STORES } from "../../../src/agent/stores/stores";
 import catalog from "../../../src/modules/trust-stores/catalog.json";
 import { MATERIAL_TYPES, TRUST_STORE_TYPES } from "../../../src/modules/trust-stores/catalogue";
-import { INSTALLABLE } from "../../../src/modules/trust-stores/installable";
 import { call } from "../../support/call";
 import { newOrganization } from "../../support/people";
 
@@ -19,9 +19,15 @@ describe("GET /organizations/{organizationId}/certs/trust-store-catalog", () => 
     const organization = await newOrganization();
     for (const ask of [organization.member, organization.admin]) {
       const { status, body } = await ask("GET", PATH);
-      const items = catalog.items.map((each) => ({ ...each, agentInstallable: (INSTALLABLE as ReadonlySet<string>).has(each.trustStoreType) }));
+      const items = catalog.items.map((each) => ({ ...each, agentInstallable: Object.hasOwn(STORES, each.trustStoreType) }));
       expect({ status, body }).toEqual({ status: 200, body: { items, clientOnlyLanguages: catalog.clientOnlyLanguages } });
     }
+  });
+
+  test("200 says of exactly the stores that the agent has code for that it installs them", async () => {
+    const { body } = await (await newOrganization()).member("GET", PATH);
+    const installable = body.items.filter((each: { agentInstallable: boolean }) => each.agentInstallable);
+    expect(installable.map((each: { trustStoreType: string }) => each.trustStoreType).toSorted()).toEqual(Object.keys(STORES).toSorted());
   });
 
   test("200 with what an assignment may name, and nothing else", async () => {
