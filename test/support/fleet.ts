@@ -26,6 +26,14 @@ export async function newFleet<const Labels extends Record<string, string>[]>(..
   return { organization, agents: agents as { [Index in keyof Labels]: TestAgent }, importRoots, assign, events };
 }
 
+/** A rollout of a trust anchor, to the canaries first. */
+export const aRollout = (certificateId: string, assignment: object = {}, rest: object = {}) => ({
+  name: "Canaries first",
+  assignment: { applicationId: "payments", certificateId, trustStoreType: "linux_update_ca_certificates", ...assignment },
+  rings: [{ selector: "env=canary" }, { selector: "env=prod" }],
+  ...rest,
+});
+
 /** What the agent must install, the oldest assignment first. */
 export const desired = async (agent: TestAgent): Promise<Item[]> => (await agent.call("GET", "/agent/assignments")).body.items;
 

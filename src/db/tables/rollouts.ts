@@ -50,7 +50,7 @@ export const rollouts = pgTable(
   ],
 );
 
-/** Where the certificate goes, and in which ring, for ever. */
+/** Where the certificate goes, and in which ring, for ever. Made by the ten thousand, and no rollout is ever deleted: hence no foreign key. */
 export const rolloutSteps = pgTable(
   "rollout_steps",
   {
@@ -68,7 +68,6 @@ export const rolloutSteps = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.rolloutId, table.agentId, table.id] }),
-    foreignKey({ columns: [table.organizationId, table.rolloutId], foreignColumns: [rollouts.organizationId, rollouts.id] }),
     index("rollout_steps_waiting_index").on(table.organizationId, table.rolloutId, table.ring, table.agentId, table.id).where(sql`assignment_id is null`),
   ],
 );

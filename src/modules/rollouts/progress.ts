@@ -3,8 +3,9 @@ import type { Sql } from "../../db/connect";
 import type { Progress } from "./rules";
 
 /**
- * The rollout `r` with what matters of its certificate. Every OFFSET 0 here is a fence: the planner takes an organization that its
- * statistics do not know yet for empty, and would rather read the whole of it for each row than look one thing up.
+ * The rollout `r` with what matters of its certificate. The planner takes an organization that its statistics do not know yet for empty,
+ * and thinks nothing of reading the whole of it for each row. Hence the fences, OFFSET 0, in all statements about rollouts, and the
+ * conditions in words that no index understands, IS NOT DISTINCT FROM: what is an agent's is looked for among what the agent has.
  */
 export const theRollout = (sql: Sql, organizationId: string, id: Fragment) => sql`(
   select r.*, c.fingerprint_sha256, c.status = 'active' as is_active, c.is_ca or c.self_signed as is_authority, c.sealed_private_key is not null as has_key
@@ -27,7 +28,8 @@ export const withProgress = (sql: Sql, organizationId: string, id: Fragment) => 
     from ${theRollout(sql, organizationId, id)}
     cross join lateral (select * from rollout_steps where organization_id = r.organization_id and rollout_id = r.id offset 0) as s
     left join lateral (
-      select * from assignments where (organization_id, agent_id, id) = (s.organization_id, s.agent_id, coalesce(s.assignment_id, s.source_id)) offset 0) as a on true),
+      select * from assignments
+      where (organization_id, agent_id) = (s.organization_id, s.agent_id) and id is not distinct from coalesce(s.assignment_id, s.source_id) offset 0) as a on true),
   agent as (
     select ring, count(*) filter (where counts) as places, count(*) filter (where counts and observed) as observed, count(*) filter (where counts and failed) as failed,
       count(*) filter (where is_skipped) as skipped

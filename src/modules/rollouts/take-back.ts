@@ -1,7 +1,7 @@
 import type { Sql } from "../../db/connect";
 import { auditEach, type Scope } from "../audit/queries";
 import { theRollout } from "./progress";
-import { AT_ONCE } from "./take";
+import { AT_ONCE, holder } from "./take";
 
 /**
  * Undoes the steps of a rollout that is rolled back: what it made is deleted, and what changed its certificate changes back, where the
@@ -24,9 +24,7 @@ export async function takeStepsBack(tx: Sql, scope: Scope, id: string) {
     changed as (
       update assignments a set certificate_id = due.predecessor_id, version = a.version + 1, updated_at = now() from due
       where (a.organization_id, a.agent_id, a.id) = (due.organization_id, due.agent_id, due.assignment_id) and a.id = source_id
-        and a.certificate_id = due.certificate_id and not exists (
-          select from assignments other where (other.organization_id, other.agent_id, other.certificate_id, other.trust_store_type, other.target)
-            = (a.organization_id, a.agent_id, due.predecessor_id, a.trust_store_type, a.target) offset 0)
+        and a.certificate_id = due.certificate_id and not exists (${holder(tx, tx`a`, tx`(due.predecessor_id, a.trust_store_type, a.target)`)})
       returning a.*),
     dropped as (
       delete from rollout_steps s using due

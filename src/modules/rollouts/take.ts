@@ -1,3 +1,4 @@
+import type { Fragment } from "postgres";
 import type { Sql } from "../../db/connect";
 import { targetOf } from "../assignments/queries";
 import { auditEach, type Scope } from "../audit/queries";
@@ -15,6 +16,11 @@ export const isRenewed = (sql: Sql) => sql`o.auto_renew and o.config->'autoRenew
 /** Whether the certificate of the rollout `r` can and may succeed that of the assignment `o`. */
 export const isSuited = (sql: Sql) =>
   sql`(r.has_key or not o.include_private_key) and case when ${isAnchor(sql)} then r.is_authority else ${isRenewed(sql)} end`;
+
+/** The assignment of the agent of `row` that has the place: certificate, store and target. */
+export const holder = (sql: Sql, row: Fragment, place: Fragment) => sql`
+  select holder.id from assignments holder where (holder.organization_id, holder.agent_id) = (${row}.organization_id, ${row}.agent_id)
+    and (holder.certificate_id, holder.trust_store_type, holder.target) is not distinct from ${place} offset 0`;
 
 /** The config of the predecessor's assignment `o`, under names that the two do not share; no name is over 200 characters. */
 const besides = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jsonb_build_object(
@@ -50,9 +56,7 @@ export async function takeSteps(tx: Sql, scope: Scope, id: string) {
       cross join lateral (
         select config, ${targetOf(tx, tx`config`)} as target from (
           select case when is_new and s.source_id is not null then ${besides(tx)} else o.config end as config) as named) as new
-      left join lateral (
-        select id from assignments where (organization_id, agent_id, certificate_id, trust_store_type, target)
-          = (s.organization_id, s.agent_id, r.certificate_id, o.trust_store_type, new.target) offset 0) as there on true
+      left join lateral (${holder(tx, tx`s`, tx`(r.certificate_id, o.trust_store_type, new.target)`)}) as there on true
       where r.status = 'running'),
     made as (
       insert into assignments (organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key,

@@ -3,7 +3,7 @@ import type { Sql } from "../../db/connect";
 import { deal } from "../rollouts/deal";
 import { theRollout } from "../rollouts/progress";
 import type { CompiledRing } from "../rollouts/rules";
-import { isAnchor, isSuited } from "../rollouts/take";
+import { holder, isAnchor, isSuited } from "../rollouts/take";
 
 /**
  * Makes a step of every assignment of the predecessor that has none yet and that the successor suits, and counts the others. At the
@@ -14,9 +14,7 @@ export async function gather(tx: Sql, organizationId: string, id: string, rings?
   const [gathered] = await tx<{ any: boolean }[]>`
     with known as materialized (
       select o.agent_id, o.id as source_id, o.enabled, jsonb_array_length(r.rings) as last_ring, 
-        ${isSuited(tx)} and (${isAnchor(tx)} or not exists (
-          select from assignments there where (there.organization_id, there.agent_id, there.certificate_id, there.trust_store_type, there.target)
-            = (o.organization_id, o.agent_id, r.certificate_id, o.trust_store_type, o.target) offset 0)) as is_suited
+        ${isSuited(tx)} and (${isAnchor(tx)} or not exists (${holder(tx, tx`o`, tx`(r.certificate_id, o.trust_store_type, o.target)`)})) as is_suited
       from ${theRollout(tx, organizationId, tx`${id}`)}
       cross join lateral (select * from assignments where organization_id = r.organization_id and certificate_id = r.predecessor_id offset 0) as o
       where r.status = 'running' and not exists (

@@ -1,0 +1,1 @@
+ALTER TABLE "rollout_steps" DROP CONSTRAINT "rollout_steps_organization_id_rollout_id_rollouts_organization_id_id_fk";
