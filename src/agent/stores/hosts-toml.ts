@@ -11,10 +11,13 @@ type Settings = { ca?: unknown; client?: unknown };
 const BLOCK = "certificates";
 const pathIn = (directory: string) => join(directory, "hosts.toml");
 
-/** Why containerd would not read the files. Without a hosts.toml it reads all of the directory; making one would end that for other people's. */
+/**
+ * Why containerd would not read the files: a hosts.toml that does not name them. Where there is none, containerd reads every *.crt and *.cert of
+ * the directory, other people's too; the agent makes none, for that would end it.
+ */
 export async function observeHosts(directory: string, names: Names) {
   const text = await readText(pathIn(directory));
-  if (!text) return (await holdsOthers(directory, names)) ? [] : ["hosts.toml is missing"];
+  if (!text) return [];
   if (hasMarker(text, BLOCK) && !readBlock(text, BLOCK)) return ["hosts.toml has lost a marker of the agent's lines"];
   const settings = parse(text);
   return settings && isNamed(settings, names, directory) ? [] : [`hosts.toml does not name ${names[1]}`];
@@ -22,23 +25,22 @@ export async function observeHosts(directory: string, names: Names) {
 
 export async function addToHosts(change: Change, directory: string, names: Names) {
   const path = pathIn(directory);
-  if (!(await readText(path)) && (await holdsOthers(directory, names))) return;
+  if (!(await readText(path))) return;
+  const present = await readdir(directory);
   await changeText(change, path, (text) => {
     const [setting, ...files] = names;
     const foreign = parse(withoutOurs(text));
     if (!foreign) throw new Error(`${path} is not valid TOML, so that containerd does not read it either. Mend it first.`);
-    if (isNamed(foreign, names, directory)) return withOurs(text, othersIn(text, names));
+    if (isNamed(foreign, names, directory)) return withOurs(text, othersIn(text, names, present));
     if (setting in foreign) throw new Error(`${path} has a setting ${setting} already, and TOML allows only one. Add ${JSON.stringify(files)} to it.`);
-    return withOurs(text, [...othersIn(text, names), names]);
+    return withOurs(text, [...othersIn(text, names, present), names]);
   });
 }
 
 export async function removeFromHosts(change: Change, directory: string, names: Names) {
-  if (await readText(pathIn(directory))) await changeText(change, pathIn(directory), (text) => withOurs(text, othersIn(text, names)));
-}
-
-async function holdsOthers(directory: string, [, ...files]: Names) {
-  return (await readdir(directory)).some((name) => /\.(crt|cert)$/.test(name) && !files.includes(name));
+  if (!(await readText(pathIn(directory)))) return;
+  const present = await readdir(directory);
+  await changeText(change, pathIn(directory), (text) => withOurs(text, othersIn(text, names, present)));
 }
 
 /** Settings of the root stand before the first table, so the agent's are the beginning. */
@@ -56,11 +58,11 @@ const withoutOurs = (text: string) =>
     text.split(/\r?\n/).filter((line) => /^(ca|client) = \[/.test(line)),
   );
 
-/** The agent's own entries but this one. */
-function othersIn(text: string, names: Names): Names[] {
+/** The agent's own entries but this one, and those whose files have gone. */
+function othersIn(text: string, names: Names, present: string[]): Names[] {
   const { ca, client } = parse(readBlock(text, BLOCK)?.join("\n") ?? "") ?? {};
   const entries = [...listOf(ca).map((files): Names => ["ca", ...files]), ...listOf(client).map((files): Names => ["client", ...files])];
-  return entries.filter((each) => each.join("/") !== names.join("/"));
+  return entries.filter(([setting, ...files]) => [setting, ...files].join("/") !== names.join("/") && files.every((file) => present.includes(file)));
 }
 
 function isNamed(settings: Settings, [setting, ...files]: Names, directory: string) {
