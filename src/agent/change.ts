@@ -175,8 +175,9 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
 export async function rollBack({ host, log, ledger, save }: Omit<Attempt, "isOthers">): Promise<string[]> {
   const failures: string[] = [];
   log.warn({ steps: ledger.undo.length }, "rolls back");
-  const again = ledger.undo.filter(({ kind }) => kind === "again");
-  for (const step of [...ledger.undo.filter(({ kind }) => kind !== "again").toReversed(), ...again])
+  const { again = [], directory = [], rest = [] } = Object.groupBy(ledger.undo, ({ kind }) => (kind === "again" || kind === "directory" ? kind : "rest"));
+  // A directory goes last: only then a program that was made to reread it has taken away what it made there itself.
+  for (const step of [...rest.toReversed(), ...again, ...directory.toReversed()])
     await takeBack(host, step).catch((error: Error) => failures.push(error.message));
   if (ledger.claimsBefore) ledger.claims = ledger.claimsBefore;
   await settle({ ledger, save });
