@@ -26,7 +26,15 @@ const LANES = 4;
 const HOLDS = [8, 50, 300];
 
 /** A change of what is desired, how one pass ends that makes it true, and the way back. */
-type Turn = { name: string; begin: (target: DoomedTarget) => Promise<unknown>; code: number; state: string; back: (target: DoomedTarget) => Promise<unknown> };
+type Turn = {
+  name: string;
+  begin: (target: DoomedTarget) => Promise<unknown>;
+  /** What the server desires by the time the agent runs again. */
+  meanwhile?: (target: DoomedTarget) => Promise<unknown>;
+  code: number;
+  state: string;
+  back: (target: DoomedTarget) => Promise<unknown>;
+};
 
 const INSTALLATION: Turn = {
   name: "installation",
@@ -38,6 +46,14 @@ const INSTALLATION: Turn = {
     await once();
     prepare();
   },
+};
+
+/** Whatever it had begun must go, though nobody wants it any more. */
+const CHANGE_OF_MIND: Turn = {
+  ...INSTALLATION,
+  name: "installation that is desired no more",
+  meanwhile: ({ id, change }) => change(id, { enabled: false }),
+  state: "removed",
 };
 
 const REMOVAL: Turn = {
@@ -77,6 +93,7 @@ async function dieAt(step: number, turn: Turn, target: DoomedTarget, wanted: str
     await turn.begin(target);
     const { isKilled, steps, code } = await runDoomed(target.host, paths, { step, hold }, ...target.args, "--once");
     expect(code).toBe(isKilled ? 137 : turn.code);
+    await turn.meanwhile?.(target);
     expect(await settle(target, turn)).toEqual(wanted);
     await turn.back(target);
     if (!isKilled) return undefined;
@@ -92,6 +109,8 @@ async function dieAtEach(store: DoomedStore, turn: Turn, paths?: string[]) {
     const target = await newDoomedTarget(installation, stock, store);
     await turn.back(target);
     await turn.begin(target);
+    await target.once();
+    await turn.meanwhile?.(target);
     const wanted = await settle(target, turn);
     await turn.back(target);
     for (let step = lane + 1; ; step += LANES) {
@@ -112,7 +131,7 @@ async function dieAtEach(store: DoomedStore, turn: Turn, paths?: string[]) {
 }
 
 describe.each(DOOMED_STORES)("the executable as an agent, killed before each change to $name", (store) => {
-  test.each([INSTALLATION, REMOVAL, ROLLBACK])("$name", async (turn) => {
+  test.each([INSTALLATION, CHANGE_OF_MIND, REMOVAL, ROLLBACK])("$name", async (turn) => {
     const deaths = await dieAtEach(store, turn);
     expect(deaths.rename).toBeGreaterThanOrEqual(store.isWhole ? 6 : 1);
     expect(deaths.fsync).toBeGreaterThanOrEqual(store.isWhole ? 12 : 2);
