@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { Value } from "@sinclair/typebox/value";
-import { completeConfig } from "../modules/assignments/rules";
+import { completeConfig, storesFor, unknownMaterial } from "../modules/assignments/rules";
 import type { AssignmentConfig } from "../modules/assignments/schema";
 import { DesiredState } from "../modules/deployments/schema";
 import type { Desired } from "./exchange";
-import { fingerprintOf } from "./pem";
+import { fingerprintOf, isForeignKey } from "./pem";
 import type { Material, Target } from "./store";
 
 const Schema = DesiredState.properties.items.items;
@@ -14,6 +14,7 @@ export function readTarget(item: Desired): Target {
   const [fault] = Value.Errors(Schema, Object.fromEntries(Object.entries(item).filter(([name]) => name in Schema.properties)));
   if (fault) throw new Error(`The agent does not understand ${fault.path.slice(1)} of what the server sent (${fault.message}). Is it older than the server?`);
   const { id, trustStoreType, materialType, config: given } = item;
+  if (!storesFor(materialType).includes(trustStoreType)) throw new Error(unknownMaterial(trustStoreType).replace("body.", ""));
   const checked = completeConfig(trustStoreType, given);
   if ("fault" in checked) throw new Error(checked.fault.replace("body.", ""));
   return { assignmentId: id, storeType: trustStoreType, materialType, alias: checked.config.alias ?? `certitude-${id}`, config: checked.config };
@@ -22,6 +23,7 @@ export function readTarget(item: Desired): Target {
 export function readMaterial({ pem, chain, privateKeyPem, fingerprintSha256, includePrivateKey }: Desired): Material {
   if (fingerprintOf(pem) !== fingerprintSha256) throw new Error("The certificate that the server sent has another fingerprint than it says.");
   if (includePrivateKey && !privateKeyPem) throw new Error("The server sent no private key, though the assignment includes one.");
+  if (privateKeyPem && isForeignKey(pem, privateKeyPem)) throw new Error("The private key that the server sent is another certificate's.");
   return { certificate: pem, fingerprint: fingerprintSha256, chain, privateKey: privateKeyPem };
 }
 
