@@ -42,6 +42,7 @@ describe("POST /organizations/{organizationId}/agents/{agentId}/assignments", ()
     [{ config: { alias: null } }, "body.config.alias must be text of 1 to 200 characters, without NUL."],
     [{ config: { reloadCommand: "reload" } }, "body.config.reloadCommand must be a list of 1 to 50 items."],
     [{ config: { reloadCommand: [] } }, "body.config.reloadCommand must be a list of 1 to 50 items."],
+    [{ config: { reloadCommand: Array(200).fill("x") } }, "body.config.reloadCommand must be a list of 1 to 50 items."],
     [{ config: { autoRenew: "true" } }, "body.config.autoRenew must be true or false."],
     [{ config: { nodeFlags: ["--use-openssl-ca"] } }, `body.config.nodeFlags does not apply to ${TYPE}.`],
     [{ config: { keyFileName: "a.key" } }, `body.config.keyFileName does not apply to ${TYPE}.`],
