@@ -26,7 +26,7 @@ const WRONG: Record<string, string[]> = {
 function* wrongBodies(everything: Everything, operation: Operation) {
   const example = everything.bodyOf(operation);
   for (const place of placesIn(example, operation.body?.schema)) {
-    const wrong = WRONG[place.schema.type ?? ""] ?? [];
+    const wrong = (WRONG[place.schema.type ?? ""] ?? []).filter((raw) => raw !== "null" || !place.schema.nullable);
     for (const raw of wrong) yield { where: place.steps.join("."), body: plant(example, place.steps, raw) };
     if (place.schema.additionalProperties === false)
       for (const member of ['"nonsense":1', '"__proto__":{"a":1}', '"constructor":1'])
