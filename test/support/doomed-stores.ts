@@ -53,12 +53,13 @@ export const DOOMED_STORES: DoomedStore[] = [
   },
 ];
 
-/** An agent with an assignment that is not enabled. Its reload copies the whole store, as a server that reads it would. */
+/** An agent with an assignment that is not enabled. Its reload lists what the store holds, as a server that reads it would see it. */
 export async function newDoomedTarget(installation: Installation, stock: Stock, store: DoomedStore) {
   const agent = await installation.enrol();
   const place = (...names: string[]) => agent.pathOf("host", "store", ...names);
   mkdirSync(place(), { recursive: true });
-  const reloadCommand = ["tar", "--numeric-owner", "--sort=name", "--mtime=@0", "-C", place(), "-cf", agent.pathOf("host", "served"), "."];
+  const list = 'cd "$0" && find . -type f -exec sha256sum {} + -printf "%p %m %U\\n" | sort > "$1"';
+  const reloadCommand = ["bash", "-c", list, place(), agent.pathOf("host", "served")];
   const there = { config: { ...store.config(place), reloadCommand } };
   const elsewhere = { config: { ...store.elsewhere(place), reloadCommand: ["false"] } };
   const { certificateId, ...rest } = store.assignment(stock) as { certificateId: string };
@@ -67,7 +68,7 @@ export async function newDoomedTarget(installation: Installation, stock: Stock, 
   const files = [...store.files.map((each) => place(each)), ...(store.isWhole ? own : [])];
   const temporaries = files.map((path) => join(dirname(path), `.${basename(path)}.certitude-tmp`));
   const directories = files.flatMap((path) => [dirname(path), dirname(dirname(path))]);
-  const tools = ["openssl", "tar", "false"].map((name) => `/usr/bin/${name}`);
+  const tools = ["openssl", "bash", "false"].map((name) => `/usr/bin/${name}`);
   const paths = [...new Set([...files, ...temporaries, ...directories, ...tools])];
   const prepare = () => store.prepare(place, stock);
   prepare();
