@@ -10,7 +10,10 @@ export async function newJava() {
   const directory = mkdtempSync(join(tmpdir(), "certitude-java-"));
   await Bun.$`javac -d ${directory} ${join(import.meta.dir, "TlsPeer.java")}`.quiet();
   const start = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", directory];
-  const as = (role: "trust" | "key", { path, password }: Keystore) => [`-Djavax.net.ssl.${role}Store=${path}`, `-Djavax.net.ssl.${role}StorePassword=${password}`];
+  const as = (role: "trust" | "key", { path, password }: Keystore) => [
+    `-Djavax.net.ssl.${role}Store=${path}`,
+    `-Djavax.net.ssl.${role}StorePassword=${password}`,
+  ];
 
   return {
     /** Whether Java accepts a server with this trust store; with a key store, also whether the server accepts Java. */
@@ -34,7 +37,7 @@ export async function newJava() {
 
 /** Somebody else's keytool on a keystore. */
 export async function keytool({ path, password }: Keystore, action: string, args: string[] = [], input = "") {
-  const argv = ["keytool", action, ...args, "-keystore", path, "-storepass:env", "PASSWORD"];
+  const argv = ["keytool", "-J-XX:TieredStopAtLevel=1", action, ...args, "-keystore", path, "-storepass:env", "PASSWORD"];
   const child = Bun.spawn(argv, { env: { ...Bun.env, PASSWORD: password }, stdin: Buffer.from(input), stdout: "pipe", stderr: "ignore" });
   const [stdout, code] = await Promise.all([child.stdout.text(), child.exited]);
   if (code !== 0) throw new Error(`keytool ${action}: ${stdout}`);
