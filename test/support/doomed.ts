@@ -13,7 +13,7 @@ type Doom = { step: number; hold: number };
  */
 export async function runDoomed({ cwd, env }: Place, paths: string[], { step, hold }: Doom, ...args: string[]) {
   const calls = paths.length > 0 ? CHANGES : MESSAGES;
-  const tracing = ["-f", "-q", "-s", "0", "-e", "signal=none", "-e", `trace=${calls}`, "-e", `inject=${calls}:delay_enter=${hold * 1_000}`];
+  const tracing = ["-f", "-q", "-yy", "-s", "0", "-e", "signal=none", "-e", `trace=${calls}`, "-e", `inject=${calls}:delay_enter=${hold * 1_000}`];
   // The shell tells its process id, which then is the program's.
   const program = ["sh", "-c", 'echo $$; exec "$0" "$@"', PROGRAM, ...args];
   const child = Bun.spawn(["strace", ...tracing, ...paths.flatMap((path) => ["-P", path]), ...program], {
@@ -24,6 +24,8 @@ export async function runDoomed({ cwd, env }: Place, paths: string[], { step, ho
     stderr: "pipe",
   });
   const output = readFirstLine(child.stdout);
+  const begun = paths.length > 0 ? /^(?:\[pid +\d+\] )?(\w+)\(/gm : /^(?:\[pid +\d+\] )?(\w+)\(\d+<TCP/gm;
+  const stepsIn = (text: string) => [...text.matchAll(begun)].map(([, call = ""]) => call);
   let told = "";
   let isKilled = false;
   for await (const part of child.stderr) {
@@ -35,8 +37,6 @@ export async function runDoomed({ cwd, env }: Place, paths: string[], { step, ho
   await output.end;
   return { isKilled, steps: stepsIn(told), code: await child.exited };
 }
-
-const stepsIn = (told: string) => [...told.matchAll(/^(?:\[pid +\d+\] )?(\w+)\(/gm)].map(([, call = ""]) => call);
 
 function readFirstLine(stream: ReadableStream<Uint8Array>) {
   const { promise: first, resolve } = Promise.withResolvers<string>();
