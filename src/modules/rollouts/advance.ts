@@ -25,8 +25,8 @@ export async function updateRollout(sql: Pool, scope: Scope, id: string, now: Da
 
 /** Does what is due, under the fleet's lock; true when it was so much that there may be more. */
 export async function advance(tx: Sql, scope: Scope, id: string, now: Date): Promise<boolean> {
-  if (await takeSteps(tx, scope, id)) return true;
-  if (await gather(tx, scope.organizationId, id)) return advance(tx, scope, id, now);
+  const isMore = (await takeSteps(tx, scope, id)) || ((await gather(tx, scope.organizationId, id)) && (await takeSteps(tx, scope, id)));
+  if (isMore) return true;
   const progress = await readProgress(tx, scope.organizationId, id, now);
   const event = progress && nextEvent(progress);
   if (!event) return false;

@@ -51,10 +51,10 @@ export const withProgress = (sql: Sql, organizationId: string, id: Fragment) => 
 export async function readProgress(sql: Sql, organizationId: string, id: string, now: Date) {
   const [progress] = await sql<Progress[]>`
     ${withProgress(sql, organizationId, sql`${id}`)}
-    select status, open_ring as "openRing", halt_share as "haltShare", success_share as "successShare", is_active as "isActive", 
+    select status, open_ring as "openRing", halt_share as "haltShare", success_share as "successShare", is_active as "isActive",
       (select coalesce(json_agg(json_build_object('ring', ring, 'agents', agents, 'observed', observed, 'failed', failed) order by ring), '[]') from ring) as counts,
-      case when predecessor_id is not null then json_build_object('predecessorId', predecessor_id, 'isReplaced', is_replaced, 'retireShare', retire_share, 'isReached', reached_at is not null,
-        'isHeld', reached_at <= ${now.toISOString()}::timestamptz - make_interval(secs => hold_seconds), 'total', total, 'observed', observed) end as rotation
+      case when predecessor_id is not null then json_build_object('predecessorId', predecessor_id, 'isReplaced', is_replaced, 'retireShare', retire_share,
+        'isReached', reached_at is not null, 'isHeld', reached_at <= ${now.toISOString()}::timestamptz - make_interval(secs => hold_seconds), 'total', total, 'observed', observed) end as rotation
     from progress`;
   return progress;
 }

@@ -13,7 +13,7 @@ export async function gather(tx: Sql, organizationId: string, id: string, rings?
   const dealt: Fragment = rings ? deal(tx, tx`due`, rings) : tx`select item, last_ring as ring from due as item`;
   const [gathered] = await tx<{ any: boolean }[]>`
     with known as materialized (
-      select o.agent_id, o.id as source_id, o.enabled, jsonb_array_length(r.rings) as last_ring, 
+      select o.agent_id, o.id as source_id, o.enabled, jsonb_array_length(r.rings) as last_ring,
         ${isSuited(tx)} and (${isAnchor(tx)} or not exists (${holder(tx, tx`o`, tx`(r.certificate_id, o.trust_store_type, o.target)`)})) as is_suited
       from ${theRollout(tx, organizationId, tx`${id}`)}
       cross join lateral (select * from assignments where organization_id = r.organization_id and certificate_id = r.predecessor_id offset 0) as o
