@@ -12,6 +12,11 @@ export const theRollout = (sql: Sql, organizationId: string, id: Fragment) => sq
   from rollouts r join certificates c on (c.organization_id, c.id) = (r.organization_id, r.certificate_id)
   where r.organization_id = ${organizationId} and r.id = ${id} offset 0) as r`;
 
+/** Whether the predecessor is still where the step `s` of the rollout `r` began. */
+const isHeldByPredecessor = (sql: Sql) => sql`exists (
+  select from assignments source where (source.organization_id, source.agent_id) = (s.organization_id, s.agent_id) and source.enabled
+    and (source.id, source.certificate_id) is not distinct from (s.source_id, r.predecessor_id) offset 0)`;
+
 /**
  * The beginning of a statement that asks how far a rollout is: in each `ring` that has steps, and in all, `progress`. What counts is
  * enabled and of the certificate, or will be; a failure from before the assignment's last change, or before the rollout was resumed,
@@ -19,7 +24,8 @@ export const theRollout = (sql: Sql, organizationId: string, id: Fragment) => sq
  */
 export const withProgress = (sql: Sql, organizationId: string, id: Fragment) => sql`
   with place as (
-    select s.ring, s.agent_id, s.assignment_id is not null and not s.is_made and s.source_id is null as is_skipped,
+    select s.ring, s.agent_id, s.assignment_id is not null and case when s.source_id is null then not s.is_made
+        else (a.enabled and a.certificate_id = r.certificate_id) is not true and ${isHeldByPredecessor(sql)} end as is_skipped,
       case when s.assignment_id is not null then a.enabled and a.certificate_id = r.certificate_id
         when s.source_id is not null then a.enabled and a.certificate_id = r.predecessor_id
         else exists (select from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id offset 0) end as counts,
@@ -40,12 +46,12 @@ export const withProgress = (sql: Sql, organizationId: string, id: Fragment) => 
     from agent group by ring),
   progress as materialized (
     select r.*, coalesce(old.status <> 'active', false) as is_replaced, coalesce(old.retired_at, old.revoked_at) as replaced_at,
-      r.skipped + now_skipped as left_alone, r.skipped + places as total, observed, failed
+      r.skipped + others as left_alone, places + r.skipped + others as total, observed, failed
     from ${theRollout(sql, organizationId, id)}
     left join certificates old on (old.organization_id, old.id) = (r.organization_id, r.predecessor_id)
     cross join (
       select coalesce(sum(places), 0)::int as places, coalesce(sum(places_observed), 0)::int as observed, coalesce(sum(places_failed), 0)::int as failed,
-        coalesce(sum(skipped), 0)::int as now_skipped from ring) as sums)`;
+        coalesce(sum(skipped), 0)::int as others from ring) as sums)`;
 
 /** All that decides how it goes on. */
 export async function readProgress(sql: Sql, organizationId: string, id: string, now: Date) {
