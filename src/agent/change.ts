@@ -1,31 +1,13 @@
 import { lstat, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Logger } from "pino";
 import { absent, attributesIn, bytesOf, digestOf, inWords, missingDirectories, readSnapshot, removeFile, type Snapshot, writeAtomically } from "./files";
-import type { Host } from "./host";
-import { clearScratch, makeScratch } from "./scratch";
+import type { Attempt } from "./ledger";
+import { makeScratch } from "./scratch";
 import { runTool, type User } from "./tool";
-import { type Counter, execute, removeDirectory, type Secret, takeBack, type Undo } from "./undo";
-
-/** What an assignment has put on the host, by name: a file, with what was there before, a directory, or an entry inside a store. */
-type Claim = { digest?: string; before?: Snapshot | null };
-export type Ledger = {
-  claims: Record<string, Claim>;
-  undo: Undo[];
-  /** The claims when the attempt began; none while there is no attempt. */
-  claimsBefore?: Ledger["claims"] | undefined;
-};
+import { type Counter, execute, removeDirectory, type Secret, type Undo } from "./undo";
 
 type Writing = { mode: number; owner?: User | undefined; takesOver?: boolean };
 type Running = { undo?: Counter; user?: User; environment?: Record<string, string>; input?: string };
-type Attempt = {
-  host: Host;
-  log: Logger;
-  ledger: Ledger;
-  save: () => Promise<void>;
-  /** Whether another assignment has put this there. */
-  isOthers: (name: string) => boolean;
-};
 const STEPS = { file: "changes a file", directory: "makes a directory", scratch: "makes a directory", vacated: "removes a directory" };
 export type Change = ReturnType<typeof beginChange>;
 
@@ -87,19 +69,25 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
     await writeAtomically(path, content, { uid, gid, mode });
   }
 
-  /** Takes a file of ours away, or puts back what was there before; one that somebody else has replaced since stays. Answers whether a file is there now. */
-  async function release(path: string) {
-    const claim = ledger.claims[path];
-    if (!claim) return false;
-    const now = (await readSnapshot(path)) ?? null;
-    const isOurs = now !== null && digestOf(bytesOf(now)) === claim.digest;
-    if (isOurs) {
-      await note({ kind: "file", path, before: now, after: claim.before ? digestOf(bytesOf(claim.before)) : null });
-      if (claim.before) await writeAtomically(path, bytesOf(claim.before), claim.before);
-      else await removeFile(path);
+  /**
+   * Takes files that belong together away, or puts back what was there before; where somebody else has replaced one of them since, all stay.
+   * Answers whether somebody else's are there now.
+   */
+  async function release(...paths: string[]) {
+    const files = [];
+    for (const [path, { before = null, digest }] of Object.entries(ledger.claims))
+      if (paths.includes(path)) files.push({ path, before, digest, now: (await readSnapshot(path)) ?? null });
+    const isReplaced = files.some(({ now, digest }) => now && digestOf(bytesOf(now)) !== digest);
+    for (const { path, before, now } of files) {
+      if (now && !isReplaced) await giveBack(path, before, now);
+      await disclaim(path);
     }
-    await disclaim(path);
-    return isOurs ? Boolean(claim.before) : now !== null;
+    return isReplaced || files.some(({ before, now }) => before && now);
+  }
+
+  async function giveBack(path: string, before: Snapshot | null, now: Snapshot) {
+    await note({ kind: "file", path, before: now, after: before && digestOf(bytesOf(before)) });
+    await (before ? writeAtomically(path, bytesOf(before), before) : removeFile(path));
   }
 
   /** Writes a file that others write too, or removes it with null; it keeps its owner and mode. */
@@ -170,30 +158,3 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
   const owned = (prefix: string) => Object.keys(ledger.claims).filter((name) => name.startsWith(prefix));
   return { host, makeDirectory, vacate, scratch, own, release, edit, editWith, claim, disclaim, share, unshare, owns, owned, isOthers, run, refresh };
 }
-
-/** Puts the host back as it was when the attempt began. It goes on after a failure, and answers what failed. */
-export async function rollBack({ host, log, ledger, save }: Omit<Attempt, "isOthers">): Promise<string[]> {
-  const failures: string[] = [];
-  log.warn({ steps: ledger.undo.length }, "rolls back");
-  const { again = [], directory = [], rest = [] } = Object.groupBy(ledger.undo, ({ kind }) => (kind === "again" || kind === "directory" ? kind : "rest"));
-  // A directory goes last: only then a program that was made to reread it has taken away what it made there itself.
-  for (const step of [...rest.toReversed(), ...again, ...directory.toReversed()])
-    await takeBack(host, step).catch((error: Error) => failures.push(error.message));
-  if (ledger.claimsBefore) ledger.claims = ledger.claimsBefore;
-  await settle({ ledger, save });
-  return failures;
-}
-
-/** Ends an attempt: what it did stands. */
-export async function settle({ ledger, save }: Pick<Attempt, "ledger" | "save">) {
-  ledger.undo = ledger.undo.filter(({ kind }) => kind === "scratch");
-  ledger.claimsBefore = undefined;
-  await save();
-  if (ledger.undo.length === 0) return;
-  for (const step of ledger.undo) if (step.kind === "scratch") await clearScratch(step.path);
-  ledger.undo = [];
-  await save();
-}
-
-/** Whether an attempt was cut short, or what it needed was not yet cleared away. */
-export const isUnsettled = ({ undo, claimsBefore }: Ledger) => undo.length > 0 || claimsBefore !== undefined;

@@ -2,9 +2,9 @@ import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { lockDirectory } from "../db/lock";
 import { isUuid } from "../http/schema";
-import type { Ledger } from "./change";
 import { type DesiredState, isDesiredState, type Report } from "./exchange";
 import { absent, isTemporary, removeFile, writeAtomically } from "./files";
+import type { Ledger } from "./ledger";
 import type { Target } from "./store";
 
 /** What the agent knows of one assignment: where and what it last installed, what it put there, and what it has yet to say. */

@@ -1,7 +1,8 @@
 import type { Logger } from "pino";
-import { beginChange, type Change, isUnsettled, rollBack, settle } from "./change";
+import { beginChange, type Change } from "./change";
 import type { Desired, Report } from "./exchange";
 import type { Host } from "./host";
+import { isUnsettled, rollBack, settle } from "./ledger";
 import { type AssignmentRecord, type Memory, newRecord, noteReport } from "./memory";
 import { fingerprintOf } from "./pem";
 import type { Material, Target } from "./store";

@@ -71,8 +71,7 @@ export async function removeDirectory(path: string) {
 }
 
 async function putDirectoryBack({ path, mode, uid, gid }: Attributes & { path: string }) {
-  if ((await missingDirectories(path)).length === 0) return;
-  await mkdir(path);
+  if ((await missingDirectories(path)).length > 0) await mkdir(path);
   if (process.getuid?.() === 0) await chown(path, uid, gid);
   await chmod(path, mode);
 }

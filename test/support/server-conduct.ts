@@ -147,6 +147,28 @@ export function testServer({ storeType, start, asking = [], certificateFile, key
     await end();
   });
 
+  test("what the operator had is given back though it is the same, and what the operator has put there since stays", async () => {
+    const { leaf, bootstrap } = leaves();
+    const { agent, files, itemOf, pathOf, presented, end } = await begin();
+    const stays = { state: "removed" as const, message: "Somebody else has put it there too, and that stays." };
+    chmodSync(pathOf(keyFile), 0o640);
+    const before = files();
+    const same = itemOf(bootstrap);
+    expect(await agent.pass(same)).toEqual(installed(bootstrap));
+    expect(lstatSync(pathOf(keyFile)).mode & 0o777).toBe(0o600);
+    expect(await agent.withdraw(same)).toEqual(stays);
+    expect(files()).toEqual(before);
+    const item = itemOf(leaf);
+    await agent.pass(item);
+    writeFileSync(pathOf(certificateFile), `The operator's own copy\n${readFileSync(pathOf(certificateFile), "utf8")}`);
+    const since = files();
+    expect(await agent.pass(item)).toEqual(installed(leaf));
+    expect(await agent.withdraw(item)).toEqual(stays);
+    expect(files()).toEqual(since);
+    expect(await presented()).toEqual(presentation(leaf));
+    await end();
+  });
+
   test("failed: a directory that does not exist, a tool that is not there; nothing is left", async () => {
     const { leaf } = leaves();
     const { agent, files, itemOf, end } = await begin();

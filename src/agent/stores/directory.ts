@@ -79,8 +79,7 @@ export function directoryStore(layout: Layout): Store {
 
     async remove(target, change) {
       const directory = await directoryOf(target, change.host);
-      let isGivenBack = false;
-      for (const { name } of parts(target)) isGivenBack = (await change.release(join(directory, name))) || isGivenBack;
+      const isGivenBack = await change.release(...parts(target).map(({ name }) => join(directory, name)));
       await refresh?.(directory, target, change, true);
       await change.vacate(directory);
       return isGivenBack;

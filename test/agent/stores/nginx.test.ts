@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { desired, desiredServer, newAgentHost } from "../../support/agent-host";
 import { newAuthority } from "../../support/authority";
 import { type AgentHost, runs } from "../../support/consumers";
-import { type Leaves, newLeaves, stateOf, testServer, until } from "../../support/server-conduct";
+import { type Leaves, newLeaves, stateOf, testServer, until, withPrograms } from "../../support/server-conduct";
 import { presentedAt, startNginx, writePair } from "../../support/tls-servers";
 
 setDefaultTimeout(60_000);
@@ -35,6 +35,16 @@ async function begin() {
 
 describe("nginx_tls", () => {
   testServer({ storeType: "nginx_tls", certificateFile: "tls.crt", keyFile: "tls.key", start }, () => leaves);
+
+  test("by default nginx checks its configuration, and reloads", async () => {
+    const { agent, server, config, end } = await begin();
+    const { reloadCommand, ...byDefault } = config;
+    const host = withPrograms(agent, { nginx: `exec /usr/sbin/nginx ${reloadCommand.slice(1, -2).join(" ")} "$@"` });
+    expect(await agent.pass(desiredServer(leaves.leaf, { trustStoreType: "nginx_tls", config: byDefault }), { host })).toMatchObject({ state: "installed" });
+    expect(readFileSync(agent.pathOf("calls"), "utf8")).toBe("nginx -t\nnginx -s reload\n");
+    await until(async () => expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint));
+    await end();
+  });
 
   test("failed before any reload: a configuration that nginx does not accept", async () => {
     const { agent, server, config, configure, end } = await begin();
