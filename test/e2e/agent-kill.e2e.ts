@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { newAuthority } from "../support/authority";
 import { runDoomed } from "../support/doomed";
-import { DOOMED_STORES, type DoomedStore, type DoomedTarget, hostOf, newDoomedTarget, remainsOf, type Stock } from "../support/doomed-stores";
+import { DOOMED_STORES, type DoomedStore, type DoomedTarget, newDoomedTarget, remainsOf, type Stock } from "../support/doomed-stores";
 import { type Installation, newInstallation } from "../support/installation";
+import { stateOf } from "../support/server-conduct";
 
 setDefaultTimeout(900_000);
 
@@ -84,11 +85,11 @@ async function settle(target: DoomedTarget, { code, state }: Turn) {
   expect(await target.once()).toMatchObject({ code });
   expect((await target.read(target.id)).report.state).toBe(state);
   expect(remainsOf(target)).toEqual([]);
-  return hostOf(target);
+  return stateOf(target.pathOf("host"));
 }
 
 /** Dies exactly before this step of the turn, and is right afterwards all the same. Answers the step, or undefined where the turn has fewer. */
-async function dieAt(step: number, turn: Turn, target: DoomedTarget, wanted: string[], paths = target.paths) {
+async function dieAt(step: number, turn: Turn, target: DoomedTarget, wanted: ReturnType<typeof stateOf>, paths = target.paths) {
   for (const hold of HOLDS) {
     await turn.begin(target);
     const { isKilled, steps, code } = await runDoomed(target.host, paths, { step, hold }, ...target.args, "--once");

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { newAuthority, serveTls } from "../support/authority";
-import { run } from "../support/executable";
-import { type Installation, type InstalledAgent, newInstallation } from "../support/installation";
+import { type Installation, newInstallation } from "../support/installation";
 import { curl, newAnchor, readOwnStore, rebuildBundle } from "../support/own-store";
+import { stateOf } from "../support/server-conduct";
+import { presentedAt, startNginx, writePair } from "../support/tls-servers";
 
 setDefaultTimeout(120_000);
 
@@ -11,10 +12,8 @@ type Authority = Awaited<ReturnType<typeof newAuthority>>;
 let installation: Installation;
 let authority: Authority;
 let other: Authority;
-let otherRoot: string;
 beforeAll(async () => {
   [installation, authority, other] = await Promise.all([newInstallation(), newAuthority(), newAuthority()]);
-  otherRoot = await installation.importPem(other.root.pem);
 });
 afterAll(async () => {
   authority.remove();
@@ -23,26 +22,6 @@ afterAll(async () => {
 });
 
 const statesOf = (reports: { state: string }[]) => reports.map(({ state }) => state);
-
-/** An agent with a root assigned to a scratch directory, and installed there. */
-async function withScratchStore() {
-  const agent = await installation.enrol();
-  mkdirSync(agent.pathOf("store"));
-  const { id } = await agent.assign(otherRoot, {
-    trustStoreType: "openssl_ca_dir",
-    config: { trustStorePath: agent.pathOf("store"), alias: "root" },
-  });
-  expect((await agent.once()).code).toBe(0);
-  const path = agent.pathOf("store", "root.pem");
-  expect(readFileSync(path, "utf8")).toBe(other.root.pem);
-  return { ...agent, assignmentId: String(id), path };
-}
-
-/** Every file below a directory with what it holds. */
-function contentsOf(directory: string) {
-  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
-  return Object.fromEntries(files.map(({ parentPath, name }) => [`${parentPath}/${name}`, readFileSync(`${parentPath}/${name}`, "utf8")]));
-}
 
 describe("the executable as an agent, and the machine's own trust store", () => {
   const before = readOwnStore();
@@ -149,101 +128,39 @@ describe("the executable as an agent, and the machine's own trust store", () => 
   });
 });
 
-describe("the executable as an agent", () => {
-  test("without the server it heals by what it was told last, and reports when the server is back", async () => {
-    const agent = await withScratchStore();
-    await installation.stop();
-    writeFileSync(agent.path, "tampered");
-    const offline = await agent.once();
-    expect(offline).toMatchObject({ code: 1, stderr: expect.stringContaining(`${installation.url} cannot be reached`) });
-    expect(readFileSync(agent.path, "utf8")).toBe(other.root.pem);
-    await installation.restart();
-    expect((await agent.read(agent.assignmentId)).report.state).toBe("installed");
-    expect((await agent.once()).code).toBe(0);
-    const { report, history } = await agent.read(agent.assignmentId);
-    expect([report.state, ...statesOf(history)]).toEqual(["installed", "installed", "drifted", "installed"]);
-    expect(history[1].message).toBe("Found and healed: root.pem holds something else");
-  });
-
-  test("whose agent was deleted removes nothing, and says so", async () => {
-    const agent = await withScratchStore();
-    await installation.get("DELETE", `{org}/agents/${agent.id}`);
-    const { code, stdout, stderr } = await agent.once();
-    expect([code, stderr]).toEqual([1, expect.stringContaining("does not accept the agent's token (401). Was the agent deleted? Enrol it anew.")]);
-    expect(readFileSync(agent.path, "utf8")).toBe(other.root.pem);
-    expect(stdout + stderr).not.toContain(agent.token);
-  });
-
-  test("goes on until SIGTERM, heals at every pass, and lets no other agent into its directory", async () => {
-    const agent = await withScratchStore();
-    const loop = agent.start("--interval", "1s");
-    await loop.says("the agent starts");
-    for (const count of [1, 2]) {
-      rmSync(agent.path);
-      await loop.says("healed", count);
-      expect(readFileSync(agent.path, "utf8")).toBe(other.root.pem);
+describe("the executable as an agent, and a server with a key", () => {
+  test("nginx presents a certificate with its key, then the next one, and in the end its own again", async () => {
+    const { importPem, get, enrol } = installation;
+    const names = ["bootstrap.test", "first.test", "second.test"];
+    const [bootstrap, first, second] = await Promise.all(names.map((name) => other.issueServer(name)));
+    if (!bootstrap || !first || !second) throw new Error("the authority issued too few");
+    await importPem(other.intermediate.pem);
+    const ids = [await importPem(first.pem, first.privateKeyPem), await importPem(second.pem, second.privateKeyPem)];
+    const agent = await enrol();
+    mkdirSync(agent.pathOf("tls"));
+    writePair(agent.pathOf("tls/tls.crt"), agent.pathOf("tls/tls.key"), bootstrap);
+    const before = stateOf(agent.pathOf("tls"));
+    const nginx = await startNginx(agent.pathOf());
+    const verifyEndpoint = `https://127.0.0.1:${nginx.port}`;
+    const { id } = await agent.assign(ids[0] ?? "", {
+      trustStoreType: "nginx_tls",
+      materialType: "server_certificate",
+      includePrivateKey: true,
+      config: { trustStorePath: agent.pathOf("tls"), reloadCommand: nginx.reloadCommand, verifyEndpoint },
+    });
+    for (const [index, issued] of [first, second].entries()) {
+      if (index > 0) await agent.change(id, { certificateId: ids[index] });
+      expect(await agent.once()).toMatchObject({ code: 0, stderr: "" });
+      expect(await presentedAt(nginx.port)).toEqual([issued.fingerprint, other.intermediate.fingerprint]);
+      expect((await agent.read(id)).report).toMatchObject({ state: "installed", observedFingerprint: issued.fingerprint });
     }
-    expect(await agent.once()).toMatchObject({ code: 1, stderr: expect.stringContaining("is in use by another certitude. Stop that one first") });
-    await agent.change(agent.assignmentId, { enabled: false });
-    await loop.says("removed");
-    expect(existsSync(agent.path)).toBe(false);
-    expect(await loop.stop("SIGTERM")).toEqual({ code: 0, stderr: "" });
-    expect((await agent.once()).code).toBe(0);
-    const { history } = await agent.read(agent.assignmentId);
-    expect(new Set(statesOf(history))).toEqual(new Set(["installed", "drifted", "removed"]));
-    expect(JSON.stringify(loop.lines)).not.toContain(agent.token);
-  });
-
-  test("--dry-run says what would be done, and does and reports nothing, with or without a state directory", async () => {
-    const agent = await withScratchStore();
-    rmSync(agent.path);
-    const fresh = agent.pathOf("fresh");
-    const before = { files: contentsOf(agent.pathOf()), report: (await agent.read(agent.assignmentId)).report };
-    for (const directory of [agent.pathOf("state"), fresh]) {
-      const { code, stdout, stderr } = await agent.once("--dry-run", "--state-dir", directory);
-      expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toContain('"faults":["root.pem is missing"]');
-      expect(stdout).toContain("would install or verify");
-    }
-    await agent.change(agent.assignmentId, { enabled: false });
-    expect((await agent.once("--dry-run")).stdout).toContain("would remove");
-    expect({ files: contentsOf(agent.pathOf()), report: (await agent.read(agent.assignmentId)).report }).toEqual(before);
-    expect(existsSync(fresh)).toBe(false);
-  });
-
-  test("ends with 2 and a sentence for a wrong usage, which never shows the token", async () => {
-    const agent = await installation.enrol();
-    const wrong = usageFaults(agent);
-    for (const [args, words] of wrong) {
-      const { code, stdout, stderr } = await run(agent.host, "agent", "--once", ...args);
-      expect([args, code, stderr]).toEqual([args, 2, expect.stringContaining(words)]);
-      expect(stdout + stderr).not.toContain(agent.token.slice(4));
-    }
-    expect(existsSync(agent.pathOf("state"))).toBe(false);
+    await get("DELETE", `${agent.assignments}/${id}`);
+    const { code, stdout } = await agent.once();
+    expect(code).toBe(0);
+    expect(stdout).not.toContain("PRIVATE KEY");
+    expect(stateOf(agent.pathOf("tls"))).toEqual(before);
+    const presentsBootstrap = async () => (await presentedAt(nginx.port))[0] === bootstrap.fingerprint;
+    while (!(await presentsBootstrap())) await Bun.sleep(50);
+    await nginx.stop();
   });
 });
-
-function usageFaults({ pathOf, token }: InstalledAgent): [string[], string][] {
-  const server = ["--server", installation.url];
-  const tokenFile = ["--token-file", pathOf("token")];
-  writeFileSync(pathOf("open"), token, { mode: 0o644 });
-  chmodSync(pathOf("open"), 0o644);
-  writeFileSync(pathOf("other"), `${token}x`, { mode: 0o600 });
-  return [
-    [tokenFile, "--server <url>"],
-    [server, "--token-file <path>"],
-    [["--server", "http://certitude.example", ...tokenFile], "http would show the token and private keys to the network: use https."],
-    [["--server", "http://localhost.certitude.example", ...tokenFile], "use https."],
-    [["--server", "certitude.example", ...tokenFile], "It must be an address such as https://certitude.example."],
-    [["--server", "ftp://certitude.example", ...tokenFile], "It must be an address such as"],
-    [["--server", "https://ada:secret@certitude.example", ...tokenFile], "It must name a server and nothing else"],
-    [[...server, "--token-file", pathOf("missing")], "--token-file cannot be read: ENOENT"],
-    [[...server, "--token-file", pathOf()], "--token-file cannot be read: EISDIR"],
-    [[...server, "--token-file", pathOf("open")], `Others may read the token in ${pathOf("open")}: chmod 600`],
-    [[...server, "--token-file", pathOf("other")], "does not hold an agent's token; it begins with cag_."],
-    [[...server, ...tokenFile, "--ca-file", pathOf("missing")], "--ca-file cannot be read: ENOENT"],
-    [[...server, ...tokenFile, "--interval", "soon"], "It must be a duration"],
-    [[...server, ...tokenFile, "--interval", "2d"], "It must be at most a day"],
-    [[...server, ...tokenFile, "--coffee"], "unknown option '--coffee'"],
-  ];
-}

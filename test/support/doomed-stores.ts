@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Issued } from "./authority";
 import type { Installation, InstalledAgent } from "./installation";
@@ -75,17 +75,6 @@ export async function newDoomedTarget(installation: Installation, stock: Stock, 
   return { ...agent, id: String(id), there, elsewhere, prepare, paths };
 }
 export type DoomedTarget = Awaited<ReturnType<typeof newDoomedTarget>>;
-
-/** Everything on the scratch host: each entry's mode, and what it holds or leads to. */
-export function hostOf({ pathOf }: InstalledAgent) {
-  const entries = readdirSync(pathOf("host"), { recursive: true }).map(String).toSorted();
-  return entries.map((name) => {
-    const path = pathOf("host", name);
-    const found = lstatSync(path);
-    if (found.isSymbolicLink()) return `${name} -> ${readlinkSync(path)}`;
-    return `${name} ${found.mode.toString(8)} ${found.isDirectory() ? "" : readFileSync(path, "latin1")}`;
-  });
-}
 
 /** What a killed agent left and nobody looked for again. */
 export function remainsOf({ pathOf }: InstalledAgent) {
