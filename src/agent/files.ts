@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { chmod, chown, lstat, open, readlink, rename, rm, stat } from "node:fs/promises";
+import { lstat, open, readlink, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
 
 /** A file as it was: enough to put it back. */
@@ -10,7 +10,7 @@ const TEMPORARY = ".certitude-tmp";
 const MAX_FILE = 32 * 1024 * 1024;
 
 /** Where a file is written before it takes its name. One name per file, so that what a killed agent left is found again. */
-export const temporaryOf = (path: string) => join(dirname(path), `.${basename(path)}${TEMPORARY}`);
+const temporaryOf = (path: string) => join(dirname(path), `.${basename(path)}${TEMPORARY}`);
 export const isTemporary = (name: string) => name.startsWith(".") && name.endsWith(TEMPORARY);
 
 /** The file, or undefined where there is none. Only a plain file: never through a symbolic link in its name, never a pipe or device. */
@@ -34,11 +34,12 @@ export const bytesOf = ({ base64 }: Snapshot) => Buffer.from(base64, "base64");
 export const textOf = (snapshot: Snapshot | undefined) => (snapshot ? bytesOf(snapshot).toString("utf8") : "");
 export const digestOf = (bytes: Uint8Array | string) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
-/** All of the new content or all of the old, whenever the power fails: a temporary file, fsync, attributes, rename, fsync of the directory. */
+/** All of the new content or all of the old, whenever the power fails: a temporary file with its attributes, fsync, rename, fsync of the directory. */
 export async function writeAtomically(path: string, content: Uint8Array | string, attributes: Attributes) {
   try {
-    await writeTemporary(path, content);
-    await commitTemporary(path, attributes);
+    await writeTemporary(path, content, attributes);
+    await rename(temporaryOf(path), path).catch(inWords(path, "written"));
+    await sync(dirname(path));
   } catch (error) {
     await removeTemporary(path);
     throw error;
@@ -50,26 +51,19 @@ export async function removeTemporary(path: string) {
   if (await lstat(temporaryOf(path)).catch(absent)) await rm(temporaryOf(path));
 }
 
-/** Writes the temporary file of `path`, readable by its owner alone. */
-export async function writeTemporary(path: string, content: Uint8Array | string) {
+/** The attributes go by the open file: its name, whoever owns the directory could make a link to any other meanwhile. */
+async function writeTemporary(path: string, content: Uint8Array | string, { mode, uid, gid }: Attributes) {
   await removeTemporary(path);
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
   const handle = await open(temporaryOf(path), flags, 0o600).catch(inWords(path, "written"));
   try {
     await handle.writeFile(content).catch(inWords(path, "written"));
+    if (process.getuid?.() === 0) await handle.chown(uid, gid);
+    await handle.chmod(mode);
+    await handle.sync();
   } finally {
     await handle.close();
   }
-}
-
-/** Gives the finished temporary file its attributes and its name. */
-export async function commitTemporary(path: string, { mode, uid, gid }: Attributes) {
-  const temporary = temporaryOf(path);
-  await sync(temporary);
-  if (process.getuid?.() === 0) await chown(temporary, uid, gid);
-  await chmod(temporary, mode);
-  await rename(temporary, path).catch(inWords(path, "written"));
-  await sync(dirname(path));
 }
 
 export async function removeFile(path: string) {

@@ -40,7 +40,7 @@ export const presented = (certificate: string, chain: string[]) =>
   [certificate, ...chain.filter((each) => !isSelfSigned(each))].map((each) => `${each.trimEnd()}\n`);
 
 /** Whether it is a root: its issuer is itself. */
-export function isSelfSigned(pem: string) {
+function isSelfSigned(pem: string) {
   const { subject, issuer } = new X509Certificate(pem);
   return subject === issuer;
 }
