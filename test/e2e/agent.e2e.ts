@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { newAuthority, serveTls } from "../support/authority";
 import { type Installation, newInstallation } from "../support/installation";
 import { curl, newAnchor, readOwnStore, rebuildBundle } from "../support/own-store";
-import { stateOf } from "../support/server-conduct";
+import { stateOf, until } from "../support/server-conduct";
 import { presentedAt, startNginx, writePair } from "../support/tls-servers";
 
 setDefaultTimeout(120_000);
@@ -151,7 +151,7 @@ describe("the executable as an agent, and a server with a key", () => {
     for (const [index, issued] of [first, second].entries()) {
       if (index > 0) await agent.change(id, { certificateId: ids[index] });
       expect(await agent.once()).toMatchObject({ code: 0, stderr: "" });
-      expect(await presentedAt(nginx.port)).toEqual([issued.fingerprint, other.intermediate.fingerprint]);
+      await until(async () => expect(await presentedAt(nginx.port)).toEqual([issued.fingerprint, other.intermediate.fingerprint])); // old workers end slowly
       expect((await agent.read(id)).report).toMatchObject({ state: "installed", observedFingerprint: issued.fingerprint });
     }
     await get("DELETE", `${agent.assignments}/${id}`);
@@ -159,8 +159,7 @@ describe("the executable as an agent, and a server with a key", () => {
     expect(code).toBe(0);
     expect(stdout).not.toContain("PRIVATE KEY");
     expect(stateOf(agent.pathOf("tls"))).toEqual(before);
-    const presentsBootstrap = async () => (await presentedAt(nginx.port))[0] === bootstrap.fingerprint;
-    while (!(await presentsBootstrap())) await Bun.sleep(50);
+    await until(async () => expect((await presentedAt(nginx.port))[0]).toBe(bootstrap.fingerprint));
     await nginx.stop();
   });
 });
