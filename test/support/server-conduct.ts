@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test";
-import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Desired } from "../../src/agent/exchange";
 import type { TrustStoreType } from "../../src/modules/trust-stores/catalogue";
 import { desired, desiredServer, newAgentHost } from "./agent-host";
 import { type Issued, newAuthority } from "./authority";
 import type { AgentHost } from "./consumers";
+import { stateOf, until } from "./observing";
 import { presentedAt, type TlsServer } from "./tls-servers";
 
 export type Leaves = Awaited<ReturnType<typeof newLeaves>>;
@@ -20,20 +21,6 @@ export async function newLeaves() {
   ]);
   return { authority, bootstrap, leaf, next };
 }
-
-/** Everything below a directory, or what of it is wanted: kind, mode, owner and content. */
-export const stateOf = (directory: string, isWanted: (name: string) => boolean = () => true) =>
-  Object.fromEntries(
-    readdirSync(directory, { recursive: true, encoding: "utf8" })
-      .filter(isWanted)
-      .toSorted()
-      .map((name) => {
-        const path = join(directory, name);
-        const found = lstatSync(path);
-        const content = found.isFile() ? readFileSync(path, "latin1") : found.isSymbolicLink() ? readlinkSync(path) : "";
-        return [name, `${found.mode.toString(8)} ${found.uid}:${found.gid} ${content}`];
-      }),
-  );
 
 export type ServerConduct = {
   storeType: TrustStoreType;
@@ -201,25 +188,4 @@ export function testServer({ storeType, start, asking = [], certificateFile, key
     expect(readdirSync(agent.pathOf("tls"))).not.toContain("clients.crt");
     await end();
   });
-}
-
-/** A reload that nobody waits for takes its moment. */
-export async function until(holds: () => Promise<void>) {
-  for (const end = performance.now() + 5_000; ; await Bun.sleep(50)) {
-    try {
-      return await holds();
-    } catch (error) {
-      if (performance.now() > end) throw error;
-    }
-  }
-}
-
-/** A host on whose PATH these programs come first: they note how they were called, and go on with the line of shell. */
-export function withPrograms(agent: AgentHost, programs: Record<string, string>) {
-  mkdirSync(agent.pathOf("bin"), { recursive: true });
-  for (const [name, line] of Object.entries(programs)) {
-    writeFileSync(agent.pathOf("bin", name), `#!/bin/sh\necho ${name} "$@" >>${agent.pathOf("calls")}\n${line}\n`);
-    chmodSync(agent.pathOf("bin", name), 0o755);
-  }
-  return { ...agent.host, environment: { PATH: `${agent.pathOf("bin")}:${Bun.env.PATH}` } };
 }

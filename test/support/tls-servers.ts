@@ -108,7 +108,7 @@ const idOf = (flag: string) => Number(Bun.spawnSync(["id", flag, "postgres"]).st
 export const DATABASE_USER = { uid: idOf("-u"), gid: idOf("-g") };
 
 /** The programs of the newest Postgres on this machine. */
-export function postgresPrograms() {
+function postgresPrograms() {
   const versions = readdirSync("/usr/lib/postgresql").toSorted((one, other) => Number(other) - Number(one));
   return `/usr/lib/postgresql/${versions[0]}/bin`;
 }

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { presented } from "../../../src/agent/pem";
 import { desiredServer, newAgentHost } from "../../support/agent-host";
-import { type Leaves, newLeaves, stateOf, testServer, until, withPrograms } from "../../support/server-conduct";
+import { stateOf, until, withPrograms } from "../../support/observing";
+import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
 import { presentedAt, startHaproxy, writePair } from "../../support/tls-servers";
 
 setDefaultTimeout(60_000);

@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { desired, desiredServer, newAgentHost } from "../../support/agent-host";
 import { newAuthority } from "../../support/authority";
 import { type AgentHost, runs } from "../../support/consumers";
-import { type Leaves, newLeaves, stateOf, testServer, until, withPrograms } from "../../support/server-conduct";
+import { stateOf, until, withPrograms } from "../../support/observing";
+import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
 import { presentedAt, startNginx, writePair } from "../../support/tls-servers";
 
 setDefaultTimeout(60_000);

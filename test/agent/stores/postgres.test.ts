@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { desiredServer, newAgentHost } from "../../support/agent-host";
 import type { AgentHost } from "../../support/consumers";
-import { type Leaves, newLeaves, stateOf, testServer, until } from "../../support/server-conduct";
+import { stateOf, until } from "../../support/observing";
+import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
 import { DATABASE_USER, newCluster, presentedAt, startPostgres, writePair } from "../../support/tls-servers";
 
 setDefaultTimeout(60_000);

@@ -4,7 +4,8 @@ import type { Desired } from "../../../src/agent/exchange";
 import { desired, desiredServer, newAgentHost } from "../../support/agent-host";
 import { newAuthority } from "../../support/authority";
 import { type AgentHost, runs } from "../../support/consumers";
-import { type Leaves, newLeaves, stateOf, testServer, withPrograms } from "../../support/server-conduct";
+import { stateOf, withPrograms } from "../../support/observing";
+import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
 import { presentedAt, startRedis, writePair } from "../../support/tls-servers";
 
 setDefaultTimeout(60_000);

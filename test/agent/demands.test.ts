@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { newAgentHost } from "../support/agent-host";
+import { assigned, FAMILY, failed, newStock, placesIn, type Stock } from "../support/directory-family";
+
+setDefaultTimeout(60_000);
+
+let stock: Stock;
+beforeAll(async () => {
+  stock = await newStock();
+});
+afterAll(() => stock.remove());
+
+for (const member of FAMILY)
+  describe(member[0], () => {
+    test("failed: paths that lead elsewhere, whatever the server says; nothing is written anywhere", async () => {
+      const agent = await newAgentHost();
+      const { directory, item } = assigned(stock, member, agent.pathOf("place"));
+      mkdirSync(directory);
+      const before = placesIn(agent.directory);
+      for (const field of ["alias", "certFileName", "keyFileName"])
+        for (const value of ["../evil", "a/b", "..", ".", "/etc/evil", "a\\b", "a\nb", "nul\0"])
+          expect([field, value, await agent.pass({ ...item, config: { ...item.config, [field]: value } })]).toMatchObject([field, value, { state: "failed" }]);
+      for (const trustStorePath of [`${directory}/../evil`, "../evil", "evil", "", "/tmp/\0evil"])
+        expect([trustStorePath, await agent.pass({ ...item, config: { ...item.config, trustStorePath } })]).toMatchObject([
+          trustStorePath,
+          { state: "failed" },
+        ]);
+      expect(placesIn(agent.directory)).toEqual(before);
+      agent.remove();
+    });
+
+    test("failed and rolled back: a reloadCommand that never ends, or has 200 words", async () => {
+      const agent = await newAgentHost();
+      const { directory, item } = assigned(stock, member, agent.pathOf("place"));
+      mkdirSync(directory);
+      const host = { ...agent.host, patience: { ...agent.host.patience, tool: 400 } };
+      const endless = (line: string) => ({ ...item, config: { ...item.config, reloadCommand: ["sh", "-c", line] } });
+      const pid = agent.pathOf("pid");
+      for (const line of [`echo $$ >>${pid}; exec sleep 300`, `sleep 300 & echo $! >>${pid}; wait`]) {
+        expect(await agent.pass(endless(line), { host })).toMatchObject(
+          failed(/^sh did not end within 0.4 s and was stopped. Rolled back: the store is as it was./),
+        );
+        expect(readdirSync(directory)).toEqual([]);
+        for (const each of readFileSync(pid, "utf8").trim().split("\n")) expect(isRunning(Number(each))).toBe(false);
+      }
+      expect(await agent.pass({ ...item, config: { ...item.config, reloadCommand: ["echo", ...Array(199).fill("x")] } })).toMatchObject(
+        failed(/config\/reloadCommand/),
+      );
+      expect(readdirSync(directory)).toEqual([]);
+      agent.remove();
+    });
+
+    test("installed: a reloadCommand that leaves a program behind, which holds its pipes", async () => {
+      const agent = await newAgentHost();
+      const { directory, item } = assigned(stock, member, agent.pathOf("place"));
+      mkdirSync(directory);
+      const pid = agent.pathOf("pid");
+      const start = performance.now();
+      expect(await agent.pass({ ...item, config: { ...item.config, reloadCommand: ["sh", "-c", `sleep 300 & echo $! >${pid}`] } })).toMatchObject({
+        state: "installed",
+      });
+      expect(performance.now() - start).toBeLessThan(20_000);
+      process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL");
+      agent.remove();
+    });
+  });
+
+/** A process that has ended may wait to be reaped: it runs no more. */
+function isRunning(pid: number) {
+  const status = statSync(`/proc/${pid}`, { throwIfNoEntry: false }) && readFileSync(`/proc/${pid}/stat`, "utf8");
+  return Boolean(status) && !/\) [ZX] /.test(status ?? "");
+}
