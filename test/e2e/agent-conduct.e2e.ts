@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { newAuthority } from "../support/authority";
 import { run } from "../support/executable";
 import { type Installation, type InstalledAgent, newInstallation } from "../support/installation";
-import { stateOf } from "../support/server-conduct";
+import { stateOf } from "../support/observing";
 
 setDefaultTimeout(120_000);
 

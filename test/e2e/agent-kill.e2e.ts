@@ -3,7 +3,7 @@ import { newAuthority } from "../support/authority";
 import { runDoomed } from "../support/doomed";
 import { DOOMED_STORES, type DoomedStore, type DoomedTarget, newDoomedTarget, remainsOf, type Stock } from "../support/doomed-stores";
 import { type Installation, newInstallation } from "../support/installation";
-import { stateOf } from "../support/server-conduct";
+import { stateOf } from "../support/observing";
 
 setDefaultTimeout(900_000);
 

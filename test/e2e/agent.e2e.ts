@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { newAuthority, serveTls } from "../support/authority";
 import { type Installation, newInstallation } from "../support/installation";
+import { stateOf, until } from "../support/observing";
 import { curl, newAnchor, readOwnStore, rebuildBundle } from "../support/own-store";
-import { stateOf, until } from "../support/server-conduct";
 import { presentedAt, startNginx, writePair } from "../support/tls-servers";
 
 setDefaultTimeout(120_000);
