@@ -15,8 +15,10 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
   const ids = "agentIds" in choice ? arrayOf(choice.agentIds) : "{}";
   const isChosen = "agentIds" in choice ? sql`id = any(${ids}::uuid[])` : sql`labels @> ${JSON.stringify(choice.selector)}::jsonb`;
   const details = JSON.stringify({ ...(Object.keys(set).length > 0 && { set }), ...(unset.length > 0 && { unset }) });
-  const [, [report]] = await sql.begin((tx) =>
+  const [, , [report]] = await sql.begin((tx) =>
     Promise.all([
+      // A plan kept from when there were few agents takes half a minute over ten thousand.
+      tx`select set_config('plan_cache_mode', 'force_custom_plan', true)`,
       lockFleet(tx, organizationId),
       tx<Report[]>`
         with judged as materialized (
