@@ -17,6 +17,14 @@ export async function freePort() {
 /** A real server of a scratch directory, as it was before the agent came. */
 export type TlsServer = { port: number; pid: number; reloadCommand: string[]; stop: () => Promise<unknown> };
 
+const running = new Set<Bun.Subprocess>();
+
+/** Ends what a failed test has left. */
+export function endServers() {
+  for (const each of running) each.kill("SIGKILL");
+  running.clear();
+}
+
 /** Starts a program and waits until it listens, and has said `word`. */
 async function startListening(argv: string[], port: number, { word = "", user }: { word?: string; user?: { uid: number; gid: number } } = {}) {
   const child = Bun.spawn(argv, {
@@ -26,6 +34,7 @@ async function startListening(argv: string[], port: number, { word = "", user }:
     stderr: "pipe",
     ...user,
   });
+  running.add(child);
   let words = "";
   const end = (async () => {
     for await (const bytes of child.stderr) words += Buffer.from(bytes);
@@ -37,6 +46,7 @@ async function startListening(argv: string[], port: number, { word = "", user }:
   async function stop(signal: NodeJS.Signals = "SIGTERM") {
     child.kill(signal);
     await Promise.all([child.exited, end]);
+    running.delete(child);
   }
   return { pid: child.pid, stop };
 }
@@ -77,30 +87,46 @@ export async function startNginx(directory: string, extra = ""): Promise<TlsServ
       ssl_certificate ${directory}/tls/tls.crt; ssl_certificate_key ${directory}/tls/tls.key; ${extra} return 200 "trusted"; } }`,
   );
   const nginx = ["nginx", "-p", prefix, "-c", config, "-e", join(prefix, "error.log")];
-  const running = await startListening([...nginx, "-g", "daemon off;"], port);
-  return { ...running, port, config, reloadCommand: [...nginx, "-s", "reload"] };
+  const server = await startListening([...nginx, "-g", "daemon off;"], port);
+  return { ...server, port, config, reloadCommand: [...nginx, "-s", "reload"] };
 }
 
-/** HAProxy's master, which starts its worker anew on SIGUSR2. */
+/** Asks HAProxy's master to reload, and waits until it has: it does not hear what it is asked meanwhile. */
+const RELOAD = `
+import re, socket, sys, time
+def ask(words):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(sys.argv[1]); s.sendall(words + b"\\n"); return s.recv(4096)
+def worker():
+    try: return re.search(rb"# workers\\n(\\d+)", ask(b"show proc")).group(1)
+    except (OSError, AttributeError): return None
+before = worker()
+ask(b"reload")
+while worker() in (None, before): time.sleep(0.05)
+`;
+
+/** HAProxy's master and its worker. */
 export async function startHaproxy(directory: string, certificate: string): Promise<TlsServer & { config: string }> {
   const port = await freePort();
   const config = join(directory, "haproxy.cfg");
+  const [control, script] = [join(directory, "haproxy.sock"), join(directory, "reload.py")];
+  writeFileSync(script, RELOAD);
   writeFileSync(
     config,
-    `global\n  stats socket ${directory}/haproxy.sock\ndefaults\n  mode http\n  timeout client 5s\n  timeout connect 5s\n  timeout server 5s\n` +
+    `defaults\n  mode http\n  timeout client 5s\n  timeout connect 5s\n  timeout server 5s\n` +
       `frontend tls\n  bind 127.0.0.1:${port} ssl crt ${certificate}\n  http-request return status 200 content-type text/plain string trusted\n`,
   );
-  const running = await startListening(["haproxy", "-W", "-db", "-f", config], port, { word: "Loading success" });
-  return { ...running, port, config, reloadCommand: ["kill", "-USR2", String(running.pid)] };
+  const server = await startListening(["haproxy", "-W", "-db", "-S", control, "-f", config], port, { word: "Loading success" });
+  return { ...server, port, config, reloadCommand: ["python3", script, control] };
 }
 
 export async function startRedis(directory: string, ...options: string[]): Promise<TlsServer & { plainPort: number }> {
   const [port, plainPort] = [await freePort(), await freePort()];
   const tls = ["--tls-cert-file", `${directory}/tls/redis.crt`, "--tls-key-file", `${directory}/tls/redis.key`, "--tls-auth-clients", "no"];
   const argv = ["redis-server", "--port", String(plainPort), "--tls-port", String(port), "--save", "", "--dir", directory, ...tls, ...options];
-  const running = await startListening(argv, port);
+  const server = await startListening(argv, port);
   const files = ["tls-cert-file", `${directory}/tls/redis.crt`, "tls-key-file", `${directory}/tls/redis.key`];
-  return { ...running, port, plainPort, reloadCommand: ["redis-cli", "-p", String(plainPort), "-e", "CONFIG", "SET", ...files] };
+  return { ...server, port, plainPort, reloadCommand: ["redis-cli", "-p", String(plainPort), "-e", "CONFIG", "SET", ...files] };
 }
 
 const idOf = (flag: string) => Number(Bun.spawnSync(["id", flag, "postgres"]).stdout.toString());
@@ -131,9 +157,9 @@ export async function startPostgres(directory: string, cluster: string, prepare:
   prepare(data);
   for (const each of [sockets, join(data, "server.crt"), join(data, "server.key")]) chownSync(each, DATABASE_USER.uid, DATABASE_USER.gid);
   const settings = ["ssl=on", `port=${port}`, `unix_socket_directories=${sockets}`, "fsync=off", "logging_collector=off"].flatMap((each) => ["-c", each]);
-  const running = await startListening([`${postgresPrograms()}/postgres`, "-D", data, ...settings], port, {
+  const server = await startListening([`${postgresPrograms()}/postgres`, "-D", data, ...settings], port, {
     user: DATABASE_USER,
     word: "ready to accept connections",
   });
-  return { ...running, port, reloadCommand: ["kill", "-HUP", String(running.pid)], stop: () => running.stop("SIGINT") };
+  return { ...server, port, reloadCommand: ["kill", "-HUP", String(server.pid)], stop: () => server.stop("SIGINT") };
 }

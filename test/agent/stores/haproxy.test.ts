@@ -4,7 +4,7 @@ import { presented } from "../../../src/agent/pem";
 import { desiredServer, newAgentHost } from "../../support/agent-host";
 import { stateOf, until, withPrograms } from "../../support/observing";
 import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
-import { presentedAt, startHaproxy, writePair } from "../../support/tls-servers";
+import { endServers, presentedAt, startHaproxy, writePair } from "../../support/tls-servers";
 
 setDefaultTimeout(60_000);
 
@@ -12,7 +12,10 @@ let leaves: Leaves;
 beforeAll(async () => {
   leaves = await newLeaves();
 });
-afterAll(() => leaves.authority.remove());
+afterAll(() => {
+  endServers();
+  leaves.authority.remove();
+});
 
 const wholeOf = ({ pem, chain, privateKeyPem }: Leaves["leaf"]) => presented(pem, chain).join("") + privateKeyPem;
 
@@ -93,9 +96,9 @@ describe("haproxy_tls", () => {
 
   test("the default reload comes after a check of the configuration, and only then", async () => {
     const { agent, server, config, end } = await begin();
-    const { reloadCommand, ...byDefault } = config;
+    const { reloadCommand: _, ...byDefault } = config;
     const check = `exec /usr/sbin/haproxy -c -f ${server.config}`;
-    const host = withPrograms(agent, { systemctl: `exec ${reloadCommand.join(" ")}`, haproxy: check });
+    const host = withPrograms(agent, { systemctl: `exec kill -USR2 ${server.pid}`, haproxy: check });
     const item = desiredServer(leaves.leaf, { trustStoreType: "haproxy_tls", config: byDefault });
     expect(await agent.pass(item, { host })).toMatchObject({ state: "installed" });
     expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint);

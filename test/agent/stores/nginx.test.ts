@@ -5,7 +5,7 @@ import { newAuthority } from "../../support/authority";
 import { type AgentHost, runs } from "../../support/consumers";
 import { stateOf, until, withPrograms } from "../../support/observing";
 import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
-import { presentedAt, startNginx, writePair } from "../../support/tls-servers";
+import { endServers, presentedAt, startNginx, writePair } from "../../support/tls-servers";
 
 setDefaultTimeout(60_000);
 
@@ -13,7 +13,10 @@ let leaves: Leaves;
 beforeAll(async () => {
   leaves = await newLeaves();
 });
-afterAll(() => leaves.authority.remove());
+afterAll(() => {
+  endServers();
+  leaves.authority.remove();
+});
 
 function start(agent: AgentHost) {
   mkdirSync(agent.pathOf("tls"));

@@ -6,7 +6,7 @@ import { desiredServer, newAgentHost } from "../../support/agent-host";
 import type { AgentHost } from "../../support/consumers";
 import { stateOf, until } from "../../support/observing";
 import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
-import { DATABASE_USER, newCluster, presentedAt, startPostgres, writePair } from "../../support/tls-servers";
+import { DATABASE_USER, endServers, newCluster, presentedAt, startPostgres, writePair } from "../../support/tls-servers";
 
 setDefaultTimeout(60_000);
 
@@ -16,6 +16,7 @@ beforeAll(async () => {
   [leaves, cluster] = await Promise.all([newLeaves(), newCluster()]);
 });
 afterAll(() => {
+  endServers();
   leaves.authority.remove();
   cluster.remove();
 });

@@ -6,7 +6,7 @@ import { newAuthority } from "../../support/authority";
 import { type AgentHost, runs } from "../../support/consumers";
 import { stateOf, withPrograms } from "../../support/observing";
 import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
-import { presentedAt, startRedis, writePair } from "../../support/tls-servers";
+import { endServers, presentedAt, startRedis, writePair } from "../../support/tls-servers";
 
 setDefaultTimeout(60_000);
 
@@ -14,7 +14,10 @@ let leaves: Leaves;
 beforeAll(async () => {
   leaves = await newLeaves();
 });
-afterAll(() => leaves.authority.remove());
+afterAll(() => {
+  endServers();
+  leaves.authority.remove();
+});
 
 function start(agent: AgentHost, ...options: string[]) {
   mkdirSync(agent.pathOf("tls"));
