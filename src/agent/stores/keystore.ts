@@ -123,5 +123,5 @@ const inWords =
     const words = error instanceof ToolFailure ? /keytool error: (?:[\w.$]+: )?(.*)/.exec(error.output.stdout)?.[1] : undefined;
     if (words === undefined) throw error;
     if (/password was incorrect/.test(words)) throw new Error(`The password does not open ${path}. Correct what config.storePasswordRef leads to.`);
-    throw new Error(`keytool cannot use ${path}: ${words}`);
+    throw new Error(`keytool cannot use ${path}: ${words.replace(/\.?$/, ".")}`);
   };

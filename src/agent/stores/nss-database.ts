@@ -3,7 +3,7 @@ import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Change } from "../change";
 import { type Entry, readOnce } from "../entries";
-import { absent, bytesOf, digestOf, missingDirectories, readSnapshot } from "../files";
+import { absent, bytesOf, digestOf, inWords, missingDirectories, readSnapshot } from "../files";
 import { type Host, pathOn } from "../host";
 import { resolvePassword } from "../password";
 import { toPem } from "../pem";
@@ -23,10 +23,11 @@ const DEFAULTS = [".pki/nssdb", ".local/share/pki/nssdb"];
 
 export async function locateDatabase({ config }: Target, host: Host): Promise<Database> {
   const account = config.dbUser === undefined ? undefined : await findUser(host, config.dbUser);
+  const user = account && actAs(account, `The database of ${config.dbUser}`);
   const home = account?.home ?? host.home;
   const directory = config.trustStorePath === undefined ? await findDefault(home) : pathOn({ ...host, home }, config.trustStorePath, "trustStorePath");
   const password = config.storePasswordRef === undefined ? undefined : await resolvePassword(host, config.storePasswordRef);
-  return { directory, user: actAs(account ?? (await ownerOf(directory)), directory), password };
+  return { directory, user: account ? user : actAs(await ownerOf(directory), directory), password };
 }
 
 async function findDefault(home: string) {
@@ -37,7 +38,7 @@ async function findDefault(home: string) {
 
 /** Whose the directory is or, where it is still to be made, the one that it will lie in. */
 async function ownerOf(directory: string): Promise<User> {
-  const [outermost] = await missingDirectories(directory);
+  const [outermost] = await missingDirectories(directory).catch(inWords(directory, "read"));
   return lstat(outermost === undefined ? directory : dirname(outermost));
 }
 
@@ -46,7 +47,7 @@ export async function readDatabase({ directory, user }: Database, host: Host): P
   const [certificates, keys] = await Promise.all(["cert9.db", "key4.db"].map((name) => readSnapshot(join(directory, name))));
   if (!certificates) return [];
   return readOnce(host, directory, digestOf(`${certificates.base64} ${keys?.base64}`), async () => {
-    const { stdout } = await runTool(host, ["certutil", "-d", `sql:${directory}`, "-L"], user && { user }).catch(inWords({ directory }));
+    const { stdout } = await runTool(host, ["certutil", "-d", `sql:${directory}`, "-L"], user && { user }).catch(explain({ directory }));
     const trust = [...stdout.matchAll(/^(.*\S) +([a-zA-Z]*,[a-zA-Z]*,[a-zA-Z]*) *$/gm)];
     const kindOf = (name: string) => [...new Set(trust.flatMap(([, each, flags]) => (each === name && flags ? flags : [])))].join(" and ");
     return namesAndCertificates(bytesOf(certificates)).map(({ name, der }) => ({ name, kind: kindOf(name), certificates: [toPem("CERTIFICATE", der)] }));
@@ -73,7 +74,7 @@ export async function openDatabase({ directory, user, password }: Database, chan
   const file = password === undefined ? undefined : await secret(password);
   const certutil = (...args: string[]) => ["certutil", "-d", `sql:${directory}`, ...args, ...(file ? ["-f", file] : [])];
   const pk12util = (...args: string[]) => ["pk12util", "-d", `sql:${directory}`, ...args, ...(file ? ["-k", file] : [])];
-  const run: Change["run"] = (argv, options) => change.run(argv, { ...options, ...as }).catch(inWords({ directory, password }));
+  const run: Change["run"] = (argv, options) => change.run(argv, { ...options, ...as }).catch(explain({ directory, password }));
 
   /** An empty database is like none, so it stays after a failure. */
   async function create() {
@@ -87,7 +88,7 @@ export async function openDatabase({ directory, user, password }: Database, chan
       .catch((error: Error) => {
         if (!(error instanceof ToolFailure && /no keys found/.test(error.output.stdout + error.output.stderr))) throw error;
       })
-      .catch(inWords({ directory, password }));
+      .catch(explain({ directory, password }));
   }
 
   async function add({ name, certificate, trust, privateKey }: NewEntry) {
@@ -115,7 +116,7 @@ export async function openDatabase({ directory, user, password }: Database, chan
   return { add, erase };
 }
 
-const inWords =
+const explain =
   ({ directory, password }: Pick<Database, "directory"> & Partial<Database>) =>
   (error: Error): never => {
     if (!/SEC_ERROR_BAD_PASSWORD/.test(error.message)) throw error instanceof ToolFailure ? new Error(`The database ${directory}: ${error.message}`) : error;

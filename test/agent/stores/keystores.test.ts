@@ -36,7 +36,7 @@ const FORMATS = { java_cacerts: "JKS", java_keystore_jks: "JKS", java_keystore_p
 const newHost = (directory?: string) =>
   newAgentHost((host, place) => {
     mkdirSync(join(place, "tmp"), { recursive: true });
-    return { ...host, environment: { ...host.environment, TMPDIR: join(place, "tmp"), STORE_PASSWORD: PASSWORD } };
+    return { ...host, environment: { ...host.environment, TMPDIR: join(place, "tmp"), STORE_PASSWORD: PASSWORD, SHORT: "short" } };
   }, directory);
 
 const keystoreOf = (agent: AgentHost, name = "app/trust.store") => ({ path: agent.pathOf(name), password: PASSWORD });
@@ -197,6 +197,7 @@ describe("failed with a sentence that helps, and as it was", () => {
     ["a directory in its place", ({ pathOf }) => ({ trustStorePath: pathOf("app") }), "is not a plain file"],
     ["a planted link", ({ pathOf }) => ({ trustStorePath: pathOf("link") }), "is a symbolic link"],
     ["a place where nothing can be made", () => ({ trustStorePath: "/proc/nowhere/trust.store" }), "/proc/nowhere cannot be made"],
+    ["a password too short", ({ pathOf }) => ({ trustStorePath: pathOf("new"), storePasswordRef: "env:SHORT" }), "password must be at least 6 characters."],
     ["a path that is not absolute", () => ({ trustStorePath: "trust.store" }), "config.trustStorePath must be an absolute path"],
   ];
 
@@ -271,6 +272,21 @@ describe("java_cacerts, where it is", () => {
     } finally {
       writeFileSync(machine.path, before);
     }
+    agent.remove();
+  });
+
+  test("where newer JDKs give it no password, it gets none", async () => {
+    const agent = await newHost();
+    mkdirSync(agent.pathOf("app"));
+    const open = { ...keystoreOf(agent), password: "" };
+    const plain = ["certProtectionAlgorithm", "macAlgorithm"].map((each) => `-J-Dkeystore.pkcs12.${each}=NONE`);
+    await keytool({ ...open, password: "changeit" }, "-importcert", [...plain, "-noprompt", "-alias", "known"], known.root.pem);
+    const item = desired(authority.root, { trustStoreType: "java_cacerts", config: { alias: "corp", trustStorePath: open.path } });
+    expect(await agent.pass(item)).toEqual(installed(item));
+    expect(await java.trusts(server.url, open)).toBe(true);
+    expect(await agent.withdraw(item)).toEqual({ state: "removed" });
+    expect(await java.trusts(server.url, open)).toBe(false);
+    expect(await java.trusts(knownServer.url, open)).toBe(true);
     agent.remove();
   });
 
