@@ -16,7 +16,7 @@ export type Target = {
 /** What is to lie there, in PEM; the chain begins with the certificate's own issuer and may end with the root. */
 export type Material = { certificate: string; fingerprint: string; chain: string[]; privateKey: string | null };
 
-export type Observation = {
+type Observation = {
   /** What was read from the store at the target, as PEM, the certificate itself first; none where it holds nothing. */
   certificates: string[];
   /** Each thing that is not as desired, as a clause: "tls.key has mode 0644". None: nothing is to be done. */

@@ -1,7 +1,7 @@
 import type { TrustStoreType } from "./catalogue";
 
 /** The stores that our own agent installs: it has code for each of these, and for no other. */
-export const INSTALLABLE = [
+const INSTALLABLE = [
   "linux_update_ca_certificates",
   "openssl_ca_dir",
   "pem_ca_bundle",
