@@ -1,11 +1,13 @@
-import { readdir, readlink } from "node:fs/promises";
+import { readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { absent } from "../files";
+import { certificatesIn, fingerprintOf } from "../pem";
 import type { Target } from "../store";
 import { runTool } from "../tool";
 import { directoryStore } from "./directory";
 
 const HASH_LINK = /^[0-9a-f]{8}\.\d+$/;
+const HASH_PATTERN = `${"[0-9a-f]".repeat(8)}.[0-9]*`;
 const nameOf = ({ config, alias }: Target) => config.certFileName ?? `${alias}.pem`;
 
 /** A directory that OpenSSL searches by links named after the subject's hash. */
@@ -18,14 +20,33 @@ export const opensslDirectory = directoryStore({
   },
   parts: (target) => [{ name: nameOf(target), holds: "certificate" }],
 
-  async observe(directory, target) {
-    for (const name of await readdir(directory))
-      if (HASH_LINK.test(name) && (await readlink(join(directory, name)).catch(unlessPlain)) === nameOf(target)) return [];
+  async observe(directory, target, { fingerprint }) {
+    const links = (await readdir(directory)).filter((name) => HASH_LINK.test(name));
+    for (const link of links) if ((await leadsTo(directory, link, nameOf(target), fingerprint)) && (await isReached(directory, link))) return [];
     return [`no hash link leads to ${nameOf(target)}`];
   },
 
-  refresh: (directory, _target, change) => change.refresh(["openssl", "rehash", directory]),
+  /** Of the links that lead nowhere, rehash leaves some, and OpenSSL looks no further than such a one. */
+  async refresh(directory, _target, change) {
+    await change.refresh(["find", "-L", directory, "-maxdepth", "1", "-type", "l", "-name", HASH_PATTERN, "-delete"]);
+    await change.refresh(["openssl", "rehash", directory]);
+  },
 });
+
+/** Of several files with the same certificate only one has a link; any of them will do. */
+async function leadsTo(directory: string, link: string, name: string, fingerprint: string) {
+  const path = join(directory, link);
+  if ((await readlink(path).catch(unlessPlain)) === name) return true;
+  const text = await readFile(path, "utf8").catch(absent);
+  return certificatesIn(text ?? "").some((each) => fingerprintOf(each) === fingerprint);
+}
+
+/** OpenSSL counts up from 0, and stops at the first number without a file. */
+async function isReached(directory: string, link: string) {
+  const [hash, number] = link.split(".");
+  for (let each = 0; each < Number(number); each++) if (!(await stat(join(directory, `${hash}.${each}`)).catch(absent))) return false;
+  return true;
+}
 
 /** Where links are not to be had, files have their place; OpenSSL makes links here. */
 function unlessPlain(error: NodeJS.ErrnoException) {
