@@ -8,6 +8,7 @@ import { type Counter, execute, removeDirectory, type Secret, type Undo } from "
 
 type Writing = { mode: number; owner?: User | undefined; takesOver?: boolean };
 type Running = { undo?: Counter; user?: User; environment?: Record<string, string>; input?: string };
+type Rereading = { user?: User | undefined; secret?: Secret | undefined; again?: string[] };
 const STEPS = { file: "changes a file", directory: "makes a directory", scratch: "makes a directory", vacated: "removes a directory" };
 export type Change = ReturnType<typeof beginChange>;
 
@@ -145,12 +146,12 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
     return runTool(host, argv, options);
   }
 
-  /** Runs a command that makes a program read the files; it runs again after they have been put back. */
-  async function refresh(argv: string[], user?: User, secret?: Secret) {
-    const command = { argv, ...(user && { user }), ...(secret && { secret }) };
-    await note({ kind: "again", ...command });
+  /** Runs a command that makes a program read the files; it, or `again`, runs once more after they have been put back. */
+  async function refresh(argv: string[], { user, secret, again = argv }: Rereading = {}) {
+    const by = { ...(user && { user }), ...(secret && { secret }) };
+    await note({ kind: "again", argv: again, ...by });
     log.info({ argv }, "runs a command");
-    await execute(host, command);
+    await execute(host, { argv, ...by });
   }
 
   const owns = (name: string, digest?: string) => name in ledger.claims && (digest === undefined || ledger.claims[name]?.digest === digest);

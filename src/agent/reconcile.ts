@@ -96,7 +96,7 @@ async function apply({ target, material }: Plan, record: AssignmentRecord, forme
 
 async function reload({ storeType, config: { reloadCommand, storePasswordRef: reference } }: Target, change: Change) {
   const variable = storeOf(storeType).passwordVariable;
-  if (reloadCommand) await change.refresh(reloadCommand, undefined, variable && reference ? { variable, reference } : undefined);
+  if (reloadCommand) await change.refresh(reloadCommand, variable && reference ? { secret: { variable, reference } } : {});
 }
 
 async function giveUp({ target, material, proof }: Plan, record: AssignmentRecord, error: Error, work: Work): Promise<Result> {

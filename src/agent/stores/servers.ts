@@ -70,10 +70,10 @@ export const redis = serverStore({
     const config = ["redis-cli", "-e", ...(dbUser ? ["--user", dbUser] : []), "CONFIG"];
     if (!isAnchor(target)) {
       const [certificate = "", key = ""] = certificateAndKey(target).map(({ name }) => join(directory, name));
-      return change.refresh([...config, "SET", "tls-cert-file", certificate, "tls-key-file", key], undefined, secret);
+      return change.refresh([...config, "SET", "tls-cert-file", certificate, "tls-key-file", key], { secret });
     }
     const { stdout } = await execute(change.host, { argv: [...config, "GET", ANCHORS], ...(secret && { secret }) });
     const [, present = ""] = stdout.split("\n");
-    await change.refresh([...config, "SET", ANCHORS, present], undefined, secret);
+    await change.refresh([...config, "SET", ANCHORS, present], { secret });
   },
 });

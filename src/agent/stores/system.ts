@@ -18,5 +18,10 @@ export const systemStore = directoryStore({
     if (!(config.certFileName ?? `${alias}.crt`).endsWith(".crt")) throw new Error(`config.certFileName must end in .crt: ${update[0]} reads nothing else.`);
   },
 
-  refresh: (_directory, _target, change, isRemoval) => change.refresh([...change.host.system.update, ...(isRemoval ? ["--fresh"] : [])]),
+  /** What has gone leaves links that lead nowhere, unless everything is made afresh. */
+  refresh(_directory, _target, change, isRemoval) {
+    const { update } = change.host.system;
+    const afresh = [...update, "--fresh"];
+    return change.refresh(isRemoval ? afresh : update, { again: afresh });
+  },
 });

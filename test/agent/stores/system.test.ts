@@ -112,6 +112,7 @@ describe("linux_update_ca_certificates", () => {
       message: expect.stringMatching(/^false ended with exit code 1.*Rolled back/),
     });
     expect(agent.files().filter((each) => each.startsWith("anchors"))).toEqual(["anchors/renamed.crt"]);
+    expect(agent.files().filter((each) => each.includes("third"))).toEqual([]);
     expect(bundleHolds(agent.host.system.bundle, authority.root.fingerprint)).toBe(true);
     agent.remove();
   });
