@@ -54,7 +54,7 @@ describe("haproxy_tls", () => {
     const before = stateOf(agent.pathOf("tls"));
     const item = desiredServer(leaves.leaf, { trustStoreType: "haproxy_tls", config });
     expect(await agent.pass(item)).toMatchObject({ state: "installed" });
-    expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint);
+    await until(async () => expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint));
     expect(readFileSync(path, "utf8")).toBe(wholeOf(leaves.leaf));
     const after = stateOf(agent.pathOf("tls"));
     expect(Object.keys(after)).toEqual(["tls.pem"]);
@@ -101,7 +101,7 @@ describe("haproxy_tls", () => {
     const host = withPrograms(agent, { systemctl: `exec kill -USR2 ${server.pid}`, haproxy: check });
     const item = desiredServer(leaves.leaf, { trustStoreType: "haproxy_tls", config: byDefault });
     expect(await agent.pass(item, { host })).toMatchObject({ state: "installed" });
-    expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint);
+    await until(async () => expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint));
     const calls = () => readFileSync(agent.pathOf("calls"), "utf8").trim().split("\n");
     expect(calls()).toEqual(["haproxy -c -f /etc/haproxy/haproxy.cfg", "systemctl reload haproxy"]);
     const before = stateOf(agent.pathOf("tls"));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { desired, desiredServer, newAgentHost } from "../../support/agent-host";
-import { newAuthority } from "../../support/authority";
+import { type Issued, newAuthority } from "../../support/authority";
 import { type AgentHost, runs } from "../../support/consumers";
 import { stateOf, until, withPrograms } from "../../support/observing";
 import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
@@ -34,24 +34,25 @@ async function begin() {
     await server.stop();
     agent.remove();
   }
-  return { agent, server, config, configure, end };
+  const presents = (issued: Issued) => until(async () => expect((await presentedAt(server.port))[0]).toBe(issued.fingerprint));
+  return { agent, server, config, configure, presents, end };
 }
 
 describe("nginx_tls", () => {
   testServer({ storeType: "nginx_tls", certificateFile: "tls.crt", keyFile: "tls.key", start }, () => leaves);
 
   test("by default nginx checks its configuration, and reloads", async () => {
-    const { agent, server, config, end } = await begin();
+    const { agent, config, presents, end } = await begin();
     const { reloadCommand, ...byDefault } = config;
     const host = withPrograms(agent, { nginx: `exec /usr/sbin/nginx ${reloadCommand.slice(1, -2).join(" ")} "$@"` });
     expect(await agent.pass(desiredServer(leaves.leaf, { trustStoreType: "nginx_tls", config: byDefault }), { host })).toMatchObject({ state: "installed" });
     expect(readFileSync(agent.pathOf("calls"), "utf8")).toBe("nginx -t\nnginx -s reload\n");
-    await until(async () => expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint));
+    await presents(leaves.leaf);
     await end();
   });
 
   test("failed before any reload: a configuration that nginx does not accept", async () => {
-    const { agent, server, config, configure, end } = await begin();
+    const { agent, config, configure, presents, end } = await begin();
     configure((text) => text.replace("access_log off;", "access_log maybe what;"));
     const before = stateOf(agent.pathOf("tls"));
     expect(await agent.pass(desiredServer(leaves.leaf, { trustStoreType: "nginx_tls", config }))).toMatchObject({
@@ -59,24 +60,24 @@ describe("nginx_tls", () => {
       message: expect.stringMatching(/^nginx ended with exit code 1: .*unknown log format "what".*Rolled back/),
     });
     expect(stateOf(agent.pathOf("tls"))).toEqual(before);
-    expect((await presentedAt(server.port))[0]).toBe(leaves.bootstrap.fingerprint);
+    await presents(leaves.bootstrap);
     await end();
   });
 
   test("failed: to take away what nginx cannot do without; once its configuration can, it goes", async () => {
-    const { agent, server, config, configure, end } = await begin();
+    const { agent, server, config, configure, presents, end } = await begin();
     const item = desiredServer(leaves.leaf, { trustStoreType: "nginx_tls", config: { ...config, certFileName: "site.crt", keyFileName: "site.key" } });
     await agent.pass(item);
     configure((text) => text.replace("tls.crt", "site.crt").replace("tls.key", "site.key"));
     await runs(server.reloadCommand, { PATH: Bun.env.PATH ?? "" });
-    await until(async () => expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint));
+    await presents(leaves.leaf);
     const before = stateOf(agent.pathOf("tls"));
     expect(await agent.withdraw(item)).toMatchObject({
       state: "failed",
       message: expect.stringMatching(/^nginx ended with exit code 1: .*site.crt.*test failed. Rolled back/),
     });
     expect(stateOf(agent.pathOf("tls"))).toEqual(before);
-    expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint);
+    await presents(leaves.leaf);
     configure((text) => text.replace("site.crt", "tls.crt").replace("site.key", "tls.key"));
     expect(await agent.withdraw(item)).toEqual({ state: "removed" });
     expect(Object.keys(stateOf(agent.pathOf("tls")))).toEqual(["tls.crt", "tls.key"]);
