@@ -52,7 +52,7 @@ export const haproxy = serverStore({
   parts: (target) => (target.config.keyFileName ? certificateAndKey(target) : [{ name: nameOf(target, "certFileName"), holds: "chain and key" }]),
   check(_directory, target) {
     const expected = `${nameOf(target, "certFileName")}.key`;
-    if (target.config.keyFileName && target.config.keyFileName !== expected)
+    if (!isAnchor(target) && target.config.keyFileName && target.config.keyFileName !== expected)
       throw new Error(`config.keyFileName must be ${expected}, where HAProxy looks for the key. Leave it out to have certificate and key in one file.`);
   },
   proof: (reloadCommand) => (reloadCommand.join(" ") === "systemctl reload haproxy" ? ["haproxy", "-c", "-f", "/etc/haproxy/haproxy.cfg"] : undefined),
