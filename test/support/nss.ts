@@ -1,6 +1,11 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { expect } from "bun:test";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runs } from "./consumers";
+import type { Desired } from "../../src/agent/exchange";
+import { desired, desiredServer } from "./agent-host";
+import { type Issued, newAuthority, serveTls } from "./authority";
+import { type AgentHost, runs } from "./consumers";
+import { newToolHost } from "./tool-stores";
 
 /** Somebody else's certutil or pk12util on a database, which has a password where the file `password` lies beside its directory. */
 async function run(tool: string, database: string, args: string[], input = "") {
@@ -49,3 +54,52 @@ export async function newDatabase(database: string, password = "") {
 
 /** The owner of a file and its mode, as ls shows them. */
 export const ownerOf = async (directory: string, name: string) => (await runs(["stat", "-c", "%U %a", join(directory, name)])).stdout.trim();
+
+export const PASSWORD = "of the database";
+/** How `list` shows what was there before the agent came. */
+export const KNOWN = "known C,,";
+
+/** An agent through whose scratch directory other users may pass. */
+export async function newHost(directory?: string) {
+  const agent = await newToolHost({ DB_PASSWORD: PASSWORD }, directory);
+  chmodSync(agent.directory, 0o711);
+  return agent;
+}
+
+type Authority = Awaited<ReturnType<typeof newAuthority>>;
+const storeOf = (agent: AgentHost, more: Desired["config"]) => ({
+  trustStoreType: "nss_shared_db" as const,
+  config: { trustStorePath: agent.pathOf("db"), alias: "corp", ...more },
+});
+export const itemOf = (agent: AgentHost, certificate: Authority["root"], more: Desired["config"] = {}, rest: Partial<Desired> = {}) =>
+  desired(certificate, { ...storeOf(agent, more), ...rest });
+export const client = (agent: AgentHost, issued: Issued, more: Desired["config"] = {}) =>
+  desiredServer(issued, { ...storeOf(agent, more), materialType: "client_certificate" });
+export const failed = (words: string) => ({ state: "failed" as const, message: expect.stringContaining(words) });
+
+/** Three authorities with a server of each: the agent's, the one that is trusted before, and one of the first's name with another key. */
+export async function newNss() {
+  const [authority, known, namesake] = await Promise.all([newAuthority("Corp"), newAuthority(), newAuthority("Corp")]);
+  const serve = async ({ issueServer }: Authority) => serveTls(await issueServer("good.test"));
+  const [server, knownServer, namesakeServer] = await Promise.all([serve(authority), serve(known), serve(namesake)]);
+
+  return {
+    authority,
+    known,
+    namesake,
+    server,
+    knownServer,
+    namesakeServer,
+    anchor: (agent: AgentHost, more: Desired["config"] = {}) => itemOf(agent, authority.root, more),
+    /** A database of somebody else's, who trusts the known authority. */
+    async newKnowing(agent: AgentHost, password = "") {
+      const database = await newDatabase(agent.pathOf("db"), password);
+      await database.add("known", "C,,", known.root.pem);
+      return database;
+    },
+    async end() {
+      await Promise.all([server, knownServer, namesakeServer].map((each) => each.stop()));
+      for (const each of [authority, known, namesake]) each.remove();
+    },
+  };
+}
