@@ -37,11 +37,17 @@ describe("the job that advances rollouts", () => {
   });
 
   test("opens each ring once, on however many servers it runs at the same time", async () => {
-    const { agents, read, events } = await withRollout();
+    const { organization, agents, read, events } = await withRollout();
     const { deps, server } = startServer(world.config, world.database);
     for (const agent of agents as readonly TestAgent[]) {
       await report("installed", agent);
-      await Promise.all([passMinute(), passMinute(0, deps), passMinute(), passMinute(0, deps)]);
+      const passing: Promise<void>[] = [];
+      await world.sql.begin(async (tx) => {
+        await tx`select from rollouts where organization_id = ${organization.id} for update`; // so that nobody is done before all have begun
+        passing.push(passMinute(), passMinute(0, deps), passMinute(), passMinute(0, deps));
+        await Bun.sleep(200);
+      });
+      await Promise.all(passing);
     }
     await server.stop(true);
     expect(await read()).toMatchObject({ status: "completed", version: 3 });

@@ -156,6 +156,14 @@ describe("a rotation with rings", () => {
     ]);
   });
 
+  test("takes a share of the agents, however many assignments each has", async () => {
+    const { organization, agents, root, assign, start } = await withRoots({}, {}, {}, {});
+    for (const agent of agents) await assign(agent, root);
+    for (const alias of ["a", "b", "c"]) await assign(agents[3] as TestAgent, root, { config: { alias } });
+    const { id } = await start({ rings: [{ share: 0.5 }] });
+    expect((await organization.member("GET", `/rollouts/${id}`)).body.rings).toMatchObject([{ agents: 2 }, { agents: 2 }]);
+  });
+
   test("halts like any rollout, takes nobody in while it is halted, and goes on when it is resumed", async () => {
     const { organization, agents, root, next, assign, start, read } = await withRoots({ env: "canary" }, { env: "prod" }, { env: "prod" });
     const [canary, prod, late] = agents as unknown as [TestAgent, TestAgent, TestAgent];
