@@ -1,0 +1,101 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { thisHost } from "../../src/agent/host";
+import { runAgent } from "../../src/agent/run";
+import { createLog } from "../../src/log";
+import { type ConnectedAgent, newConnectedAgent } from "../support/connected-agent";
+import { until } from "../support/observing";
+import { connectTo } from "../support/postgres";
+import { startServer, world } from "../support/world";
+
+setDefaultTimeout(60_000);
+
+/** Runs the agent for good, with so many milliseconds between two passes, until it is told to stop. */
+function start({ server, token, pathOf }: ConnectedAgent, more: { server?: string; isOnce?: boolean; stateDirectory?: string } = {}) {
+  const stopping = new AbortController();
+  const said: { msg: string; reason?: string }[] = [];
+  const log = createLog("info", { write: (text) => void said.push(JSON.parse(text)) });
+  const options = { server, token, ca: undefined, stateDirectory: pathOf("loop"), interval: 100, isOnce: false, isDryRun: false, ...more };
+  const ended = runAgent(options, { host: thisHost({ PATH: Bun.env.PATH }), log, version: "1.2.3", signal: stopping.signal });
+  const count = (message: string) => said.filter(({ msg }) => msg === message).length;
+  async function stop() {
+    stopping.abort();
+    return ended;
+  }
+  return { said, count, stop, ended };
+}
+
+describe("an agent that goes on", () => {
+  test("tells of its host once, heals at every pass, and ends as soon as it is told to, in the middle of a pause too", async () => {
+    const agent = await newConnectedAgent();
+    const root = await agent.newRoot();
+    await agent.assign(root.id, "root");
+    const loop = start(agent);
+    await until(async () => expect(loop.count("installed")).toBe(1));
+    for (const times of [1, 2]) {
+      expect(agent.store()).toEqual({ "root.pem": root.pem });
+      rmSync(agent.pathOf("store/root.pem"));
+      await until(async () => expect(loop.count("healed")).toBe(times));
+    }
+    expect((await agent.organization.member("GET", agent.path)).body.host).toMatchObject({ agentVersion: "1.2.3", platform: "linux" });
+    const before = performance.now();
+    expect(await loop.stop()).toEqual({ failed: 0 });
+    expect(performance.now() - before).toBeLessThan(5_000);
+    await agent.end();
+  });
+
+  test("leaves a server alone for as long as it asks, and heals all the while", async () => {
+    const agent = await newConnectedAgent();
+    await agent.assign((await agent.newRoot()).id, "root");
+    const once = await start(agent, { isOnce: true }).ended;
+    expect(once).toEqual({ failed: 0 });
+    const asked: number[] = [];
+    const log = createLog("info", { write: (line) => JSON.parse(line).route === "/agent/assignments" && void asked.push(performance.now()) });
+    const away = startServer(world.config, { db: connectTo("postgres://postgres@127.0.0.1:1/postgres") }, undefined, log);
+    const loop = start(agent, { server: away.url });
+    for (const times of [1, 2, 3, 4]) {
+      rmSync(agent.pathOf("store/root.pem"));
+      await until(async () => expect(loop.count("healed")).toBe(times));
+    }
+    await until(async () => expect(asked.length).toBeGreaterThan(2));
+    await loop.stop();
+    const pauses = asked.slice(1).map((at, index) => at - (asked[index] ?? 0));
+    expect(Math.min(...pauses)).toBeGreaterThan(950); // Retry-After: 1, less what the log may lag
+    expect(loop.count("the server cannot be asked")).toBe(asked.length);
+    await away.server.stop(true);
+    await away.sql.end({ timeout: 0 });
+    await agent.end();
+  });
+});
+
+describe("an agent whose own disk is full", () => {
+  const mounted = new Set<string>();
+  afterAll(async () => {
+    for (const each of mounted) await Bun.$`umount ${each}`.quiet();
+  });
+
+  test("goes on, changes nothing, and does its work once there is room", async () => {
+    const agent = await newConnectedAgent();
+    const root = await agent.newRoot();
+    const id = await agent.assign(root.id, "root");
+    const stateDirectory = agent.pathOf("small");
+    mkdirSync(stateDirectory);
+    await Bun.$`mount -t tmpfs -o size=64k,mode=700 none ${stateDirectory}`.quiet();
+    mounted.add(stateDirectory);
+    const filling = join(stateDirectory, "filling");
+    mkdirSync(join(stateDirectory, "assignments"));
+    await Bun.$`dd if=/dev/zero of=${filling} bs=1k count=60`.quiet().nothrow();
+    const loop = start(agent, { stateDirectory });
+    await until(async () => expect(loop.count("the pass was given up")).toBeGreaterThan(1));
+    expect(loop.said.find(({ msg }) => msg === "the pass was given up")?.reason).toContain("there is no space left on its disk");
+    expect(agent.store()).toEqual({});
+    writeFileSync(filling, "");
+    await until(async () => expect(await agent.historyOf(id)).toEqual(["installed"]));
+    expect(agent.store()).toEqual({ "root.pem": root.pem });
+    await loop.stop();
+    await Bun.$`umount ${stateDirectory}`.quiet();
+    mounted.delete(stateDirectory);
+    await agent.end();
+  });
+});
