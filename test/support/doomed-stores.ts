@@ -51,11 +51,22 @@ export const DOOMED_STORES: DoomedStore[] = [
     },
     isWhole: false,
   },
+  {
+    name: "a setting that a tool writes, and the bundle that it names",
+    assignment: ({ rootId }) => ({ certificateId: rootId, trustStoreType: "git_http_sslcainfo" }),
+    config: (place) => ({ trustStorePath: place("bundle.pem") }),
+    elsewhere: (place) => ({ trustStorePath: place("other.pem") }),
+    files: ["gitconfig", "bundle.pem", "other.pem"],
+    prepare: (place) => writeFileSync(place("gitconfig"), "[user]\n\tname = Ada ; theirs\n", { mode: 0o640 }),
+    isWhole: false,
+  },
 ];
 
 /** An agent with an assignment that is not enabled. Its reload lists what the store holds, as a server that reads it would see it. */
 export async function newDoomedTarget(installation: Installation, stock: Stock, store: DoomedStore) {
-  const agent = await installation.enrol();
+  const environment = (directory: string) => ({ TMPDIR: join(directory, "scratch"), GIT_CONFIG_SYSTEM: join(directory, "host/store/gitconfig") });
+  const agent = await installation.enrol({ environment });
+  mkdirSync(agent.pathOf("scratch"));
   const place = (...names: string[]) => agent.pathOf("host", "store", ...names);
   mkdirSync(place(), { recursive: true });
   const list = 'cd "$0" && find . -type f -exec sha256sum {} + -printf "%p %m %U\\n" | sort > "$1"';
@@ -68,7 +79,7 @@ export async function newDoomedTarget(installation: Installation, stock: Stock, 
   const files = [...store.files.map((each) => place(each)), ...(store.isWhole ? own : [])];
   const temporaries = files.map((path) => join(dirname(path), `.${basename(path)}.certitude-tmp`));
   const directories = files.flatMap((path) => [dirname(path), dirname(dirname(path))]);
-  const tools = ["openssl", "bash", "false"].map((name) => `/usr/bin/${name}`);
+  const tools = ["openssl", "git", "bash", "false"].map((name) => `/usr/bin/${name}`);
   const paths = [...new Set([...files, ...temporaries, ...directories, ...tools])];
   const prepare = () => store.prepare(place, stock);
   prepare();
@@ -78,6 +89,6 @@ export type DoomedTarget = Awaited<ReturnType<typeof newDoomedTarget>>;
 
 /** What a killed agent left and nobody looked for again. */
 export function remainsOf({ pathOf }: InstalledAgent) {
-  const isRemains = (name: string) => /certitude-tmp$|damaged$|journal$|^certitude-agent-/.test(name);
+  const isRemains = (name: string) => /certitude-tmp$|damaged$|journal$|^scratch\//.test(name);
   return readdirSync(pathOf(), { recursive: true }).map(String).filter(isRemains);
 }

@@ -6,6 +6,8 @@ import { createScratchDatabase, environment } from "./world";
 const USER = crypto.randomUUID();
 const EMAIL = "ada@certitude.example";
 
+/** What the agent finds in its environment besides a home, its own directory being so. */
+type Enrolment = { environment?: (directory: string) => Record<string, string> };
 type Wish = { body?: object; headers?: Record<string, string> };
 
 /** The executable at work: a server and an organization of its own, on the Postgres of TEST_DATABASE_URL or the embedded one. */
@@ -51,13 +53,13 @@ export async function newInstallation() {
   }
 
   /** An agent on this machine: a token file, and a directory for whatever it is to fill. */
-  async function enrol(name = "web-01") {
-    const agent: { id: string; token: string } = await get("POST", "{org}/agents", { name });
+  async function enrol({ environment }: Enrolment = {}) {
+    const agent: { id: string; token: string } = await get("POST", "{org}/agents", { name: "web-01" });
     const directory = mkdtempSync(join(dirname(cwd), "agent-"));
     const pathOf = (...names: string[]) => join(directory, ...names);
     writeFileSync(pathOf("token"), agent.token, { mode: 0o600 });
     const args = ["agent", "--server", url, "--token-file", pathOf("token"), "--state-dir", pathOf("state")];
-    const host = { cwd, env: { HOME: directory } };
+    const host = { cwd, env: { HOME: directory, ...environment?.(directory) } };
     const assignments = `{org}/agents/${agent.id}/assignments`;
     return {
       ...agent,
