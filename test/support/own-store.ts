@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const ANCHORS = "/usr/local/share/ca-certificates";
 const MADE = "/etc/ssl/certs";
-export const BUNDLE = join(MADE, "ca-certificates.crt");
+const BUNDLE = join(MADE, "ca-certificates.crt");
 
 /** Runs a program of this machine, with nothing of this process's environment. */
 async function runPlain(...argv: string[]) {
