@@ -57,7 +57,8 @@ export const rolloutSteps = pgTable(
     organizationId: uuid().notNull(),
     rolloutId: uuid().notNull(),
     agentId: uuid().notNull(),
-    id: id(),
+    /** The agent's id again, or the source's. */
+    id: uuid().notNull(),
     /** In a rotation, the predecessor's assignment. */
     sourceId: uuid(),
     ring: integer().notNull(),

@@ -59,7 +59,7 @@ export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: D
       agent as (select id as agent_id, labels from agents where organization_id = ${organizationId}),
       planned as (
         insert into rollout_steps (organization_id, rollout_id, agent_id, id, ring)
-        select ${organizationId}, ${id}, agent_id, new_id(), ring from (${deal(tx, tx`agent`, rings)}) as dealt, judged where ring is not null and fault is null),
+        select ${organizationId}, ${id}, agent_id, agent_id, ring from (${deal(tx, tx`agent`, rings)}) as dealt, judged where ring is not null and fault is null),
       created as (
         insert into rollouts (organization_id, id, name, certificate_id, assignment, rings, halt_share, success_share)
         select ${organizationId}, ${id}, ${given.name}, certificate_id, recipe || jsonb_build_object('certificateId', certificate_id), ${asked}::jsonb,

@@ -26,7 +26,7 @@ export async function gather(tx: Sql, organizationId: string, id: string, rings?
       where is_suited),
     planned as (
       insert into rollout_steps (organization_id, rollout_id, agent_id, id, source_id, ring)
-      select ${organizationId}, ${id}, (item).agent_id, new_id(), (item).source_id, ring from (${dealt}) as dealt),
+      select ${organizationId}, ${id}, (item).agent_id, (item).source_id, (item).source_id, ring from (${dealt}) as dealt),
     counted as (
       update rollouts r set skipped = left_alone from (select count(*) as left_alone from known where enabled and not is_suited) as others
       where r.organization_id = ${organizationId} and r.id = ${id} and r.status = 'running' and r.predecessor_id is not null and r.skipped <> left_alone)
