@@ -1,8 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { advancing } from "../../src/jobs/advance-rollouts";
 import { prepareJobs, runJobs } from "../../src/jobs/start";
-import { aRollout, desired, newFleet, passMinute, report, type TestAgent } from "../support/fleet";
+import { aRollout, desired, forgetOthers, newFleet, passMinute, report, type TestAgent } from "../support/fleet";
 import { startServer, world } from "../support/world";
+
+beforeEach(forgetOthers);
 
 async function withRollout() {
   const fleet = await newFleet({ env: "canary" }, { env: "prod" });

@@ -1,6 +1,8 @@
-import { describe, expect, test } from "bun:test";
-import { aRollout, desired, newFleet, passMinute, report, type TestAgent } from "../../support/fleet";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { aRollout, desired, forgetOthers, newFleet, passMinute, report, type TestAgent } from "../../support/fleet";
 import { newOrganization } from "../../support/people";
+
+beforeEach(forgetOthers);
 
 const CANARY = { env: "canary" };
 const PROD = { env: "prod" };

@@ -1,6 +1,8 @@
-import { describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { importWithKey } from "../../support/agents";
-import { desired, newFleet, passMinute, type TestAgent } from "../../support/fleet";
+import { desired, forgetOthers, newFleet, passMinute, type TestAgent } from "../../support/fleet";
+
+beforeEach(forgetOthers);
 
 const SERVER = { trustStoreType: "nginx_tls", materialType: "server_certificate", config: { trustStorePath: "/etc/nginx/tls" } };
 

@@ -1,6 +1,8 @@
-import { describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { importWithKey } from "../../support/agents";
-import { desired, newFleet, passMinute, report, type TestAgent } from "../../support/fleet";
+import { desired, forgetOthers, newFleet, passMinute, report, type TestAgent } from "../../support/fleet";
+
+beforeEach(forgetOthers);
 
 const serverAt = (trustStorePath: string, rest: object = {}) => ({
   trustStoreType: "nginx_tls",

@@ -1,5 +1,7 @@
-import { describe, expect, test } from "bun:test";
-import { desired, newFleet, passMinute, report, type TestAgent } from "../../support/fleet";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { desired, forgetOthers, newFleet, passMinute, report, type TestAgent } from "../../support/fleet";
+
+beforeEach(forgetOthers);
 
 const TYPE = "linux_update_ca_certificates";
 

@@ -1,6 +1,8 @@
-import { describe, expect, test } from "bun:test";
-import { desired, newFleet, passMinute, report, type TestAgent } from "../../support/fleet";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { desired, forgetOthers, newFleet, passMinute, report, type TestAgent } from "../../support/fleet";
 import { startServer, world } from "../../support/world";
+
+beforeEach(forgetOthers);
 
 async function withOverlap(agentCount = 1, rest: object = {}) {
   const fleet = await newFleet(...Array.from({ length: agentCount }, () => ({})));
