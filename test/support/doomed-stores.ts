@@ -71,10 +71,10 @@ export async function newDoomedTarget(installation: Installation, stock: Stock, 
   mkdirSync(place(), { recursive: true });
   const list = 'cd "$0" && find . -type f -exec sha256sum {} + -printf "%p %m %U\\n" | sort > "$1"';
   const reloadCommand = ["bash", "-c", list, place(), agent.pathOf("host", "served")];
-  const there = { config: { ...store.config(place), reloadCommand } };
+  const config = { ...store.config(place), reloadCommand };
   const elsewhere = { config: { ...store.elsewhere(place), reloadCommand: ["false"] } };
   const { certificateId, ...rest } = store.assignment(stock) as { certificateId: string };
-  const { id } = await agent.assign(certificateId, { ...rest, ...there, enabled: false });
+  const { id } = await agent.assign(certificateId, { ...rest, config, enabled: false });
   const own = [agent.pathOf("state", "assignments", `${id}.json`), agent.pathOf("state", "desired-state.json")];
   const files = [...store.files.map((each) => place(each)), ...(store.isWhole ? own : [])];
   const temporaries = files.map((path) => join(dirname(path), `.${basename(path)}.certitude-tmp`));
@@ -83,7 +83,7 @@ export async function newDoomedTarget(installation: Installation, stock: Stock, 
   const paths = [...new Set([...files, ...temporaries, ...directories, ...tools])];
   const prepare = () => store.prepare(place, stock);
   prepare();
-  return { ...agent, id: String(id), there, elsewhere, prepare, paths };
+  return { ...agent, id: String(id), elsewhere, prepare, paths };
 }
 export type DoomedTarget = Awaited<ReturnType<typeof newDoomedTarget>>;
 
