@@ -23,7 +23,7 @@ export async function runDoomed({ cwd, env }: Place, paths: string[], { step, ho
     stdout: "pipe",
     stderr: "pipe",
   });
-  const output = readFirstLine(child.stdout);
+  const output = readPid(child.stdout);
   const begun = paths.length > 0 ? /^(?:\[pid +\d+\] )?(\w+)\(/gm : /^(?:\[pid +\d+\] )?(\w+)\(\d+<TCP/gm;
   const stepsIn = (text: string) => [...text.matchAll(begun)].map(([, call = ""]) => call);
   let told = "";
@@ -32,20 +32,22 @@ export async function runDoomed({ cwd, env }: Place, paths: string[], { step, ho
     told += Buffer.from(part).toString();
     if (isKilled || stepsIn(told).length < step) continue;
     isKilled = true;
-    process.kill(Number(await output.first), "SIGKILL");
+    process.kill(await output.pid, "SIGKILL");
   }
   await output.end;
   return { isKilled, steps: stepsIn(told), code: await child.exited };
 }
 
-function readFirstLine(stream: ReadableStream<Uint8Array>) {
-  const { promise: first, resolve } = Promise.withResolvers<string>();
+/** The number in the first line; the rest is read, and nobody looks at it. */
+function readPid(stream: ReadableStream<Uint8Array>) {
+  const { promise: pid, resolve } = Promise.withResolvers<number>();
   async function read() {
     let text = "";
     for await (const part of stream) {
       text += Buffer.from(part).toString();
-      if (text.includes("\n")) resolve(text.slice(0, text.indexOf("\n")));
+      const [, digits] = /^([1-9]\d*)\n/.exec(text) ?? [];
+      if (digits) resolve(Number(digits));
     }
   }
-  return { first, end: read() };
+  return { pid, end: read() };
 }
