@@ -32,6 +32,12 @@ export const desired = ({ pem, chain, fingerprint }: Certificate, rest: Partial<
 export const desiredServer = (issued: Required<Certificate>, rest: Partial<Desired> & Pick<Desired, "trustStoreType">) =>
   desired(issued, { materialType: "server_certificate", includePrivateKey: true, privateKeyPem: issued.privateKeyPem, ...rest });
 
+/** Where the machine's own programs are: `bun run` puts a `node` before them that is Bun. */
+const hostPath = (Bun.env.PATH ?? "")
+  .split(":")
+  .filter((each) => !each.includes("bun-node"))
+  .join(":");
+
 /** A scratch directory, and an agent that takes its places for the host's; without a server. */
 export async function newAgentHost(
   change: (host: Host, directory: string) => Host = (host) => host,
@@ -39,7 +45,7 @@ export async function newAgentHost(
 ) {
   const home = join(directory, "home");
   mkdirSync(home, { recursive: true });
-  const own = thisHost({ PATH: Bun.env.PATH, HOME: home });
+  const own = thisHost({ PATH: hostPath, HOME: home });
   const memory = await openMemory(join(directory, "state"));
   const work: Work = { host: change(own, directory), memory, log: createLog("silent"), clock: () => new Date(), isDryRun: false, isUrgent: true };
   return {
