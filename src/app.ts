@@ -1,6 +1,6 @@
-import { cors } from "@elysiajs/cors";
 import { Elysia } from "elysia";
 import type { Deps } from "./deps";
+import { allowOrigins } from "./http/cors";
 import { docs } from "./http/docs";
 import { errors, type Router } from "./http/errors";
 import { health } from "./http/health";
@@ -8,8 +8,9 @@ import { metricsPage } from "./http/metrics";
 import { requestLog } from "./http/request-log";
 import { agents, fleetOperations } from "./modules/agents/routes";
 import { aiSystems, metricsIngest } from "./modules/ai-systems/routes";
+import { apiTokens } from "./modules/api-tokens/routes";
 import { assignments } from "./modules/assignments/routes";
-import { audit } from "./modules/audit/routes";
+import { audit, platformAudit } from "./modules/audit/routes";
 import { certificates, monitoring, portal } from "./modules/certificates/routes";
 import { connections } from "./modules/connections/routes";
 import { deployments } from "./modules/deployments/routes";
@@ -19,7 +20,7 @@ import { ingestKeys } from "./modules/ingest-keys/routes";
 import { chunks, documents, knowledge } from "./modules/knowledge/routes";
 import { invitations, members } from "./modules/members/routes";
 import { notifications } from "./modules/notifications/routes";
-import { organizations } from "./modules/organizations/routes";
+import { organization, organizations } from "./modules/organizations/routes";
 import { rollouts } from "./modules/rollouts/routes";
 import { rotations } from "./modules/rotations/routes";
 import { sessions } from "./modules/sessions/routes";
@@ -27,16 +28,13 @@ import { trustStores } from "./modules/trust-stores/routes";
 import { users } from "./modules/users/routes";
 import { widgets } from "./modules/widgets/routes";
 
-/** What a page of another origin may read besides the body. */
-const EXPOSED = ["etag", "location", "retry-after", "x-request-id"];
-
 /** The whole server, by audience. */
 export function createApp(deps: Deps) {
   const router: Router = { methodsAt: () => [] };
-  const app = new Elysia({ normalize: false })
+  const app = new Elysia({ normalize: false, handler: { standardHostname: false } }) // or a host of one to three characters shifts the path
     .use(requestLog())
     .use(errors(deps, router))
-    .use(deps.config.corsOrigins.length > 0 ? cors({ origin: deps.config.corsOrigins, credentials: false, exposeHeaders: EXPOSED }) : new Elysia())
+    .use(allowOrigins(deps.config.corsOrigins))
     .onParse({ as: "global" }, () => null) // guards read the body, after they know the caller
     .use(docs())
     .use(health(deps))
@@ -59,7 +57,7 @@ export function createApp(deps: Deps) {
     .use(aiSystems(deps))
     .use(ingestKeys(deps))
     .use(knowledge(deps))
-    .use(audit(deps))
+    .use(own(deps))
     // workers
     .use(chunks(deps))
     // holders of a link
@@ -71,13 +69,16 @@ export function createApp(deps: Deps) {
     // platform staff
     .use(organizations(deps))
     .use(documents(deps))
-    .use(frameworkCatalogue(deps));
+    .use(frameworkCatalogue(deps))
+    .use(platformAudit(deps));
   router.methodsAt = createMethodLookup(app.routes);
   return app;
 }
 
-/** One link of the chain above, because the compiler follows only so many. */
+/** Links of the chain above, because the compiler follows only so many. */
 const fleet = (deps: Deps) => new Elysia().use(agents(deps)).use(assignments(deps)).use(fleetOperations(deps)).use(rollouts(deps)).use(rotations(deps));
+
+const own = (deps: Deps) => new Elysia().use(organization(deps)).use(apiTokens(deps)).use(audit(deps));
 
 export type App = ReturnType<typeof createApp>;
 

@@ -1,12 +1,16 @@
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { readKeyring } from "./crypto/keyring";
+import { directoryFault } from "./db/private-directory";
 import { databaseUrlFault } from "./db/url";
-import { type Networks, readNetworks } from "./guards/networks";
+import { coveredFamilies, type Networks, readNetworks } from "./guards/networks";
+import { KINDS, readRateLimits } from "./guards/rate-limits";
+import { isSecureUrl } from "./guards/secure-url";
+import { findMisspelled } from "./misspelled";
 
 export type Config = ReturnType<typeof readConfig>;
 type Environment = Record<string, string | undefined>;
 
-const LOOPBACK = "127.0.0.1/32,::1/128";
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 /** Every fault of the environment at once, a sentence each. */
@@ -20,7 +24,11 @@ export class ConfigError extends Error {
 export function readConfig(env: Environment) {
   const faults: string[] = [];
   const fault = (message: string) => void faults.push(message);
-  const text = (name: string) => env[name]?.trim() || undefined;
+  const known = new Set<string>();
+  const text = (name: string) => {
+    known.add(name);
+    return env[name]?.trim() || undefined;
+  };
   const list = (name: string) => (text(name) ?? "").split(",").flatMap((each) => each.trim() || []);
 
   function port() {
@@ -35,6 +43,8 @@ export function readConfig(env: Environment) {
     const parsed = URL.parse(value);
     if (!parsed || !protocols.includes(parsed.protocol))
       fault(`${name} must be an absolute URL that starts with ${protocols.map((each) => `${each}//`).join(" or ")}.`);
+    else if (protocols.includes("https:") && !isBase(parsed))
+      fault(`${name} must be an address alone, without user, query and fragment: paths are appended to it.`);
     return value.replace(/\/$/, "");
   }
 
@@ -45,21 +55,29 @@ export function readConfig(env: Environment) {
     return chosen ?? fallback;
   }
 
-  function keys(name: string, values: string[]) {
+  function keys(name: string, values = list(name)) {
     if (values.some((each) => each.length < 32)) fault(`${name} must have at least 32 characters.`);
+    if (values.length > 2) fault(`${name} takes one key, or two while it is rotated.`);
     return values;
   }
 
   function gateways(): Networks {
-    const { networks, unreadable } = readNetworks(text("TRUSTED_GATEWAYS") ?? LOOPBACK);
+    const { networks, unreadable } = readNetworks(text("TRUSTED_GATEWAYS") ?? "");
     for (const each of unreadable) fault(`TRUSTED_GATEWAYS: "${each}" is not an address or a CIDR block that names some machines and not all.`);
+    for (const family of coveredFamilies(networks)) fault(`TRUSTED_GATEWAYS: together its networks cover every ${family} address. Name the gateways alone.`);
     return networks;
   }
 
-  function secretsKey(value: string | undefined) {
-    const bytes = Buffer.from(value ?? "", "base64");
-    if (value !== undefined && bytes.length !== 32) fault("SECRETS_KEY must be 32 bytes in base64 (openssl rand -base64 32).");
-    return bytes;
+  function rateLimits() {
+    const { limits, unreadable } = readRateLimits(text("RATE_LIMITS"));
+    for (const each of unreadable) fault(`RATE_LIMITS: "${each}" is not off, nor requests and seconds of one of ${KINDS.join(", ")}, such as user=6000/60.`);
+    return limits;
+  }
+
+  function keyring(value = "") {
+    const read = readKeyring(value);
+    read.faults.forEach(fault);
+    return read.keyring;
   }
 
   function userIds(name: string) {
@@ -68,55 +86,84 @@ export function readConfig(env: Environment) {
     return new Set(ids);
   }
 
+  function domains(name: string) {
+    const all = list(name).map((each) => each.toLowerCase());
+    for (const each of all)
+      if (!/^[^\s@.]+(\.[^\s@.]+)+$/.test(each)) fault(`${name}: "${each}" is not the domain of e-mail addresses, such as staff.example.`);
+    return all;
+  }
+
   function requireSecrets(databaseUrl: string) {
     const wrong = URL.canParse(databaseUrl) && databaseUrlFault(databaseUrl);
     if (wrong) fault(wrong);
-    if (!text("SECRETS_KEY")) fault("SECRETS_KEY is required with DATABASE_URL (openssl rand -base64 32).");
+    if (list("SECRETS_KEY").length === 0) fault("SECRETS_KEY is required with DATABASE_URL (openssl rand -base64 32).");
     if (!text("JWT_SECRET") && !oidcIssuer) fault("JWT_SECRET or OIDC_ISSUER is required with DATABASE_URL: who signs the tokens?");
   }
 
+  function requireProvider(issuer: string, audience: string | undefined) {
+    if (URL.canParse(issuer) && !isSecureUrl(issuer)) fault("OIDC_ISSUER must be https; http only on this machine (localhost, 127.0.0.0/8, [::1]).");
+    if (!audience) fault("JWT_AUDIENCE is required with OIDC_ISSUER: without it the provider's tokens for any other application would count.");
+  }
+
   const databaseUrl = url("DATABASE_URL", ["postgres:", "postgresql:"]);
-  const dataDir = resolve(text("DATA_DIR") ?? "./data");
   const oidcIssuer = url("OIDC_ISSUER", ["https:", "http:"]);
   if (databaseUrl) requireSecrets(databaseUrl);
-  const kept = databaseUrl || faults.length > 0 ? {} : keptSecrets(dataDir, fault);
-  const jwtSecret = text("JWT_SECRET") ?? (oidcIssuer ? undefined : kept.JWT_SECRET);
-
-  const config = {
+  const given = {
     port: port(),
     host: text("HOST") ?? "127.0.0.1",
     databaseUrl,
-    dataDir,
-    jwtSecret: jwtSecret && keys("JWT_SECRET", [jwtSecret])[0],
+    dataDir: resolve(text("DATA_DIR") ?? "./data"),
     oidcIssuer,
     jwtAudience: text("JWT_AUDIENCE"),
-    workerApiKeys: keys("WORKER_API_KEY", list("WORKER_API_KEY")),
+    workerApiKeys: keys("WORKER_API_KEY"),
     platformAdmins: userIds("PLATFORM_ADMINS"),
-    platformStaffDomains: list("PLATFORM_STAFF_DOMAINS").map((each) => each.toLowerCase()),
+    platformStaffDomains: domains("PLATFORM_STAFF_DOMAINS"),
     trustedGateways: gateways(),
-    onlyLoopbackGateways: !text("TRUSTED_GATEWAYS"),
-    secretsKey: secretsKey(text("SECRETS_KEY") ?? kept.SECRETS_KEY),
+    gatewaySecrets: keys("GATEWAY_SECRET"),
+    metricsTokens: keys("METRICS_TOKEN"),
+    /** Set by no variable, but by `serve --demo` where the database holds nothing but the demo. */
+    trustsLocalPrograms: false as boolean,
     publicUrl: url("PUBLIC_URL", ["https:", "http:"]),
     corsOrigins: list("CORS_ORIGINS"),
+    rateLimits: rateLimits(),
     allowPrivateTargets: choice("ALLOW_PRIVATE_TARGETS", ["true", "false"], "false") === "true",
     logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
   };
-  for (const origin of config.corsOrigins)
+  const own = { JWT_SECRET: text("JWT_SECRET"), SECRETS_KEY: list("SECRETS_KEY").join() };
+  if (oidcIssuer) requireProvider(oidcIssuer, given.jwtAudience);
+  for (const origin of given.corsOrigins)
     if (URL.parse(origin)?.origin !== origin) fault(`CORS_ORIGINS: "${origin}" is not an origin such as https://portal.example.`);
+  const set = Object.keys(env).filter((name) => env[name]?.trim());
+  for (const { name, meant } of findMisspelled(set, known)) fault(`${name} is not a variable of certitude. Did you mean ${meant}?`);
+
+  const kept = databaseUrl || faults.length > 0 ? {} : keptSecrets(given.dataDir, own, fault);
+  const jwtSecret = own.JWT_SECRET ?? (oidcIssuer ? undefined : kept.JWT_SECRET);
+  const config = {
+    ...given,
+    jwtSecret: jwtSecret && keys("JWT_SECRET", [jwtSecret])[0],
+    keyring: keyring(own.SECRETS_KEY || kept.SECRETS_KEY),
+    /** Where we keep SECRETS_KEY ourselves. */
+    secretsFile: kept.FILE,
+  };
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
 }
 
+const isBase = ({ username, password, search, hash }: URL) => `${username}${password}${search}${hash}` === "";
+
 /** The embedded default's own secrets: made once, readable by the owner alone. */
-function keptSecrets(dataDir: string, fault: (message: string) => void): Environment {
+function keptSecrets(dataDir: string, own: Environment, fault: (message: string) => void): Environment {
   const file = join(dataDir, "secrets.json");
+  const wrong = directoryFault(dataDir);
+  if (wrong) fault(wrong);
+  if (wrong) return {};
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     if (!existsSync(file)) makeSecrets(file);
     chmodSync(file, 0o600);
     const secrets: Environment = JSON.parse(readFileSync(file, "utf8"));
     if (!secrets.JWT_SECRET || !secrets.SECRETS_KEY) throw new Error("it must hold JWT_SECRET and SECRETS_KEY");
-    return secrets;
+    return { ...secrets, FILE: own.SECRETS_KEY ? undefined : file };
   } catch (error) {
     fault(`DATA_DIR: ${file} cannot be made or read: ${(error as Error).message}.`);
     return {};

@@ -3,9 +3,13 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import type { Config } from "./config";
 import type { Db, Pool } from "./db/connect";
+import { createLimits, type Limits } from "./guards/limits";
+import { createGatewayCheck, type GatewayCheck } from "./guards/peer";
 import { createTokens, type Tokens } from "./guards/tokens";
+import { createLanes, type Lanes, lanesFor } from "./http/lanes";
 import { createMetrics, type Metrics } from "./http/metrics";
 import { createQueue, type Queue } from "./jobs/queue";
+import { type CountedEvents, createCountedEvents } from "./modules/audit/counted";
 import { createFeed, type Feed } from "./modules/notifications/feed";
 import { createOrganizationLookup } from "./modules/organizations/queries";
 import { createFileStore } from "./storage/files";
@@ -25,11 +29,20 @@ export type Deps = {
   /** What this process shows as a worker: the first of WORKER_API_KEY or, where none is configured, a secret of its own. */
   workerKey: string;
   tokens: Tokens;
+  isTrustedGateway: GatewayCheck;
+  limits: Limits;
+  /** For reads that may cost more than a moment of the database. */
+  lanes: Lanes;
   organizationExists: (id: string) => Promise<boolean>;
+  /** Audit events of refusals, and of what staff and holders of links read: counted, and written every few seconds. */
+  denials: CountedEvents;
+  reads: CountedEvents;
 };
 
 export function createDeps({ config, db, log, clock = () => new Date() }: Pick<Deps, "config" | "db" | "log"> & { clock?: () => Date }): Deps {
   const sql = db.$client;
+  const organizations = createOrganizationLookup(sql);
+  const trail = { sql, log, clock, isKnownOrganization: organizations.isKnown };
   return {
     config,
     db,
@@ -38,10 +51,15 @@ export function createDeps({ config, db, log, clock = () => new Date() }: Pick<D
     clock,
     metrics: createMetrics({ sql, clock }),
     feed: createFeed(sql, (error) => log.warn({ err: error }, "notices could not be looked for")),
-    store: createFileStore(join(config.dataDir, "objects"), config.secretsKey),
+    store: createFileStore(join(config.dataDir, "objects"), config.keyring),
     queue: createQueue({ sql, log }),
     workerKey: config.workerApiKeys[0] ?? randomBytes(32).toString("base64url"),
     tokens: createTokens({ config, sql, log, clock }),
-    organizationExists: createOrganizationLookup(sql),
+    isTrustedGateway: createGatewayCheck(config),
+    limits: createLimits(config),
+    lanes: createLanes(lanesFor(sql.options.max)),
+    organizationExists: organizations.exists,
+    denials: createCountedEvents({ ...trail, maxEach: 20 }),
+    reads: createCountedEvents(trail),
   };
 }

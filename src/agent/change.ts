@@ -9,6 +9,8 @@ import { type Counter, execute, removeDirectory, type Secret, type Undo } from "
 type Writing = { mode: number; owner?: User | undefined; takesOver?: boolean };
 type Running = { undo?: Counter; user?: User; environment?: Record<string, string>; input?: string };
 type Rereading = { user?: User | undefined; secret?: Secret | undefined; again?: string[] };
+/** Of a new file that many programs read. */
+const SHARED_MODE = 0o644;
 const STEPS = { file: "changes a file", directory: "makes a directory", scratch: "makes a directory", vacated: "removes a directory" };
 export type Change = ReturnType<typeof beginChange>;
 
@@ -92,12 +94,12 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
   }
 
   /** Writes a file that others write too, or removes it with null; it keeps its owner and mode. */
-  async function edit(path: string, content: string | Uint8Array | null, mode = 0o644, owner?: User) {
+  async function edit(path: string, content: string | Uint8Array | null) {
     await makeDirectory(dirname(path));
     const before = (await readSnapshot(path)) ?? null;
     await note({ kind: "file", path, before, after: content === null ? null : digestOf(content) });
     if (content === null) return removeFile(path);
-    await writeAtomically(path, content, before ?? { ...(await attributesIn(dirname(path), mode)), ...owner });
+    await writeAtomically(path, content, before ?? (await attributesIn(dirname(path), SHARED_MODE)));
   }
 
   /** Lets a tool edit a copy of a file, which then takes the file's place; where there is none yet, the tool makes it. A given mode holds for both. */
@@ -110,7 +112,7 @@ export function beginChange({ host, log, ledger, save, isOthers }: Attempt) {
     const content = await readFile(copy);
     await rm(copy);
     await note({ kind: "file", path, before, after: digestOf(content) });
-    await writeAtomically(path, content, { ...(before ?? (await attributesIn(dirname(path), 0o644))), ...(mode !== undefined && { mode }) });
+    await writeAtomically(path, content, { ...(before ?? (await attributesIn(dirname(path), SHARED_MODE))), ...(mode !== undefined && { mode }) });
   }
 
   /** Remembers that an entry inside a store is ours; with the digest of what it holds, `owns` can tell whether it still is. */

@@ -3,7 +3,11 @@ import { type AssignmentRecord, newRecord, noteReport } from "./memory";
 import { type Result, reconcile, takeBackInterrupted, type Work, withdraw } from "./reconcile";
 
 type Agent = Work & { exchange: Exchange };
-export type Cycle = { failed: number /** Why the server was not asked with success, where it was not. */; offline?: Unreachable };
+export type Cycle = {
+  failed: number;
+  /** Why the server was not asked with success, where it was not. */
+  offline?: Unreachable;
+};
 
 /**
  * One pass: take back what a killed agent left unfinished, ask, make every assignment true, report. Without the server, or while

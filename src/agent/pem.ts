@@ -24,7 +24,7 @@ export function toPem(label: string, bytes: Uint8Array) {
 }
 
 /** The first private key of a PEM text. */
-export const privateKeyIn = (text: string) => /-----BEGIN ([A-Z ]*)PRIVATE KEY-----[\s\S]+?-----END \1PRIVATE KEY-----/.exec(text)?.[0];
+export const privateKeyIn = (text: string) => /-----BEGIN ([A-Z ]{0,20})PRIVATE KEY-----[^-]*(?:-(?!----)[^-]*)*-----END \1PRIVATE KEY-----/.exec(text)?.[0];
 
 /** Whether the private key is known to be another certificate's. One that is encrypted or of a rare kind only its server can read. */
 export function isForeignKey(certificate: string, privateKey: string) {

@@ -21,7 +21,12 @@ export type Work = {
 };
 /** What became of an assignment; undefined where nothing was tried. */
 export type Result = Omit<Report, "assignmentId"> | undefined;
-type Plan = { target: Target; material: Material /** Names what is to be proven. */; proof: string };
+type Plan = {
+  target: Target;
+  material: Material;
+  /** Names what is to be proven. */
+  proof: string;
+};
 
 const MINUTE = 60_000;
 const LONGEST_WAIT = 60 * MINUTE;

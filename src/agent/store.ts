@@ -13,6 +13,9 @@ export type Target = {
   config: AssignmentConfig;
 };
 
+/** The mode that the config demands of a file with a private key. */
+export const keyModeOf = ({ config: { keyPermissionMode } }: Target) => (keyPermissionMode === undefined ? undefined : Number.parseInt(keyPermissionMode, 8));
+
 /** What is to lie there, in PEM; the chain begins with the certificate's own issuer and may end with the root. */
 export type Material = { certificate: string; fingerprint: string; chain: string[]; privateKey: string | null };
 

@@ -2,7 +2,12 @@ import { spawn } from "node:child_process";
 import type { Host } from "./host";
 
 export type User = { uid: number; gid: number };
-type Options = { environment?: Record<string, string>; user?: User /** What the tool reads from its standard input. */; input?: string };
+type Options = {
+  environment?: Record<string, string>;
+  user?: User;
+  /** What the tool reads from its standard input. */
+  input?: string;
+};
 type Outcome = { stdout: string; stderr: string };
 
 /** A tool that ended otherwise than it should, with all that it said. */

@@ -7,9 +7,11 @@ export type Field = {
   enum?: readonly unknown[] | undefined;
   minimum?: number | undefined;
   maximum?: number | undefined;
+  description?: string;
 };
 
-type Values = Record<string, unknown>;
+/** The fields of a thing by name. */
+export type Values = Record<string, unknown>;
 type Read = { value: unknown } | { fault: string };
 type Rules = {
   /** Where the fields stand ("body.config") and whose they are ("acme"), for the sentence. */
@@ -24,7 +26,7 @@ type Rules = {
 const MAX_ITEMS = 100;
 const MAX_DOCUMENT = 65_536;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
+const EMAIL = /^[^\s@]+@[^\s@][^\s@.]*\.[^\s@]+$/;
 
 /** The fields' values with defaults in place, or the first fault as a sentence that names its field. */
 export function checkFields(fields: readonly Field[], given: Values, rules: Rules): { values: Values } | { fault: string } {

@@ -1,4 +1,4 @@
-type Values = Record<string, unknown>;
+import type { Values } from "./fields";
 
 /** JSON merge patch (RFC 7396): null removes, an object is merged, anything else replaces. */
 export function mergePatch(target: Values, patch: Values): Values {

@@ -46,7 +46,7 @@ async function revoke(userId: string) {
 async function createWithAdmin({ name, adminUser, adminEmail, seatLimit }: NewOrganization) {
   const userId = readUserId(adminUser);
   if (name.trim() === "" || name.length > 200) throw new CommandError("--name must be text of 1 to 200 characters.", 2);
-  if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(adminEmail)) throw new CommandError("--admin-email must be an e-mail address.", 2);
+  if (!/^[^\s@]+@[^\s@][^\s@.]*\.[^\s@]+$/.test(adminEmail)) throw new CommandError("--admin-email must be an e-mail address.", 2);
   if (seatLimit !== undefined && !/^[1-9]\d{0,6}$/.test(seatLimit)) throw new CommandError("--seat-limit must be a number of at least 1.", 2);
   const organizationId = Bun.randomUUIDv7();
   await withDatabase(async ({ $client: sql }) => {

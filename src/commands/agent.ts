@@ -4,8 +4,8 @@ import { version } from "../../package.json";
 import { thisHost } from "../agent/host";
 import { runAgent } from "../agent/run";
 import { createLog } from "../log";
+import { readDuration } from "./arguments";
 import { CommandError } from "./environment";
-import { readDuration } from "./token";
 
 type Options = { server: string; tokenFile: string; caFile?: string; stateDir: string; interval: number; once?: boolean; dryRun?: boolean };
 
@@ -54,7 +54,9 @@ function readServer(value: string) {
   if (url.username || url.password || url.search || url.hash) throw new InvalidArgumentError("It must name a server and nothing else: no user, no ? and no #.");
   if (url.protocol === "http:" && !LOOPBACK.test(url.hostname))
     throw new InvalidArgumentError("http would show the token and private keys to the network: use https.");
-  return value.replace(/\/+$/, "");
+  let server = value;
+  while (server.endsWith("/")) server = server.slice(0, -1);
+  return server;
 }
 
 function readInterval(value: string) {

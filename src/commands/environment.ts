@@ -14,6 +14,7 @@ export class CommandError extends Error {
 }
 
 export function readConfigOrExit(): Config {
+  process.umask(0o077);
   try {
     return readConfig(Bun.env);
   } catch (error) {

@@ -11,11 +11,13 @@ export const addMigrate = (program: Command) =>
     .action(({ status = false }: { status?: boolean }) => withDatabase(({ $client: sql }) => (status ? showStatus(sql) : apply(sql))));
 
 async function apply(sql: Pool) {
-  const applied = await migrate(sql);
+  const applied = await migrate(sql, { warn: (details, message) => console.error(`${message} ${JSON.stringify(details)}`) });
   for (const name of applied) console.info(`applied ${name}`);
   if (applied.length === 0) console.info("The database is up to date.");
 }
 
 async function showStatus(sql: Pool) {
-  for (const { name, applied } of await migrationStatus(sql)) console.info(`${applied ? "applied" : "pending"} ${name}`);
+  const { migrations, unknown } = await migrationStatus(sql);
+  for (const { name, applied } of migrations) console.info(`${applied ? "applied" : "pending"} ${name}`);
+  for (const madeAt of unknown) console.info(`unknown, made ${madeAt} for a newer certitude`);
 }

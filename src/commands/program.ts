@@ -1,11 +1,15 @@
 import { Command, CommanderError } from "commander";
 import { version } from "../../package.json";
+import { ConfigError } from "../config";
 import { addAdminCommand } from "./admin";
 import { addAgent } from "./agent";
+import { addApiToken } from "./api-token";
+import { addBackup, addRestore } from "./backup";
 import { CommandError } from "./environment";
 import { addHealthcheck } from "./healthcheck";
 import { addMigrate } from "./migrate";
 import { addOpenapi } from "./openapi";
+import { addSecrets } from "./secrets";
 import { addServe } from "./serve";
 import { addToken } from "./token";
 
@@ -16,13 +20,16 @@ Configuration (environment):
   DATA_DIR ./data                     files of the embedded default, its secrets too
   JWT_SECRET                          signs user tokens (HS256), at least 32 characters
   OIDC_ISSUER · JWT_AUDIENCE          the identity provider whose user tokens count
-  SECRETS_KEY                         seals secrets at rest: 32 bytes, base64
+  SECRETS_KEY                         seals secrets at rest: 32 bytes, base64; of several the first seals
   WORKER_API_KEY                      key of the workers; two, comma-separated, while rotating
   PLATFORM_ADMINS                     user ids of the platform's staff
   PLATFORM_STAFF_DOMAINS              e-mail domains of the staff
-  TRUSTED_GATEWAYS 127.0.0.1/32,::1/128   who may vouch by organization headers alone
+  TRUSTED_GATEWAYS                    who may vouch by organization headers alone; nobody by default
+  GATEWAY_SECRET                      what a gateway must then send as x-gateway-secret
+  METRICS_TOKEN                       bearer token that reads /metrics
   ALLOW_PRIVATE_TARGETS false         whether connections may name private addresses
   PUBLIC_URL · CORS_ORIGINS           how browsers reach it; which origins may call it
+  RATE_LIMITS                         requests and seconds of a caller: user=6000/60,agent=off; or off
   LOG_LEVEL info                      fatal, error, warn, info, debug, trace or silent
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.`;
@@ -34,7 +41,8 @@ function createProgram() {
     .showHelpAfterError("(certitude --help shows what there is)")
     .addHelpText("after", CONFIGURATION)
     .exitOverride();
-  for (const add of [addServe, addAgent, addMigrate, addToken, addAdminCommand, addOpenapi, addHealthcheck]) add(program);
+  for (const add of [addServe, addAgent, addMigrate, addToken, addApiToken, addAdminCommand, addSecrets, addBackup, addRestore, addOpenapi, addHealthcheck])
+    add(program);
   for (const command of program.commands) command.exitOverride().showHelpAfterError();
   return program;
 }
@@ -53,5 +61,6 @@ export async function run(argv: string[]) {
 function exitCode(error: unknown) {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   console.error(error instanceof Error ? error.message : error);
+  if (error instanceof ConfigError) return 2;
   return error instanceof CommandError ? error.exitCode : 1;
 }

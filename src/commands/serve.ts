@@ -2,12 +2,14 @@ import type { Server } from "bun";
 import type { Command } from "commander";
 import { createApp } from "../app";
 import { openDatabase } from "../db/open";
-import { startDemo } from "../demo/demo";
+import { mayTrustLocalPrograms, startDemo } from "../demo/demo";
 import { createDeps, type Deps } from "../deps";
 import { createFetch } from "../http/edge";
+import { keepAuditTrail } from "../jobs/audit-trail";
 import { keepPartitions } from "../jobs/partitions";
 import { prepareJobs, runJobs } from "../jobs/start";
 import { createLog } from "../log";
+import { serveMaintenance } from "../maintenance/tasks";
 import { CommandError, readConfigOrExit } from "./environment";
 
 const GRACE = 10_000;
@@ -26,22 +28,28 @@ export const addServe = (program: Command) =>
     .action(serve);
 
 async function serve({ demo = false }: Options) {
-  const config = readConfigOrExit();
-  if (demo && !config.jwtSecret) throw new CommandError("--demo needs JWT_SECRET: where an identity provider alone signs the tokens it has none to show.", 2);
-  const log = createLog(config.logLevel);
-  const { db, stop } = await openDatabase(config, log);
+  const configured = readConfigOrExit();
+  if (demo && !configured.jwtSecret)
+    throw new CommandError("--demo needs JWT_SECRET: where an identity provider alone signs the tokens it has none to show.", 2);
+  const log = createLog(configured.logLevel);
+  const { db, stop } = await openDatabase(configured, log);
+  const config = { ...configured, trustsLocalPrograms: demo && (await mayTrustLocalPrograms(configured, db.$client, log)) };
   const deps = createDeps({ config, db, log });
   const stopKeeping = await keepPartitions(deps);
   await prepareJobs(deps);
   const server = await listenOr(stop, deps);
   await runJobs(deps, server);
+  const stopTasks = serveMaintenance(deps);
   log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "certitude serves");
+  const stopTrail = keepAuditTrail(deps);
   const end = async (reason: string, exitCode: number) => {
     for (const each of ["SIGTERM", "SIGINT"] as const) process.removeAllListeners(each).once(each, () => process.exit(1));
     log.info({ reason }, "stopping");
     stopKeeping();
+    await stopTasks();
     deps.feed.close();
     await Promise.all([deps.queue.stop(), stopServer(server)]);
+    await stopTrail();
     await stop();
     log.flush();
     process.exit(exitCode);
@@ -65,7 +73,7 @@ export function listen(deps: Deps): Server<undefined> {
   const server: Server<undefined> = Bun.serve({
     hostname: deps.config.host,
     port: deps.config.port,
-    maxRequestBodySize: 64 * 1024 * 1024,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER, // Bun's own 413 has no message: the guards refuse what is too large before they read it
     idleTimeout: 30,
     development: false,
     reusePort: false, // or a second server would silently share the port

@@ -1,9 +1,14 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, Option } from "commander";
+import { decodeJwt } from "jose";
 import { migrate } from "../db/migrate";
 import { mintToken } from "../guards/mint-token";
-import { isUuid } from "../http/schema";
+import { addPlatformEvent } from "../modules/audit/queries";
+import { spoolPlatformEvent } from "../modules/audit/spool";
 import { grantPlatformAdmin, saveUser } from "../modules/users/queries";
+import { readDuration, readUuid } from "./arguments";
 import { CommandError, readConfigOrExit, withDatabase } from "./environment";
+
+const BY = { actor: { type: "command-line" as const }, requestId: null };
 
 type Options = { user: string; email?: string; staff?: boolean; ttl: number };
 
@@ -11,33 +16,24 @@ export const addToken = (program: Command) =>
   program
     .command("token")
     .description("Print a user token for local use. Only with JWT_SECRET, not with an identity provider.")
-    .option("--user <uuid>", "user id; a new one by default", readUserId, crypto.randomUUID())
+    .addOption(new Option("--user <uuid>", "user id").argParser(readUuid).default(crypto.randomUUID(), "a new one"))
     .option("--email <address>", "e-mail address in the token")
     .option("--staff", "make the user a platform admin too")
-    .option("--ttl <duration>", "how long it is valid: 90s, 15m, 8h, 30d", readDuration, 3_600)
+    .addOption(new Option("--ttl <duration>", "how long it is valid: 90s, 15m, 8h, 30d").argParser(readDuration).default(3_600, "1h"))
     .action(async ({ user, email, staff = false, ttl }: Options) => {
       const config = readConfigOrExit();
       const token = await mintToken({ config }, { user, email, ttl });
       if (!token) throw new CommandError("There is no JWT_SECRET: the identity provider of OIDC_ISSUER signs the tokens.");
-      if (staff)
+      const minted = { action: "user-token.minted", targetType: "user", targetId: user, details: { email, staff, expiresAt: expiryOf(token) } };
+      if (!staff && !config.databaseUrl) spoolPlatformEvent(config.dataDir, BY, minted);
+      else
         await withDatabase(async ({ $client: sql }) => {
           await migrate(sql);
-          await saveUser(sql, { userId: user, email: email ?? null, name: null });
-          await grantPlatformAdmin(sql, user, true);
+          if (staff) await saveUser(sql, { userId: user, email: email ?? null, name: null });
+          if (staff) await grantPlatformAdmin(sql, user, true);
+          await addPlatformEvent(sql, BY, minted);
         });
       console.info(token);
     });
 
-function readUserId(value: string) {
-  if (!isUuid(value)) throw new InvalidArgumentError("It must be a UUID.");
-  return value.toLowerCase();
-}
-
-const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-
-/** Seconds. */
-export function readDuration(value: string) {
-  const [, amount, unit = "s"] = /^([1-9]\d{0,6})([smhd])?$/.exec(value) ?? [];
-  if (amount === undefined) throw new InvalidArgumentError("It must be a duration such as 90s, 15m, 8h or 30d.");
-  return Number(amount) * (SECONDS[unit] ?? 1);
-}
+const expiryOf = (token: string) => new Date((decodeJwt(token).exp ?? 0) * 1_000).toISOString();

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
@@ -8,13 +8,15 @@ import bundlePath from "../../node_modules/@electric-sql/pglite/dist/pglite.data
 import pglitePath from "../../node_modules/@electric-sql/pglite/dist/pglite.wasm" with { type: "file" };
 import { connectDatabase } from "./connect";
 import { lockDirectory } from "./lock";
+import { closeDirectory } from "./private-directory";
+import { sessionParameters } from "./session";
 
 /** Milliseconds between the times that the tables are cleaned and measured anew: it has no autovacuum of its own. */
 const TIDY_EVERY = 600_000;
 
-/** Postgres inside this process, its files under `dataDir`; one connection, because it is one session. */
-export async function startEmbedded(dataDir: string) {
-  const path = join(dataDir, ".s.PGSQL.5432");
+/** Postgres inside this process, its files under `dataDir`, its socket in `socketDir`; one connection, because it is one session. */
+export async function startEmbedded(dataDir: string, socketDir = dataDir) {
+  const path = join(socketDir, ".s.PGSQL.5432");
   if (Buffer.byteLength(path) > 100) throw new Error(`DATA_DIR is too long for a Unix socket: "${path}" has over 100 bytes.`);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const release = lockDirectory(dataDir, "DATA_DIR");
@@ -26,9 +28,13 @@ export async function startEmbedded(dataDir: string) {
     initdbWasmModule,
     fsBundle: Bun.file(bundlePath),
   });
+  closeDirectory(dataDir); // it makes its files as open as they lie in its bundle
+  // Its one session lasts as long as the engine, and nothing of a connection's start reaches it.
+  for (const parameter of Object.entries(sessionParameters(0))) await engine.query("select set_config($1, $2, false)", parameter);
   const server = new PGLiteSocketServer({ db: engine, path });
   await server.start();
-  const db = connectDatabase(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(dataDir)}`, { max: 1, silence: 0 });
+  chmodSync(path, 0o600);
+  const db = connectDatabase(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(socketDir)}`, { max: 1, silence: 0 });
   const tidying = setInterval(() => db.$client`vacuum (analyze)`.catch(() => {}), TIDY_EVERY); // one that ends early is made good by the next
   async function stop() {
     clearInterval(tidying);

@@ -1,22 +1,31 @@
 import type { Logger } from "pino";
-import type { Config } from "../config";
-import { connectDatabase, type Db, isDatabaseAway, PATIENT, type Settings } from "./connect";
+import { type Config, ConfigError } from "../config";
+import { connectDatabase, type Db, PATIENT, type Settings } from "./connect";
 import { startEmbedded } from "./embedded";
+import { isDatabaseAway } from "./failures";
 import { migrate } from "./migrate";
+import { closeDirectory } from "./private-directory";
+import { checkKeys } from "./secret-keys";
+import { missingParameters } from "./session";
 
 const PATIENCE = 30_000;
 
 export type Database = { db: Db; stop: () => Promise<void> };
 
 type Where = Pick<Config, "databaseUrl" | "dataDir">;
+type Opened = Where & Pick<Config, "keyring">;
 
 /** The database of the configuration, reachable: DATABASE_URL, tried for 30 s, or the embedded one. */
 export async function reachDatabase({ databaseUrl, dataDir }: Where, log: Pick<Logger, "warn">, settings?: Settings): Promise<Database> {
-  if (!databaseUrl) return startEmbedded(dataDir);
+  if (!databaseUrl) {
+    close(dataDir, log);
+    return startEmbedded(dataDir);
+  }
   const db = connectDatabase(databaseUrl, settings);
   const stop = () => db.$client.end({ timeout: 5 });
   try {
-    await waitFor(db, log);
+    const missing = await waitFor(db, log);
+    if (missing.length > 0) throw new Error(`${LOST} ${missing.join(", ")}.`);
   } catch (error) {
     await stop();
     throw error;
@@ -24,21 +33,40 @@ export async function reachDatabase({ databaseUrl, dataDir }: Where, log: Pick<L
   return { db, stop };
 }
 
-/** As `reachDatabase`, with every migration applied. */
-export async function openDatabase(config: Where, log: Pick<Logger, "warn" | "info">): Promise<Database> {
+/** As `reachDatabase`, with every migration applied. Rejects with a ConfigError where the keys of SECRETS_KEY are not the database's. */
+export async function openDatabase(config: Opened, log: Pick<Logger, "warn" | "info">): Promise<Database> {
+  close(config.dataDir, log); // it may hold objects without holding the database
   const first = await reachDatabase(config, log, PATIENT);
-  for (const name of await migrate(first.db.$client)) log.info({ migration: name }, "migrated");
+  try {
+    for (const name of await migrate(first.db.$client, log)) log.info({ migration: name }, "migrated");
+    const wrongKeys = await checkKeys(first.db.$client, config.keyring);
+    if (wrongKeys) throw new ConfigError([wrongKeys]);
+  } catch (error) {
+    await first.stop();
+    throw error;
+  }
   if (!config.databaseUrl) return first;
   await first.stop();
   return reachDatabase(config, log);
 }
 
+function close(dataDir: string, log: Pick<Logger, "warn">) {
+  try {
+    closeDirectory(dataDir, log);
+  } catch (error) {
+    throw new ConfigError([(error as Error).message]);
+  }
+}
+
+const LOST =
+  "The sessions of DATABASE_URL do not keep what certitude sets at their start, most likely because a pooler drops it. Connect to Postgres itself, or give the role these settings (ALTER ROLE … SET):";
+
+/** Names what the sessions lack, once there is one. */
 async function waitFor(db: Db, log: Pick<Logger, "warn">) {
   const deadline = performance.now() + PATIENCE;
   for (let pause = 250; ; pause = Math.min(pause * 2, 4_000)) {
     try {
-      await db.$client`select 1`;
-      return;
+      return await missingParameters(db.$client);
     } catch (error) {
       const left = deadline - performance.now();
       if (!isDatabaseAway(error) || left <= 0) throw new Error(`The database of DATABASE_URL cannot be reached: ${(error as Error).message}`, { cause: error });

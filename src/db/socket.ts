@@ -3,21 +3,20 @@ import { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import type { Tls } from "./url";
 
-const PATIENCE = 5_000;
 const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 const YES = "S".charCodeAt(0);
 
-export type Address = { host: string[]; port: number[]; path?: string | undefined };
+/** Milliseconds, of which 0 is for ever: how long to wait for a connection, and for an answer to a write. */
+type Manner = { tls: Tls | undefined; silence: number; timeout: number };
 
 /**
- * A socket to the first host of the list that answers, secured, and watched for `silence`. It never rejects: postgres.js
+ * A socket to the first of `targets` that answers, secured, and watched for `silence`. It never rejects: postgres.js
  * would lose the connection for ever. Where nobody answers, the socket fails at the first write, which it survives.
  */
-export async function openSocket({ host, port, path }: Address, tls: Tls | undefined, silence: number): Promise<Duplex> {
-  const targets: NetConnectOpts[] = path ? [{ path }] : host.map((each, index) => ({ host: each, port: port[index] ?? 5432 }));
+export async function openSocket(targets: NetConnectOpts[], { tls, silence, timeout }: Manner): Promise<Duplex> {
   const failures: unknown[] = [];
   for (const target of targets) {
-    const socket = await open(target, path ? undefined : tls).catch((error) => void failures.push(error));
+    const socket = await open(target, "path" in target ? undefined : tls, timeout).catch((error) => void failures.push(error));
     if (socket) return watchSilence(failAtEnd(socket), silence);
   }
   return new Duplex({ read() {}, write: (_chunk, _encoding, done) => done(failures[0] as Error) });
@@ -25,9 +24,9 @@ export async function openSocket({ host, port, path }: Address, tls: Tls | undef
 
 const failure = (code: string, message: string) => Object.assign(new Error(message), { code });
 
-async function open(target: NetConnectOpts, tls: Tls | undefined): Promise<Duplex> {
+async function open(target: NetConnectOpts, tls: Tls | undefined, timeout: number): Promise<Duplex> {
   const socket = connectSocket(target);
-  const timer = setTimeout(() => socket.destroy(failure("CONNECT_TIMEOUT", "Postgres cannot be reached")), PATIENCE);
+  const timer = timeout > 0 ? setTimeout(() => socket.destroy(failure("CONNECT_TIMEOUT", "Postgres cannot be reached")), timeout) : undefined;
   try {
     await happens(socket, "connect");
     return tls ? await secure(socket, tls, "host" in target ? (target.host ?? "") : "") : socket;

@@ -1,4 +1,7 @@
 import { rootCertificates } from "node:tls";
+import type { Logger } from "pino";
+import type { Config } from "../config";
+import type { Sql } from "../db/connect";
 import type { Deps } from "../deps";
 import { mintToken } from "../guards/mint-token";
 import { importCertificates } from "../modules/certificates/import";
@@ -16,6 +19,21 @@ const EMAIL = "demo@certitude.example";
 const DAY = 86_400_000;
 const SERVICES = ["www", "api", "mail", "vpn", "git", "wiki", "shop", "pay", "auth", "status", "db", "cache"];
 
+/**
+ * Returns true where programs on this machine may vouch for organizations by headers alone while the demo runs: no
+ * gateway is named, and no organization but the demo's own is there. To be asked before the server listens.
+ */
+export async function mayTrustLocalPrograms({ trustedGateways }: Pick<Config, "trustedGateways">, sql: Sql, log: Pick<Logger, "info" | "warn">) {
+  if (trustedGateways.length > 0) {
+    log.info("the demo trusts nobody else by organization headers alone: TRUSTED_GATEWAYS names who is trusted");
+    return false;
+  }
+  const [other] = await sql`select 1 from organizations where id <> ${ORGANIZATION} limit 1`;
+  if (other) log.warn("the demo trusts nobody by organization headers alone: the database holds other organizations than the demo's");
+  else log.warn("the demo trusts programs on this machine (127.0.0.1, ::1) by organization headers alone: put no proxy in front of it");
+  return !other;
+}
+
 /** Makes the demo organization once; answers what to try, as text for a person. Its token needs JWT_SECRET. */
 export async function startDemo(deps: Deps, url: URL) {
   const { sql, config } = deps;
@@ -28,7 +46,7 @@ export async function startDemo(deps: Deps, url: URL) {
   const token = (await mintToken(deps, { user: USER, email: EMAIL, ttl: 86_400 })) ?? "";
   if (!(await isComplete(sql))) {
     const chains = makeChains(deps.clock());
-    await importCertificates(sql, config.secretsKey, scope, { pem: [...rootCertificates, ...chains.flat().map((each) => each.pem)].join("\n") });
+    await importCertificates(sql, config.keyring, scope, { pem: [...rootCertificates, ...chains.flat().map((each) => each.pem)].join("\n") });
     await addContent(
       { base: url.origin, token, user: USER, organization: ORGANIZATION },
       chains.map(([, , root]) => root.pem),

@@ -1,9 +1,16 @@
-import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
 const tagged = (tag: number, ...parts: Uint8Array[]): Buffer => {
   const content = Buffer.concat(parts);
   const { length } = content;
-  const head = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
+  const head =
+    length < 128
+      ? [length]
+      : length < 256
+        ? [0x81, length]
+        : length < 65_536
+          ? [0x82, length >> 8, length & 255]
+          : [0x83, length >> 16, (length >> 8) & 255, length & 255];
   return Buffer.concat([Buffer.from([tag, ...head]), content]);
 };
 const sequence = (...parts: Uint8Array[]) => tagged(0x30, ...parts);
@@ -27,11 +34,21 @@ const attribute = (type: string, value: string) => tagged(0x31, sequence(oid(typ
 const extension = (type: string, critical: boolean, value: Uint8Array) => sequence(oid(type), ...(critical ? [yes] : []), octets(value));
 
 export type Minted = { pem: string; privateKey: KeyObject; name: Buffer };
-type Wish = { commonName: string; organization?: string; issuer?: Minted; isCa?: boolean; dns?: string[]; notBefore: Date; notAfter: Date };
+type Wish = {
+  commonName: string;
+  organization?: string;
+  issuer?: Minted;
+  key?: Pick<Minted, "privateKey">;
+  isCa?: boolean;
+  dns?: string[];
+  notBefore: Date;
+  notAfter: Date;
+};
 
-/** Makes a certificate on a fresh P-256 key, signed by `issuer` or by itself. Dates are kept to the second. */
-export function mint({ commonName, organization = "Certitude Demo", issuer, isCa = false, dns = [], notBefore, notAfter }: Wish): Minted {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+/** Makes a certificate on a fresh P-256 key, unless one is given, signed by `issuer` or by itself. Dates are kept to the second. */
+export function mint({ commonName, organization = "Certitude Demo", issuer, key, isCa = false, dns = [], notBefore, notAfter }: Wish): Minted {
+  const { privateKey } = key ?? generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const publicKey = createPublicKey(privateKey);
   const name = sequence(attribute(OID.organization, organization), attribute(OID.commonName, commonName));
   const algorithm = sequence(oid(OID.ecdsaWithSha256));
   const serial = Buffer.from(crypto.getRandomValues(new Uint8Array(16)));

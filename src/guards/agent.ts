@@ -23,9 +23,13 @@ export const agent = <Found extends Agent>(deps: Deps, find: Find<Found>) =>
     .guard({ as: "scoped", response: { 401: Unauthorized(["agentToken"]) } })
     .derive({ as: "scoped" }, async function identify({ request, set }) {
       const token = bearerToken(request) ?? "";
-      const found = TOKEN.test(token) ? await find(deps.sql, hashAgentToken(token), deps.clock()) : undefined;
-      if (!found) throw new Refusal(401);
+      if (!TOKEN.test(token)) throw new Refusal(401, "there is no agent token");
+      const tokenHash = hashAgentToken(token);
+      deps.limits.refuseIfEmpty("agent", tokenHash);
+      const found = await find(deps.sql, tokenHash, deps.clock());
+      if (!found) throw new Refusal(401, "no agent has this token");
       const { organizationId, id } = found;
+      deps.limits.charge(request, { type: "agent", id }, tokenHash);
       const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId: String(set.headers["x-request-id"] ?? "") };
       return { agent: found, scope };
     })

@@ -8,8 +8,10 @@ export function bearerToken({ headers }: Request) {
 }
 
 /** The user of the request, or 401. */
-export async function authenticate({ tokens }: Deps, request: Request) {
-  const caller = await tokens.verify(bearerToken(request) ?? "");
-  if (!caller) throw new Refusal(401);
+export async function authenticate({ tokens, limits }: Deps, request: Request) {
+  const token = bearerToken(request);
+  const caller = await tokens.verify(token ?? "");
+  if (!caller) throw new Refusal(401, token ? "the token is not valid, has expired or was signed out" : "there is no bearer token");
+  limits.charge(request, { type: "user", id: caller.userId });
   return caller;
 }

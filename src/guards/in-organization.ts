@@ -3,23 +3,31 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "../deps";
 import { isReading, readBody } from "../http/body";
 import { Refusal } from "../http/errors";
+import { peerAddress } from "../http/peer-address";
 import { isUuid, Message, OneOf, Unauthorized, Uuid } from "../http/schema";
+import { isApiToken } from "../modules/api-tokens/rules";
 import type { Actor, Scope } from "../modules/audit/queries";
 import { memberRole } from "../modules/members/queries";
-import { authenticate } from "./authenticate";
-import { isTrustedGateway } from "./peer";
+import { authenticateApiToken } from "./api-token";
+import { authenticate, bearerToken } from "./authenticate";
 
 const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
 export type Role = (typeof ROLES)[number];
 
 const Headers = t.Object(
   {
-    "x-organization-role": OneOf(ROLES, { description: "In which role the caller acts; a user token must cover it." }),
+    "x-organization-role": OneOf(ROLES, { description: "In which role the caller acts; a user token or API token must cover it." }),
     "x-organization-id": { ...Uuid, description: "Must equal the organizationId of the path." },
   },
   { noValidate: true },
 );
+const HeadersWithActor = t.Object(
+  { ...Headers.properties, "x-user-id": t.Optional({ ...Uuid, description: "The ORG_ADMIN who acts; the audit trail names this user." }) },
+  { noValidate: true },
+);
 
+const UNTRUSTED =
+  "Organization headers alone are accepted from a trusted gateway only. Send a user token, or name the gateway in TRUSTED_GATEWAYS; with GATEWAY_SECRET it must send x-gateway-secret too.";
 const PAIR = ["organizationRole", "organizationId"];
 
 type Request_ = { request: Request; server: Server<unknown> | null; params: { organizationId?: string }; set: { headers: Record<string, unknown> } };
@@ -35,7 +43,11 @@ type Options = {
  */
 export const inOrganization = (deps: Deps, { namesActor = false }: Options = {}) =>
   new Elysia({ name: "in-organization", seed: namesActor })
-    .guard({ as: "scoped", headers: Headers, response: { 401: Unauthorized(PAIR, [...PAIR, "userToken"]), 403: Message } })
+    .guard({
+      as: "scoped",
+      headers: namesActor ? HeadersWithActor : Headers,
+      response: { 401: Unauthorized(PAIR, [...PAIR, "userToken"], [...PAIR, "apiToken"]), 403: Message },
+    })
     .derive({ as: "scoped" }, async function identify({ request, server, params, set }) {
       const scope = await enter(deps, { request, server, params, set });
       return { scope: namesActor ? await nameActor(deps, scope, request.headers) : scope };
@@ -50,14 +62,14 @@ export const inOrganization = (deps: Deps, { namesActor = false }: Options = {})
     .onTransform({ as: "scoped" }, readBody);
 
 async function enter(deps: Deps, { request, server, params, set }: Request_): Promise<Scope> {
-  const caller = request.headers.has("authorization") ? await authenticate(deps, request) : undefined;
-  if (!caller && !isTrustedGateway(deps.config, request, server))
-    throw new Refusal(403, "Organization headers alone are accepted from a trusted gateway only. Send a user token, or name the gateway in TRUSTED_GATEWAYS.");
+  const caller = await findCaller(deps, request);
+  if (!caller && !deps.isTrustedGateway(request, server)) throw new Refusal(403, UNTRUSTED);
   const { organizationId, role } = readHeaders(request.headers, params.organizationId);
   if (!(await deps.organizationExists(organizationId))) throw new Refusal(403, "You have no access to this organization.");
-  if (caller) await requireMembership(deps, organizationId, caller.userId, role);
+  if (!caller) deps.limits.charge(request, { type: "gateway", role }, `${peerAddress(request, server)} ${organizationId}`);
+  if (caller) requireMembership(await caller.roleIn(organizationId), role);
   if (!isReading(request)) requireRole(role, "ORG_ADMIN");
-  const actor: Actor = caller ? { type: "user", id: caller.userId, role } : { type: "gateway", role };
+  const actor: Actor = caller ? { type: caller.type, id: caller.id, role } : { type: "gateway", role };
   return { organizationId, actor, requestId: String(set.headers["x-request-id"] ?? "") };
 }
 
@@ -79,8 +91,22 @@ function readHeaders(headers: Headers, organizationId: string | undefined) {
   return { organizationId: named.toLowerCase(), role };
 }
 
-async function requireMembership({ sql }: Deps, organizationId: string, userId: string, role: Role) {
-  const own = await memberRole(sql, organizationId, userId);
+type RoleOf = Role | undefined;
+type Caller = { type: "user" | "api-token"; id: string; roleIn: (organizationId: string) => RoleOf | Promise<RoleOf> };
+
+/** Who the bearer token says it is, or 401; undefined without one. */
+async function findCaller(deps: Deps, request: Request): Promise<Caller | undefined> {
+  const token = bearerToken(request);
+  if (token === undefined) return;
+  if (isApiToken(token)) {
+    const { apiTokenId, organizationId, role } = await authenticateApiToken(deps, request, token);
+    return { type: "api-token", id: apiTokenId, roleIn: (asked) => (asked === organizationId ? role : undefined) };
+  }
+  const { userId } = await authenticate(deps, request);
+  return { type: "user", id: userId, roleIn: (organizationId) => memberRole(deps.sql, organizationId, userId) };
+}
+
+function requireMembership(own: RoleOf, role: Role) {
   if (!own) throw new Refusal(403, "You have no access to this organization.");
   requireRole(own, role);
 }

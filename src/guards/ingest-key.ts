@@ -2,13 +2,13 @@ import type { Server } from "bun";
 import { Elysia, t } from "elysia";
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
 import type { Deps } from "../deps";
-import { parseBody, receiveBody } from "../http/body";
+import { claimBody, parseBody, receiveBody } from "../http/body";
 import { Refusal } from "../http/errors";
+import { peerAddress } from "../http/peer-address";
 import { Empty, isUuid, Unauthorized } from "../http/schema";
 import type { Actor, Scope } from "../modules/audit/queries";
 import { findKeyOwner, hasNoKey, openIngestKeys } from "../modules/ingest-keys/queries";
 import { bearerToken } from "./authenticate";
-import { isTrustedGateway } from "./peer";
 
 const TOLERANCE = 300;
 
@@ -40,32 +40,38 @@ async function enter(deps: Deps, context: Context): Promise<Scope> {
   const bytes = await receiveBody(context);
   const actor = prove(bytes);
   parseBody(context, bytes);
-  return { organizationId, actor, requestId: String(context.set.headers["x-request-id"] ?? "") };
+  const scope: Scope = { organizationId, actor, requestId: String(context.set.headers["x-request-id"] ?? "") };
+  await claimBody({ request: context.request, route: context.route, scope }, bytes);
+  return scope;
 }
 
 function chooseProof(deps: Deps, organizationId: string, { request, server }: Context) {
-  if (request.headers.has("authorization")) return proveByKey(deps, organizationId, bearerToken(request) ?? "");
-  if (!isUuid(organizationId)) throw new Refusal(401);
-  if (request.headers.has("webhook-signature")) return proveBySignature(deps, organizationId, request.headers);
-  return proveByNetwork(deps, organizationId, isTrustedGateway(deps.config, request, server));
+  if (request.headers.has("authorization")) return proveByKey(deps, organizationId, request);
+  if (!isUuid(organizationId)) throw new Refusal(401, "there is no such organization");
+  if (request.headers.has("webhook-signature")) return proveBySignature(deps, organizationId, request);
+  if (!deps.isTrustedGateway(request, server)) throw new Refusal(401, "there is no ingest key");
+  deps.limits.charge(request, { type: "gateway" }, `${peerAddress(request, server)} ${organizationId}`);
+  return proveByNetwork(deps, organizationId);
 }
 
-async function proveByKey({ sql }: Deps, organizationId: string, key: string): Promise<Proof> {
-  const owner = await findKeyOwner(sql, key);
-  if (!owner) throw new Refusal(401);
-  if (owner.organizationId !== organizationId) throw new Refusal(403);
+async function proveByKey({ sql, limits }: Deps, organizationId: string, request: Request): Promise<Proof> {
+  const owner = await findKeyOwner(sql, bearerToken(request) ?? "");
+  if (!owner) throw new Refusal(401, "no ingest key is this one");
+  limits.charge(request, { type: "ingest-key", id: owner.id });
+  if (owner.organizationId !== organizationId) throw new Refusal(403, "", {}, "the ingest key is another organization's");
   return () => ({ type: "ingest-key", id: owner.id });
 }
 
 /** What can be refused without the body is refused before it is read. */
-async function proveBySignature({ sql, config, clock }: Deps, organizationId: string, headers: Headers): Promise<Proof> {
-  const text = (name: string) => headers.get(name) ?? "";
+async function proveBySignature({ sql, config, clock, limits }: Deps, organizationId: string, request: Request): Promise<Proof> {
+  const text = (name: string) => request.headers.get(name) ?? "";
   const signed = { "webhook-id": text("webhook-id"), "webhook-timestamp": text("webhook-timestamp"), "webhook-signature": text("webhook-signature") };
-  const keys = isRecent(signed["webhook-timestamp"], clock()) ? await openIngestKeys(sql, config.secretsKey, organizationId) : [];
-  if (keys.length === 0) throw new Refusal(401);
+  const keys = isRecent(signed["webhook-timestamp"], clock()) ? await openIngestKeys(sql, config.keyring, organizationId) : [];
+  if (keys.length === 0) throw new Refusal(401, "the signature's time is not now, or the organization has no ingest key");
   return (bytes) => {
     const signer = keys.find(({ key }) => isSignedWith(key, bytes, signed));
-    if (!signer) throw new Refusal(401);
+    if (!signer) throw new Refusal(401, "the signature is of no ingest key of the organization");
+    limits.charge(request, { type: "ingest-key", id: signer.id });
     return { type: "ingest-key", id: signer.id };
   };
 }
@@ -83,7 +89,7 @@ function isSignedWith(key: string, bytes: Uint8Array, headers: Record<string, st
 }
 
 /** Without any credential: only until the organization has its first key. */
-async function proveByNetwork({ sql }: Deps, organizationId: string, isTrusted: boolean): Promise<Proof> {
-  if (!isTrusted || !(await hasNoKey(sql, organizationId))) throw new Refusal(401);
+async function proveByNetwork({ sql }: Deps, organizationId: string): Promise<Proof> {
+  if (!(await hasNoKey(sql, organizationId))) throw new Refusal(401, "there is no ingest key");
   return () => ({ type: "gateway" });
 }

@@ -1,5 +1,6 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from "jose";
 import { Refusal } from "../http/errors";
+import { isSecureUrl } from "./secure-url";
 
 const COOLDOWN = 30_000;
 const MAX_AGE = 600_000;
@@ -84,11 +85,13 @@ async function fetchKeySet(issuer: string): Promise<JSONWebKeySet> {
   const discovery = await fetchJson<{ issuer?: string; jwks_uri?: string }>(`${issuer}/.well-known/openid-configuration`, signal);
   if (discovery.issuer?.replace(/\/$/, "") !== issuer || !discovery.jwks_uri)
     throw new Error(`OIDC_ISSUER ${issuer}: its discovery document names another issuer or no jwks_uri`);
+  if (!isSecureUrl(discovery.jwks_uri)) throw new Error(`OIDC_ISSUER ${issuer}: its discovery document names a jwks_uri that is not https`);
   return fetchJson<JSONWebKeySet>(discovery.jwks_uri, signal);
 }
 
 async function fetchJson<Json>(url: string, signal: AbortSignal) {
-  const answer = await fetch(url, { signal, headers: { accept: "application/json" } });
+  // A redirect could lead away from https.
+  const answer = await fetch(url, { signal, redirect: "error", headers: { accept: "application/json" } });
   if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
   return (await answer.json()) as Json;
 }

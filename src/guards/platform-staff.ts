@@ -26,14 +26,17 @@ export const platformStaff = (deps: Deps) =>
     })
     .onTransform({ as: "scoped" }, readBody);
 
-async function requireStaff({ config, sql }: Deps, caller: Caller, headers: Headers) {
+/** True for a platform admin, by PLATFORM_ADMINS or granted. */
+export const isStaff = async ({ config, sql }: Deps, userId: string) => config.platformAdmins.has(userId) || isPlatformAdmin(sql, userId);
+
+async function requireStaff(deps: Deps, caller: Caller, headers: Headers) {
   const userId = headers.get("x-user-id");
   if (!isUuid(userId) || userId.toLowerCase() !== caller.userId) throw new Refusal(403, "The header x-user-id must be the user id of your own token.");
-  if (!config.platformAdmins.has(caller.userId) && !(await isPlatformAdmin(sql, caller.userId))) throw new Refusal(403, "Only platform staff may do this.");
+  if (!(await isStaff(deps, caller.userId))) throw new Refusal(403, "Only platform staff may do this.");
   const email = headers.get("x-platform-staff-email")?.toLowerCase();
   if (email === undefined) return;
   const domain = /^[^\s@,]+@([^\s@,]+)$/.exec(email)?.[1];
-  if (!domain || !config.platformStaffDomains.includes(domain))
+  if (!domain || !deps.config.platformStaffDomains.includes(domain))
     throw new Refusal(403, "The header x-platform-staff-email is not an address of a staff domain (PLATFORM_STAFF_DOMAINS).");
   if (caller.email && caller.email !== email) throw new Refusal(403, "The header x-platform-staff-email is not the e-mail address of your token.");
 }

@@ -1,4 +1,5 @@
 import type { Sql } from "../db/connect";
+import { auditForPlatform } from "../modules/audit/queries";
 
 const FRESH = 500;
 const STALE = 900;
@@ -40,10 +41,14 @@ export function createRevocations(sql: Sql) {
     return revoked.has(hash);
   }
 
-  async function add(hash: string, expiresAt: Date) {
+  /** Signs the user's token out. */
+  async function add(hash: string, expiresAt: Date, userId: string, requestId: string) {
+    const by = { actor: { type: "user" as const, id: userId }, requestId };
     await sql`
-      with expired as (delete from revoked_tokens where expires_at < now() - interval '1 hour')
-      insert into revoked_tokens (token_hash, expires_at) values (decode(${hash}, 'base64'), ${expiresAt.toISOString()}) on conflict do nothing`;
+      with expired as (delete from revoked_tokens where expires_at < now() - interval '1 hour'),
+      added as (
+        insert into revoked_tokens (token_hash, expires_at) values (decode(${hash}, 'base64'), ${expiresAt.toISOString()}) on conflict do nothing returning 1)
+      ${auditForPlatform(sql, by, "user.signed-out", "user", sql`select ${userId}::text, '{}'::jsonb from added`)}`;
     revoked.set(hash, expiresAt.getTime());
   }
 

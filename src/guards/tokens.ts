@@ -34,7 +34,8 @@ export function createTokens({ config, sql, log, clock }: Pick<Deps, "config" | 
   async function verifySignature(token: string): Promise<JWTPayload | false> {
     const options: JWTVerifyOptions = { clockTolerance: SKEW, currentDate: clock(), requiredClaims: ["exp", "sub"] };
     if (jwtAudience) options.audience = jwtAudience;
-    const { alg } = decodeProtectedHeader(token);
+    const { alg, typ } = decodeProtectedHeader(token);
+    if (!isAccessToken(typ)) return false;
     if (alg === "HS256") return local ? local.verify(token, { ...options, algorithms: ["HS256"] }) : false;
     return provider ? provider.verify(token, { ...options, algorithms: OIDC_ALGORITHMS, issuer: [oidcIssuer, `${oidcIssuer}/`] }) : false;
   }
@@ -64,7 +65,8 @@ export function createTokens({ config, sql, log, clock }: Pick<Deps, "config" | 
     if (caller && !(await revocations.has(caller.tokenHash))) return caller;
   }
 
-  const signOut = (caller: Caller) => revocations.add(caller.tokenHash, new Date(caller.expiresAt.getTime() + SKEW * 1000));
+  const signOut = ({ tokenHash, expiresAt, userId }: Caller, requestId: string) =>
+    revocations.add(tokenHash, new Date(expiresAt.getTime() + SKEW * 1000), userId, requestId);
 
   return { verify, signOut };
 }
@@ -77,6 +79,9 @@ function isComplete(claims: JWTPayload): claims is Claims {
   const { sub, exp } = claims;
   return typeof sub === "string" && sub !== "" && sub.isWellFormed() && exp !== undefined;
 }
+
+/** RFC 8725, 3.11: a token of another kind, such as `logout+jwt`, is none for us. `typ` is a media type (RFC 7515, 4.1.9). */
+const isAccessToken = (typ: unknown) => typ === undefined || (typeof typ === "string" && /^(application\/)?(at\+)?jwt$/i.test(typ));
 
 /** A faulty token is nobody's failure; an unreachable provider is the server's. */
 function refusedUnless503(error: unknown) {
@@ -94,7 +99,7 @@ function readCaller(claims: Claims, tokenHash: string): Caller {
   return {
     userId: isUuid(claims.sub) ? claims.sub.toLowerCase() : Bun.randomUUIDv5(`${claims.iss ?? ""} ${claims.sub}`, USERS),
     email: readEmail(claims.email),
-    emailVerified: String(claims.email_verified) !== "false",
+    emailVerified: claims.email_verified === true,
     name: claimText(claims.name)?.slice(0, MAX_CLAIM) ?? null,
     tokenHash,
     expiresAt: new Date(Math.min(claims.exp, LAST_EXPIRY) * 1000),

@@ -1,7 +1,8 @@
 import type { Server } from "bun";
 import { startClock } from "./deadline";
 import { Refusal } from "./errors";
-import { parseForm } from "./form";
+import { hashForm, parseForm } from "./form";
+import { claimWrite } from "./idempotency";
 
 const MIB = 1024 * 1024;
 const LARGE = new Map([
@@ -23,15 +24,27 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 /** True for the methods that change nothing. */
 export const isReading = ({ method }: Request) => method === "GET" || method === "HEAD";
 
-type Context = { request: Request; server: Server<unknown> | null; route: string; body: unknown };
+type Context = Parameters<typeof claimWrite>[0] & { server: Server<unknown> | null; body: unknown };
 
 /** Guards call it once they know the caller, so that nobody else makes the server read a body. */
 export async function readBody(context: Context) {
   if (isReading(context.request)) return;
+  refuseCoding(context.request);
   const bytes = await receiveBody(context);
+  if (bytes.length > MIB) await Bun.sleep(0); // to read, to parse and to check it each take their time
   const fileLimit = FORMS.get(context.route);
-  if (fileLimit === undefined) parseBody(context, bytes);
-  else if (bytes.length > 0) context.body = await parseForm(bytes, context.request.headers.get("content-type"), fileLimit);
+  if (fileLimit !== undefined) return readForm(context, bytes, fileLimit);
+  parseBody(context, bytes);
+  if (bytes.length > MIB) await Bun.sleep(0);
+  await claimBody(context, bytes);
+}
+
+async function readForm(context: Context, bytes: Uint8Array<ArrayBuffer>, fileLimit: number) {
+  if (bytes.length === 0) return;
+  const form = await parseForm(bytes, context.request.headers.get("content-type"), fileLimit);
+  if (bytes.length > MIB) await Bun.sleep(0);
+  context.body = form;
+  await claimWrite(context, () => hashForm(form));
 }
 
 /** The bytes, for a guard that must check them before anybody parses them. */
@@ -44,7 +57,19 @@ export async function receiveBody({ request, server, route }: Context) {
 }
 
 export function parseBody(context: Context, bytes: Uint8Array) {
+  refuseCoding(context.request);
   if (bytes.length > 0) context.body = parseJson(bytes, context.request.headers.get("content-type"));
+}
+
+/** Claims the request's Idempotency-Key, if it has one. */
+export const claimBody = (by: Parameters<typeof claimWrite>[0], bytes: Uint8Array) =>
+  claimWrite(by, () => new Bun.CryptoHasher("sha256").update(bytes).digest("hex"));
+
+/** RFC 9110, 15.5.16: the answer says which codings a body may have. */
+function refuseCoding({ headers }: Request) {
+  const coding = headers.get("content-encoding")?.trim() || "identity";
+  if (coding.toLowerCase() !== "identity")
+    throw new Refusal(415, "The body must not be compressed: send it without content-encoding.", { "accept-encoding": "identity" });
 }
 
 async function readBytes(request: Request, limit: number) {

@@ -1,7 +1,8 @@
 import { Elysia, ValidationError } from "elysia";
-import { isDatabaseAway } from "../db/connect";
+import { unavailability } from "../db/failures";
 import type { Deps } from "../deps";
 import { describeFault } from "./faults";
+import { noteReason } from "./request-log";
 
 /** What a handler or guard throws to answer with a status and a sentence at once. */
 export class Refusal extends Error {
@@ -9,35 +10,70 @@ export class Refusal extends Error {
     readonly status: 400 | 401 | 403 | 404 | 413 | 415 | 429 | 503,
     message = "",
     readonly headers: Record<string, string> = {},
+    /** For the log and the audit trail; of a 401 the message is never sent. */
+    readonly reason = message,
   ) {
     super(message);
   }
 }
 
+/** What a hook throws to end a request with an answer that was given before. */
+export class Answered extends Error {
+  constructor(readonly response: Response) {
+    super("answered before");
+  }
+}
+
 export const FAILED = "The server failed. Its log has the details under this request id.";
+
+const AWAY = "The database is away or too slow. Try again in a moment.";
+/** The answer and the log level of each: a full disk is an error, because an operator must act. */
+const UNAVAILABLE = {
+  away: { message: AWAY, retryAfter: "1", level: "warn" },
+  exhausted: { message: "The server has run out of disk, memory or another resource. Try again later.", retryAfter: "30", level: "error" },
+  "locked out": { message: AWAY, retryAfter: "30", level: "error" },
+} as const;
 
 /** Which methods a path knows; the routes that answer it are there only after the errors. */
 export type Router = { methodsAt: (path: string) => string[] };
 
+/** Returns the challenge of RFC 6750: an error only where a bearer token was sent. */
+const challenge = ({ headers }: Request) => (/^bearer\s/i.test(headers.get("authorization")?.trim() ?? "") ? 'Bearer error="invalid_token"' : "Bearer");
+
+/** What a refused caller hears, and in which headers. */
+function tell({ status, message, headers, reason }: Refusal, request: Request): [message: string, headers: Record<string, string>] {
+  noteReason(request, reason);
+  return status === 401 ? ["", { "www-authenticate": challenge(request) }] : [message, headers];
+}
+
 /** Every failure leaves the server as `{ message }`, and what nobody foresaw is logged, never told. */
 export const errors = ({ log }: Pick<Deps, "log">, router: Router) =>
-  new Elysia({ name: "errors" }).error({ REFUSAL: Refusal }).onError({ as: "global" }, ({ code, error, set, request, path }) => {
-    const refuse = (code: number, message: string, headers = {}) => {
-      Object.assign(set.headers, headers);
-      set.status = code;
-      return message ? Response.json({ message }, { status: code }) : new Response(null, { status: code });
-    };
-    if (code === "REFUSAL") return refuse(error.status, error.message, error.headers);
-    if (code === "NOT_FOUND") {
-      const methods = router.methodsAt(path).filter((each) => each !== "OPTIONS"); // that one is for preflights, at any path
-      if (methods.length > 0) return refuse(405, `This path answers ${methods.join(", ")}, not ${request.method}.`, { allow: methods.join(", ") });
-      return refuse(404, "There is nothing at this path. GET /swagger lists every operation.");
-    }
-    if (error instanceof ValidationError && error.type !== "response") return refuse(400, describeFault(error));
-    if (isDatabaseAway(error)) {
-      log.warn({ err: error, requestId: set.headers["x-request-id"] }, "database away");
-      return refuse(503, "The database is away or too slow. Try again in a moment.", { "retry-after": "1" });
-    }
-    log.error({ err: error, method: request.method, requestId: set.headers["x-request-id"] }, "unexpected failure");
-    return refuse(500, FAILED);
-  });
+  new Elysia({ name: "errors" })
+    .error({ REFUSAL: Refusal, ANSWERED: Answered })
+    .onError({ as: "global" }, ({ code, error, set }) => {
+      if (code !== "ANSWERED") return;
+      set.status = error.response.status;
+      return error.response;
+    })
+    .onError({ as: "global" }, ({ code, error, set, request, path }) => {
+      const refuse = (code: number, message: string, headers = {}) => {
+        Object.assign(set.headers, headers);
+        set.status = code;
+        return message ? Response.json({ message }, { status: code }) : new Response(null, { status: code });
+      };
+      if (code === "REFUSAL") return refuse(error.status, ...tell(error, request));
+      if (code === "NOT_FOUND") {
+        const methods = router.methodsAt(path).filter((each) => each !== "OPTIONS"); // that one is for preflights, at any path
+        if (methods.length > 0) return refuse(405, `This path answers ${methods.join(", ")}, not ${request.method}.`, { allow: methods.join(", ") });
+        return refuse(404, "There is nothing at this path. GET /swagger lists every operation.");
+      }
+      if (error instanceof ValidationError && error.type !== "response") return refuse(400, describeFault(error));
+      const why = unavailability(error);
+      if (why) {
+        const { message, retryAfter, level } = UNAVAILABLE[why];
+        log[level]({ err: error, requestId: set.headers["x-request-id"] }, `database ${why}`);
+        return refuse(503, message, { "retry-after": retryAfter });
+      }
+      log.error({ err: error, method: request.method, requestId: set.headers["x-request-id"] }, "unexpected failure");
+      return refuse(500, FAILED);
+    });

@@ -1,15 +1,28 @@
 /** The entity tag of a resource's version. */
 export const etag = (version: number) => `"${version}"`;
 
+/** Longer ones match nothing. */
+const MAX_HEADER = 4_096;
+/** An element of a list of entity tags (RFC 9110, 8.8.3 and 5.6.1), empty ones too. */
+const ELEMENT = /[ \t]*(?:(W\/)?"([!#-~\x80-\xff]*)"[ \t]*)?(?:,|$)/y;
+const VERSION = /^(0|[1-9]\d{0,8})$/;
+
 /**
- * The version that `If-Match` asks for: undefined without the header or with `*`, and -1, which no resource has, for
- * a tag that this server never made. A list matches when its first strong tag does.
+ * The versions that `If-Match` accepts: undefined, which is any, without the header or with `*`. Comparison is strong
+ * (RFC 9110, 13.1.1): a weak tag matches nothing, nor does one that this server never made, or a list that is malformed.
  */
-export function ifMatch(headers: Headers) {
+export function ifMatch(headers: Headers): number[] | undefined {
   const value = headers.get("if-match")?.trim();
   if (value === undefined || value === "*") return;
-  const version = /^"(\d{1,9})"$/.exec(value)?.[1];
-  return version === undefined ? -1 : Number(version);
+  const versions = new Set<number>();
+  if (value.length > MAX_HEADER) return [];
+  for (ELEMENT.lastIndex = 0; ELEMENT.lastIndex < value.length; ) {
+    const element = ELEMENT.exec(value);
+    if (!element) return [];
+    const [, weak, tag = ""] = element;
+    if (!weak && VERSION.test(tag)) versions.add(Number(tag));
+  }
+  return [...versions];
 }
 
 /** True when `If-None-Match` names the tag, or any: what the caller has is still good. */

@@ -1,7 +1,8 @@
 import { Elysia } from "elysia";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { Deps } from "../deps";
-import { isTrustedGateway } from "../guards/peer";
+import { bearerKey, createKeyCheck } from "../guards/keys";
+import { isForwarded } from "../guards/peer";
 import { countByDaysLeft } from "../modules/certificates/queries";
 import { Refusal } from "./errors";
 
@@ -59,13 +60,17 @@ export function createMetrics({ sql, clock }: Pick<Deps, "sql" | "clock">) {
   };
 }
 
-/** Only for those whom TRUSTED_GATEWAYS names: the figures are about every organization. */
-export const metricsPage = ({ config, metrics }: Deps) =>
-  new Elysia().get(
+/** The figures are about every organization: for METRICS_TOKEN, or a trusted gateway's own request, none that it passes on. */
+export const metricsPage = ({ config, metrics, isTrustedGateway }: Deps) => {
+  const isMetricsToken = createKeyCheck(config.metricsTokens);
+  return new Elysia().get(
     "/metrics",
     async ({ request, server }) => {
-      if (!isTrustedGateway(config, request, server)) throw new Refusal(403, "Metrics are for the machines in TRUSTED_GATEWAYS.");
+      const { headers } = request;
+      const isAllowed = headers.has("authorization") ? isMetricsToken(bearerKey(request)) : !isForwarded(headers) && isTrustedGateway(request, server);
+      if (!isAllowed) throw new Refusal(401, "there is no METRICS_TOKEN, nor a trusted gateway's own request");
       return new Response(await metrics.registry.metrics(), { headers: { "content-type": metrics.registry.contentType } });
     },
     { detail: { hide: true } },
   );
+};

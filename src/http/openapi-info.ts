@@ -10,7 +10,10 @@ may you (403), is the request well formed (400), does the thing exist (404), doe
 
 **Lists** answer \`{"items": […], "nextCursor": …}\`: send \`nextCursor\` as \`cursor\` to get the next page, until it is null.
 
-**Versions.** What can be changed carries an \`ETag\`. Send it as \`If-Match\`, and the change is made only if nobody was faster (else 412).
+**Versions.** What can be changed carries an \`ETag\`. Send it as \`If-Match\` (one, a list, or \`*\`), and the change is made only if nobody was faster (else 412).
+
+**Limits.** \`RateLimit\` says what is left of the caller's limit, \`RateLimit-Policy\` what the limit is. Beyond it the answer is 429, and \`Retry-After\` says when to
+try again. Refusals without a valid credential are charged to the address.
 
 **Tracing.** Every answer carries \`x-request-id\`, yours if you sent one, and the log names it.
 `.trim();
@@ -20,6 +23,7 @@ const header = (name: string, description: string) => ({ type: "apiKey", in: "he
 
 /** What the operations are about; a tag that is not here is its own description. */
 export const TAGS: Record<string, string> = {
+  "API tokens": "Credentials of machines, each of one organization and one role.",
   Agents: "The machines that install certificates, and what each has to install.",
   "AI governance": "Frameworks, their controls, and the metrics of AI systems.",
   Audit: "Who did what, and when.",
@@ -29,6 +33,7 @@ export const TAGS: Record<string, string> = {
   Members: "Who belongs to an organization, and who is invited.",
   Notifications: "What the signed-in user should know.",
   Operations: "For those who run the server.",
+  Organization: "The organization itself.",
   "Platform staff": "For the platform's own staff, across organizations.",
   Portal: "For members who look up one thing.",
   Rollouts: "Certificates on their way to many agents, ring by ring.",
@@ -48,13 +53,14 @@ export const documentation = {
   servers: [{ url: "/", description: "This server" }],
   securitySchemes: {
     userToken: bearer("The access token of a user, issued by the identity provider, or by `certitude token` for local use.", "JWT"),
+    apiToken: bearer("An API token of the organization, shown once when it is made; it begins with cat_."),
     workerKey: bearer("One of the keys in WORKER_API_KEY."),
     agentToken: bearer("An agent's own token, shown once when it is enrolled."),
     ingestKey: bearer("An ingest key of the organization, shown once when it is made."),
     ingestSignature: header("webhook-signature", "A Standard Webhooks signature with an ingest key; webhook-id and webhook-timestamp belong to it."),
     organizationRole: header(
       "x-organization-role",
-      "ORG_ADMIN or ORG_MEMBER. With x-organization-id it is enough from a trusted gateway; from anybody else, a user token must prove the role.",
+      "ORG_ADMIN or ORG_MEMBER. With x-organization-id it is enough from a trusted gateway; from anybody else, a user token or an API token must prove the role.",
     ),
     organizationId: header("x-organization-id", "The organization of the path."),
     platformAdmin: header("x-user-id", "The platform admin's user id: the user token's own."),
@@ -63,6 +69,7 @@ export const documentation = {
 
 /** Parameters that mean the same everywhere. */
 const PARAMETERS: Record<string, string> = {
+  apiTokenId: "The API token",
   limit: "How many items at most",
   cursor: "The nextCursor of the page before",
   page: "Which page, from 0",
@@ -85,14 +92,18 @@ const message = (name: string, text: string, example: string, headers: string[] 
 export const REFUSALS: Record<string, Refusal> = {
   304: { name: "NotModified", text: "It has not changed since you read it", body: "none", headers: ["ETag"] },
   400: message("BadRequest", "The request is not well formed", "query.limit must be a whole number from 1 to 100."),
-  401: { name: "Unauthorized", text: "Who are you? The token or key is missing or not valid", body: "none" },
+  401: { name: "Unauthorized", text: "Who are you? The token or key is missing or not valid", body: "none", headers: ["WWW-Authenticate"] },
   403: message("Forbidden", "You may not do this", "This needs the role ORG_ADMIN."),
   404: message("NotFound", "There is no such thing here", "There is no such certificate in this organization."),
   409: { name: "Conflict", text: "It conflicts with what is there", body: "object" },
   412: { name: "PreconditionFailed", text: "It has changed since you read it", body: "object" },
   413: message("ContentTooLarge", "The body is too large", "The body is larger than 1 MiB."),
-  415: message("UnsupportedMediaType", "The body is not JSON", "The body must be JSON: send content-type: application/json."),
-  429: message("TooManyRequests", "Too many requests", "Try again in a minute.", ["Retry-After"]),
+  415: message("UnsupportedMediaType", "The body is not JSON, or it is compressed", "The body must be JSON: send content-type: application/json."),
+  429: message("TooManyRequests", "Too many requests", "There were more than 6000 requests in 60 seconds. Try again in 1 s.", [
+    "Retry-After",
+    "RateLimit",
+    "RateLimit-Policy",
+  ]),
   500: message("ServerError", "The server failed", "The server failed. Its log has the details under this request id."),
   503: message("Unavailable", "The database is away", "The database is away or too slow. Try again in a moment.", ["Retry-After"]),
 };

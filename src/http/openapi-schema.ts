@@ -1,7 +1,7 @@
 export type Json = { [key: string]: unknown };
 
 // What OpenAPI 3.0 does not know, or says in other words.
-const FOREIGN = new Set(["$id", "anyOf", "const", "contentMediaType", "examples", "noValidate", "patternProperties", "title"]);
+const FOREIGN = new Set(["$id", "anyOf", "const", "contentMediaType", "examples", "hasTag", "noValidate", "patternProperties", "title"]);
 /** These hold values, not schemas. */
 const VALUES = new Set(["default", "enum", "required"]);
 

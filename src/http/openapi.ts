@@ -4,7 +4,7 @@ import { type Json, mendSchema } from "./openapi-schema";
 import { EmptyObject, Message } from "./schema";
 
 type Parameter = { name: string; in: string; required: boolean; schema: Json; description?: string; examples?: unknown[] };
-type Response = { content?: Json; title?: string; description?: string; examples?: unknown[]; security?: string[][] };
+type Response = { content?: Json; title?: string; description?: string; examples?: unknown[]; security?: string[][]; hasTag?: boolean };
 type Operation = {
   operationId: string;
   tags: string[];
@@ -21,13 +21,25 @@ type Named = { schemas: Json; responses: Json; parameters: Json; securitySchemes
 
 const HEADERS = {
   ETag: { description: "The version of what is answered, for If-Match", schema: { type: "string" }, example: '"1"' },
+  RateLimit: { description: "What is left of the limit, and in how many seconds it is whole again", schema: { type: "string" }, example: '"user";r=5999;t=1' },
+  "RateLimit-Policy": { description: "The limit: so many requests in so many seconds", schema: { type: "string" }, example: '"user";q=6000;w=60' },
   "Retry-After": { description: "How many seconds to wait", schema: { type: "integer" }, example: 1 },
+  "WWW-Authenticate": { description: "Bearer, and whether a token was sent and refused", schema: { type: "string" }, example: 'Bearer error="invalid_token"' },
   "X-Request-Id": { description: "The request's own x-request-id, or a new one", schema: { type: "string" }, example: "0b6e3a52-7f0a-4b1e-9c55-2f7f4d1c8e90" },
 };
 const condition = (name: string, description: string) => ({ name, in: "header", description, schema: { type: "string" }, example: '"1"' });
 const CONDITIONS: Record<string, Json> = {
   412: condition("If-Match", "The ETag that must still hold, else 412"),
   304: condition("If-None-Match", "The ETag of what you have: 304 when it is still good"),
+};
+
+/** Every write takes it. */
+const IDEMPOTENCY_KEY = {
+  name: "Idempotency-Key",
+  in: "header",
+  description: "Names this write for a day: sent again with the same body it is done once, and answered alike. With another body it is 400.",
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
+  example: "5c2b8f0e-6f0c-4f4e-8f57-3c8a2f1c9b7d",
 };
 
 const refer = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
@@ -46,7 +58,7 @@ export function toOpenApi(draft: Draft) {
   const operations = Object.values(draft.paths).flatMap((each) => Object.values(each));
   const tags = [...new Set(operations.flatMap((each) => each.tags))].sort();
   const titles = operations.filter(({ responses }) => responses[412]).flatMap(({ responses }) => responses[200]?.title ?? []);
-  const versioned = new Set(titles.flatMap((title) => [title, `${title}WithHistory`]));
+  const versioned = new Set(titles.flatMap((title) => [title, `New${title}`, `${title}WithHistory`]));
   return {
     openapi: "3.0.3",
     ...rest,
@@ -62,7 +74,7 @@ function mendOperation({ parameters = [], requestBody, responses, ...operation }
   const successes = own
     .filter((status) => SUCCESSES[status])
     .map((status) => [status, mendSuccess(status, responses[status] ?? {}, (title) => versioned.has(title) || "304" in responses, named)]);
-  const all = [...parameters.map((each) => mendParameter(each, named)), ...own.flatMap((status) => mendCondition(status, named))];
+  const all = [...parameters.map((each) => mendParameter(each, named)), ...own.flatMap((status) => mendCondition(status, named)), ...mendKey(method, named)];
   return {
     ...operation,
     description: operation.description ?? `${operation.summary}.`,
@@ -105,8 +117,14 @@ function mendCondition(status: string, { parameters }: Named) {
   return [refer("parameters", String(parameter.name))];
 }
 
+function mendKey(method: string, { parameters }: Named) {
+  if (method === "get") return [];
+  parameters[IDEMPOTENCY_KEY.name] = IDEMPOTENCY_KEY;
+  return [refer("parameters", IDEMPOTENCY_KEY.name)];
+}
+
 /** The plugin takes title, description, examples and closedness away from a response's schema. */
-function mendSuccess(status: string, { content, title, description, examples }: Response, isTagged: (title: string) => boolean, named: Named) {
+function mendSuccess(status: string, { content, title, description, examples, hasTag }: Response, isTagged: (title: string) => boolean, named: Named) {
   if (!content || status === "204") return { description: SUCCESSES[status], headers: headers() };
   const isObject = schemaOf(content).type === "object";
   const lost = {
@@ -115,7 +133,7 @@ function mendSuccess(status: string, { content, title, description, examples }: 
     ...(examples && { examples }),
     ...(isObject && { additionalProperties: false }),
   };
-  return { description: SUCCESSES[status], headers: headers(...(isTagged(title ?? "") ? ["ETag"] : [])), content: mendContent(content, lost, named) };
+  return { description: SUCCESSES[status], headers: headers(...(hasTag || isTagged(title ?? "") ? ["ETag"] : [])), content: mendContent(content, lost, named) };
 }
 
 function mendContent(content: Json, lost: Json, { schemas }: Named) {

@@ -29,10 +29,11 @@ export function readCursor<const Patterns extends Pattern[]>(cursor: string | un
 
 export const UUID_PART = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** A moment of the calendar as iso() writes it: what only looks like one, Postgres would choke on. */
-export const TIME_PART: Pattern = { test: (text) => /^\d{4,5}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && isMoment(text) };
+export const TIME_PART: Pattern = { test: (text) => /^\d{4,5}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(\d{3})?Z$/.test(text) && isMoment(text) };
 
 function isMoment(text: string) {
-  const whole = text.length === 24 ? text : `+0${text}`;
+  const milliseconds = text.replace(/(\.\d{3})\d{3}Z/, "$1Z");
+  const whole = milliseconds.length === 24 ? milliseconds : `+0${milliseconds}`;
   const moment = new Date(whole);
   return !text.startsWith("0000") && !Number.isNaN(moment.getTime()) && moment.toISOString() === whole;
 }

@@ -1,6 +1,7 @@
 import { FormatRegistry, Kind, type TProperties, type TSchema, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
 import { FIRST_ID } from "../db/ids";
+import { readMoment, writeMoment } from "../db/moments";
 
 /** A request body: an unknown field is refused. */
 export const Body = <Properties extends TProperties>(properties: Properties, options = {}) => t.Object(properties, { additionalProperties: false, ...options });
@@ -20,23 +21,28 @@ export const isUuid = (value: unknown): value is string => typeof value === "str
 /** What is no UUID is nobody's id. */
 export const idOrNone = (id: string) => (isUuid(id) ? id : FIRST_ID);
 
+/** In characters of Unicode; they are counted only where that can matter, because a text may be large. */
+function hasLength(text: string, min: number, max: number) {
+  if (text.length > 2 * max) return false;
+  const length = text.length <= max ? text.length : [...text].length;
+  return length >= min && length <= max;
+}
+
 // Kinds of our own: they check what JSON Schema words cannot say, and stay plain strings and integers in the document.
 type TextOptions = { min?: number; max?: number; description?: string; examples?: string[] };
 TypeRegistry.Set<{ minLength: number; maxLength: number }>("Text", ({ minLength, maxLength }, value) => {
   if (typeof value !== "string" || !value.isWellFormed() || value.includes("\0")) return false;
-  const length = value.trim().length <= maxLength ? value.trim().length : [...value.trim()].length;
-  return length >= minLength && length <= maxLength;
+  return hasLength(value.trim(), minLength, maxLength);
 });
-TypeRegistry.Set<{ minimum: number; maximum: number }>("IntegerText", ({ minimum, maximum }, value) => {
-  const number = typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
-  return Number.isSafeInteger(number) && (number as number) >= minimum && (number as number) <= maximum;
+TypeRegistry.Set<{ minimum: number; maximum?: number }>("IntegerText", ({ minimum, maximum = Number.POSITIVE_INFINITY }, value) => {
+  const isWhole = typeof value === "string" ? /^-?\d+$/.test(value) : Number.isInteger(value);
+  return isWhole && Number(value) >= minimum && Number(value) <= maximum;
 });
 TypeRegistry.Set("BooleanText", (_, value) => value === "true" || value === "false" || typeof value === "boolean");
 
 TypeRegistry.Set<{ minLength: number; maxLength: number }>("ExactText", ({ minLength, maxLength }, value) => {
   if (typeof value !== "string" || !value.isWellFormed() || value.includes("\0") || value.trim() === "") return false;
-  const length = value.length <= maxLength ? value.length : [...value].length;
-  return length >= minLength && length <= maxLength;
+  return hasLength(value, minLength, maxLength);
 });
 TypeRegistry.Set("Upload", (_, value) => value instanceof Blob);
 
@@ -57,11 +63,11 @@ export const ExactText = ({ min = 1, max = 200, ...rest }: TextOptions = {}) =>
 export const Upload = (options: { description: string; examples: string[] }) =>
   custom<Blob & { name?: string }>("Upload", { type: "string", format: "binary", ...options });
 
-/** A whole number in a query string. */
-export const QueryInteger = (options: { minimum: number; maximum: number; default: number }) =>
+/** A whole number in a query string. Without a maximum, what is above 2^53 - 1 counts as that. */
+export const QueryInteger = (options: { minimum: number; maximum?: number; default: number }) =>
   t
     .Transform(custom<number>("IntegerText", { type: "integer", ...options }))
-    .Decode(Number)
+    .Decode((value) => Math.min(Number(value), Number.MAX_SAFE_INTEGER))
     .Encode((value) => value);
 
 /** `true` or `false` in a query string. */
@@ -72,13 +78,26 @@ export const QueryBoolean = () =>
     .Encode((value) => value);
 
 export const Uuid = t.String({ format: "uuid", pattern: UUID.source.replaceAll("a-f", "a-fA-F") });
-const INSTANT = /^(?!0000)\d{4}-\d\d-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
+const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
+const FIRST_SECOND = Date.parse("0001-01-01T00:00:00Z") / 1_000;
+const LAST_SECOND = Date.parse("9999-12-31T23:59:59Z") / 1_000;
+const DAY = 86_400;
 // Elysia's own takes dates of other forms, and days that do not exist: Postgres would fail on them.
 FormatRegistry.Set("date-time", (text) => {
   const isDay = INSTANT.test(text) && new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(text.slice(8, 10));
-  return isDay && new Date(text).getUTCFullYear() <= 9_999;
+  if (!isDay) return false;
+  const { seconds } = readMoment(text);
+  const isLeapSecond = text.slice(17, 19) === "60"; // RFC 3339: only after 23:59:59 UTC
+  return seconds >= FIRST_SECOND && seconds <= LAST_SECOND && (!isLeapSecond || seconds % DAY === 0);
 });
+/** What an answer says. */
 export const DateTime = t.String({ format: "date-time" });
+/** A caller's date-time of the years 1 to 9999, whatever its offset; a handler gets it in UTC with at most microseconds. */
+export const Moment = (options: { description?: string; examples?: string[] } = {}) =>
+  t
+    .Transform({ ...DateTime, ...options })
+    .Decode((value) => writeMoment(readMoment(value)))
+    .Encode((value) => value);
 /** Not elysia's own, which takes "5" for a number. */
 export const Integer = Type.Integer;
 export const Nullable = <Schema extends TSchema>(schema: Schema) => t.Union([schema, t.Null()]);
@@ -90,7 +109,7 @@ export const OneOf = <const Values extends readonly string[]>(values: Values, op
     ),
   );
 
-export const Email = t.String({ format: "email", maxLength: 254, pattern: "^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$" });
+export const Email = t.String({ format: "email", maxLength: 254, pattern: "^[^\\s@]+@[^\\s@][^\\s@.]*\\.[^\\s@]+$" });
 
 /** A page of a list: the items and, unless it is the last page, where the next one begins. */
 export const Page = <Item extends TSchema>(item: Item) => Answer({ items: t.Array(item), nextCursor: Nullable(t.String()) });

@@ -1,6 +1,7 @@
 import type { Deps } from "../deps";
 import { makePartitions } from "../modules/ai-systems/partitions";
 import { forgetDeliveries } from "../modules/ai-systems/queries";
+import { forgetKeys } from "../modules/idempotency/queries";
 
 const DAY = 86_400_000;
 const MONTHS_AHEAD = 3;
@@ -8,13 +9,14 @@ const MONTHS_AHEAD = 3;
 const REMEMBERED = 30 * DAY;
 
 /**
- * Makes the partitions of the coming months and forgets old deliveries: now and once a day. A failure is logged and
+ * Makes the partitions of the coming months and forgets old deliveries and Idempotency-Keys: now and once a day. A failure is logged and
  * stops nothing, because the default partition takes every sample. Answers how to stop.
  */
 export async function keepPartitions({ sql, clock, log }: Pick<Deps, "sql" | "clock" | "log">) {
   async function run() {
     try {
       for (const name of await makePartitions(sql, clock(), MONTHS_AHEAD)) log.info({ partition: name }, "partition made");
+      await forgetKeys(sql);
       await forgetDeliveries(sql, new Date(clock().getTime() - REMEMBERED));
     } catch (error) {
       log.warn({ err: error }, "the partitions of metrics could not be kept; the next try is tomorrow");

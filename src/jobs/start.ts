@@ -2,10 +2,11 @@ import type { Server } from "bun";
 import type { Deps } from "../deps";
 import { advanceRollouts, advancing } from "./advance-rollouts";
 import { indexDocument, indexing, indexingFailed, reportFailure } from "./index-document";
+import { linkCertificates, linking } from "./link-certificates";
 import { sweeping, sweepObjects } from "./sweep-objects";
 
 /** Makes the queues, so that requests may add to them; those for dead letters come before those that name them. */
-export const prepareJobs = ({ queue }: Pick<Deps, "queue">) => queue.start([indexingFailed, indexing, sweeping, advancing]);
+export const prepareJobs = ({ queue }: Pick<Deps, "queue">) => queue.start([indexingFailed, indexing, sweeping, advancing, linking]);
 
 /** Begins to work. Indexing speaks to `server` like any other worker. */
 export async function runJobs(deps: Deps, server: Server<undefined>) {
@@ -13,6 +14,7 @@ export async function runJobs(deps: Deps, server: Server<undefined>) {
   await deps.queue.work(indexingFailed.name, reportFailure(deps));
   await deps.queue.work(sweeping.name, sweepObjects(deps));
   await deps.queue.work(advancing.name, advanceRollouts(deps));
+  await deps.queue.work(linking.name, linkCertificates(deps));
 }
 
 /** Where this process reaches itself: one that listens everywhere listens on loopback too. */

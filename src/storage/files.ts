@@ -1,5 +1,6 @@
 import { mkdir, open, opendir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Keyring } from "../crypto/keyring";
 import { createLinks } from "./links";
 import type { ObjectStore } from "./store";
 
@@ -8,8 +9,8 @@ const KEY = /^[0-9a-z][0-9a-z.-]{0,99}$/;
 const DRAFT = ".part";
 
 /** Objects as files of one directory, which several servers may share. */
-export function createFileStore(directory: string, secretsKey: Uint8Array): ObjectStore {
-  const links = createLinks(secretsKey);
+export function createFileStore(directory: string, keyring: Keyring): ObjectStore {
+  const links = createLinks(keyring);
   const pathOf = (key: string) => {
     if (!KEY.test(key)) throw new Error(`"${key}" is not the key of an object.`);
     return join(directory, key);

@@ -71,7 +71,7 @@ export function planOperations({ ingestKey, tokens, reader }: Credentials): Reco
       name: "control status",
       call: asGateway("PATCH", `ai-governance/frameworks/${CONTROL.framework}/controls/${CONTROL.id}`, change, oneOfMany),
       spread: SPREAD.organizations,
-      query: (sql) => changeControl(sql, scopeOf(oneOfMany), { framework: CONTROL.framework, control, version: undefined }, change),
+      query: (sql) => changeControl(sql, scopeOf(oneOfMany), { framework: CONTROL.framework, control, versions: undefined }, change, new Date()),
     },
     "10a": { name: "ingest 100", ...ingest(ingestKey, 100) },
     "10b": { name: "ingest 10,000", ...ingest(ingestKey, 10_000), isLarge: true, isLooped: true },

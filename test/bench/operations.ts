@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { SignJWT } from "jose";
 import postgres from "postgres";
 import { scripts } from "../../package.json";
+import { createKeyring } from "../../src/crypto/keyring";
 import { createIngestKey } from "../../src/modules/ingest-keys/queries";
 import { type Contestant, compare, run } from "./measure";
 import type { Bare } from "./operations-bare";
@@ -107,13 +108,25 @@ async function introduce(server: string, tokens: string[]) {
 
 async function makeIngestKey() {
   const sql = open(url, { max: 1 });
-  const made = await createIngestKey(sql, SECRETS_KEY, { organizationId: ORGANIZATION, actor: { type: "command-line" }, requestId: null }, "bench");
+  const made = await createIngestKey(
+    sql,
+    createKeyring([SECRETS_KEY]),
+    { organizationId: ORGANIZATION, actor: { type: "command-line" }, requestId: null },
+    "bench",
+  );
   await sql.end();
   return made?.key ?? "";
 }
 
 function startServer(program: string, level: string) {
-  const environment = { DATABASE_URL: url, LOG_LEVEL: level, JWT_SECRET, SECRETS_KEY: SECRETS_KEY.toString("base64") };
+  const environment = {
+    DATABASE_URL: url,
+    LOG_LEVEL: level,
+    RATE_LIMITS: "off",
+    TRUSTED_GATEWAYS: "127.0.0.1",
+    JWT_SECRET,
+    SECRETS_KEY: SECRETS_KEY.toString("base64"),
+  };
   return start((port) => ({ command: [program, "serve"], environment: { ...environment, PORT: `${port}` } }));
 }
 

@@ -65,7 +65,7 @@ async function bench(organizations: Organization[], directory: string) {
   const [many, some, few] = organizations as [Organization, Organization, Organization];
   const statements = {
     17: await capture(url, (sql) => listExpiring(sql, some.id, 10, new Date())),
-    16: await capture(url, (sql) => findDetailsForMember(sql, some.id, some.certificateId, USER, new Date())),
+    16: await capture(url, (sql) => findDetailsForMember(sql, some.id, some.certificateId, { userId: USER }, new Date())),
   };
   const program = join(directory, "certitude");
   await run(scripts.build.replace("dist/certitude", program).split(" "));
@@ -108,7 +108,10 @@ function startBare(statements: Record<number, Statement>) {
 
 function startServer(program: string, level: string) {
   const secrets = { JWT_SECRET, SECRETS_KEY: Buffer.alloc(32).toString("base64") };
-  return start((port) => ({ command: [program, "serve"], environment: { DATABASE_URL: url, PORT: `${port}`, LOG_LEVEL: level, ...secrets } }));
+  return start((port) => ({
+    command: [program, "serve"],
+    environment: { DATABASE_URL: url, PORT: `${port}`, LOG_LEVEL: level, RATE_LIMITS: "off", TRUSTED_GATEWAYS: "127.0.0.1", ...secrets },
+  }));
 }
 
 function signToken() {

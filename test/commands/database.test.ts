@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { connectTo } from "../support/postgres";
 import { newPlace, run } from "../support/program";
 
 setDefaultTimeout(120_000);
@@ -24,6 +25,19 @@ describe("certitude migrate", () => {
     expect(await certitude("migrate")).toEqual({ code: 0, out: "The database is up to date.", err: "" });
   });
 });
+
+// The embedded database belongs to one process: there nobody else can write into its ledger.
+if (Bun.env.TEST_DATABASE_URL)
+  describe("certitude migrate on a database of a newer release", () => {
+    test("1 with a sentence, and --status names what is not known", async () => {
+      const { $client: sql } = connectTo(place.env.DATABASE_URL ?? "");
+      await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('of a newer one', ${Date.UTC(2100, 0)})`;
+      expect((await certitude("migrate", "--status")).out).toEndWith("unknown, made 2100-01-01T00:00:00.000Z for a newer certitude");
+      expect(await certitude("migrate")).toEqual({ code: 1, out: "", err: expect.stringContaining("The database was migrated by a newer certitude") });
+      await sql`delete from drizzle.__drizzle_migrations where hash = 'of a newer one'`;
+      await sql.end();
+    });
+  });
 
 describe("certitude admin", () => {
   test("grants and revokes platform administration", async () => {

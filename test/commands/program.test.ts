@@ -10,7 +10,7 @@ setDefaultTimeout(60_000);
 const { env, remove } = newDirectory();
 afterAll(remove);
 
-const COMMANDS = ["serve", "migrate", "token", "admin", "openapi", "healthcheck"];
+const COMMANDS = ["serve", "migrate", "token", "api-token", "admin", "secrets", "backup", "restore", "openapi", "healthcheck"];
 
 describe.concurrent("certitude", () => {
   test("without a command prints its help, every command and variable in it", async () => {
@@ -20,10 +20,16 @@ describe.concurrent("certitude", () => {
     expect((await run(["--help"])).out).toBe(out);
   });
 
-  test.each([...COMMANDS, "admin grant", "admin revoke", "admin create-organization"])("%s --help explains itself", async (command) => {
+  test.each([...COMMANDS, "api-token create", "admin grant", "admin revoke", "admin create-organization"])("%s --help explains itself", async (command) => {
     const { code, out } = await run([...command.split(" "), "--help"]);
     expect(code).toBe(0);
     expect(out).toStartWith(`Usage: certitude ${command} `);
+  });
+
+  test("token --help names its defaults in words, not an id that would be another one each time", async () => {
+    const { out } = await run(["token", "--help"]);
+    expect(out).toContain("(default: a new one)");
+    expect(out).toContain("(default: 1h)");
   });
 
   test("--version prints it", async () => {
@@ -88,6 +94,7 @@ describe.concurrent("certitude token", () => {
     expect(code).toBe(0);
     expect(await call("GET", "/users/me", { token: out })).toMatchObject({ status: 200, body: { id: user, email: "ada@people.example" } });
     expect(claimsOf(out).exp - claimsOf(out).iat).toBe(3_600);
+    expect(claimsOf(out).email_verified).toBe(true);
   });
 
   test.each([
@@ -115,7 +122,7 @@ describe.concurrent("certitude token", () => {
 
   test("1 where an identity provider signs the tokens", async () => {
     const err = "There is no JWT_SECRET: the identity provider of OIDC_ISSUER signs the tokens.";
-    expect(await run(["token"], { ...env, OIDC_ISSUER: "https://login.example" })).toEqual({ code: 1, out: "", err });
+    expect(await run(["token"], { ...env, OIDC_ISSUER: "https://login.example", JWT_AUDIENCE: "certitude" })).toEqual({ code: 1, out: "", err });
   });
 
   test("is not taken with another secret", async () => {

@@ -102,6 +102,50 @@ describe("certitude serve", () => {
   }
 });
 
+describe("organization headers alone", () => {
+  const DEMO = "0193b3c0-0000-7000-8000-00000000d350";
+  const TRUSTED = "the demo trusts programs on this machine (127.0.0.1, ::1) by organization headers alone: put no proxy in front of it";
+  let own: Awaited<ReturnType<typeof newPlace>>;
+  beforeAll(async () => {
+    own = await newPlace();
+  });
+  afterAll(() => own.remove());
+
+  /** What a server answers to headers alone, and what it logs of the demo before it serves. */
+  async function startAndAsk(env: Record<string, string>, ...options: string[]) {
+    const server = serve({ ...own.env, ...env }, ...options);
+    const url = await server.url();
+    const said = server.lines.flatMap((line) => (line.includes("the demo trusts") ? JSON.parse(line).msg : []));
+    if (options.length > 0) await server.says("Certitude is ready");
+    const headers = { "x-organization-id": DEMO, "x-organization-role": "ORG_ADMIN" };
+    const { status } = await fetch(`${url}/organizations/${DEMO}/certs/monitoring/top-expiring`, { headers });
+    const metrics = await fetch(`${url}/metrics`);
+    expect(await server.exit("SIGTERM")).toMatchObject({ code: 0 });
+    return { said, answers: [status, metrics.status] };
+  }
+
+  test("200 on the demo, which says so in one line, and again at its second start", async () => {
+    for (const _ of [1, 2]) expect(await startAndAsk({}, "--demo")).toEqual({ said: [TRUSTED], answers: [200, 200] });
+  });
+
+  test("403 without --demo, though the database is the demo's", async () => {
+    expect(await startAndAsk({})).toEqual({ said: [], answers: [403, 401] });
+  });
+
+  test("403 on the demo where TRUSTED_GATEWAYS names another machine, and the log says so", async () => {
+    const said = ["the demo trusts nobody else by organization headers alone: TRUSTED_GATEWAYS names who is trusted"];
+    expect(await startAndAsk({ TRUSTED_GATEWAYS: "192.0.2.1" }, "--demo")).toEqual({ said, answers: [403, 401] });
+    expect(await startAndAsk({ TRUSTED_GATEWAYS: "127.0.0.1" }, "--demo")).toEqual({ said, answers: [200, 200] });
+  });
+
+  test("403 on the demo once the database holds another organization, and the log says so", async () => {
+    const admin = ["--admin-user", crypto.randomUUID(), "--admin-email", "ada@certitude.example"];
+    expect(await run(["admin", "create-organization", "--name", "Example Ltd", ...admin], own.env)).toMatchObject({ code: 0 });
+    const said = ["the demo trusts nobody by organization headers alone: the database holds other organizations than the demo's"];
+    expect(await startAndAsk({}, "--demo")).toEqual({ said, answers: [403, 401] });
+  });
+});
+
 describe("certitude serve with DATABASE_URL", () => {
   test("tries again while the database is away, and serves once it is there", async () => {
     const postgres = await startPostgres();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { isDatabaseAway, PATIENT } from "../../src/db/connect";
+import { PATIENT } from "../../src/db/connect";
+import { isDatabaseAway } from "../../src/db/failures";
 import { migrate } from "../../src/db/migrate";
 import { reachDatabase } from "../../src/db/open";
 import { createLog } from "../../src/log";

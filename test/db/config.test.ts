@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConfigError, readConfig } from "../../src/config";
@@ -11,6 +11,7 @@ const given = {
   DATABASE_URL: "postgres://localhost/none",
   JWT_SECRET: "x".repeat(32),
   SECRETS_KEY: Buffer.alloc(32).toString("base64"),
+  JWT_AUDIENCE: "certitude",
 };
 
 function faultsOf(env: Record<string, string | undefined>) {
@@ -22,6 +23,8 @@ function faultsOf(env: Record<string, string | undefined>) {
     throw error;
   }
 }
+
+const NOT_A_BASE = "PUBLIC_URL must be an address alone, without user, query and fragment: paths are appended to it.";
 
 const FAULTS: [string, string, string][] = [
   ["PORT", "80x", 'PORT must be a number from 0 to 65535, not "80x".'],
@@ -36,14 +39,34 @@ const FAULTS: [string, string, string][] = [
   ],
   ["JWT_SECRET", "short", "JWT_SECRET must have at least 32 characters."],
   ["WORKER_API_KEY", `${"x".repeat(32)},short`, "WORKER_API_KEY must have at least 32 characters."],
-  ["SECRETS_KEY", "c2hvcnQ=", "SECRETS_KEY must be 32 bytes in base64 (openssl rand -base64 32)."],
+  ["SECRETS_KEY", "c2hvcnQ=", "SECRETS_KEY must be 32 bytes in base64 (openssl rand -base64 32), or several such, comma-separated."],
+  ["SECRETS_KEY", `${given.SECRETS_KEY}, short`, "SECRETS_KEY must be 32 bytes in base64 (openssl rand -base64 32), or several such, comma-separated."],
+  ["SECRETS_KEY", `${given.SECRETS_KEY}, ${given.SECRETS_KEY}`, "SECRETS_KEY names a key twice."],
   ["OIDC_ISSUER", "login.example", "OIDC_ISSUER must be an absolute URL that starts with https:// or http://."],
+  ["JWT_AUDENCE", "certitude", "JWT_AUDENCE is not a variable of certitude. Did you mean JWT_AUDIENCE?"],
   ["PUBLIC_URL", "ftp://portal.example", "PUBLIC_URL must be an absolute URL that starts with https:// or http://."],
+  ["PUBLIC_URL", "https://portal.example/?lang=en", NOT_A_BASE],
+  ["PUBLIC_URL", "https://portal.example/#start", NOT_A_BASE],
+  ["PUBLIC_URL", "https://ada:secret@portal.example", NOT_A_BASE],
+  ["PLATFORM_STAFF_DOMAINS", "@staff.example", 'PLATFORM_STAFF_DOMAINS: "@staff.example" is not the domain of e-mail addresses, such as staff.example.'],
+  [
+    "PLATFORM_STAFF_DOMAINS",
+    "one.example two.example",
+    'PLATFORM_STAFF_DOMAINS: "one.example two.example" is not the domain of e-mail addresses, such as staff.example.',
+  ],
   ["PLATFORM_ADMINS", "ada", 'PLATFORM_ADMINS: "ada" is not a user id (a UUID).'],
   ["TRUSTED_GATEWAYS", "0.0.0.0/0", 'TRUSTED_GATEWAYS: "0.0.0.0/0" is not an address or a CIDR block that names some machines and not all.'],
   ["TRUSTED_GATEWAYS", "gateway", 'TRUSTED_GATEWAYS: "gateway" is not an address or a CIDR block that names some machines and not all.'],
+  ["GATEWAY_SECRET", `${"x".repeat(32)},short`, "GATEWAY_SECRET must have at least 32 characters."],
+  ["GATEWAY_SECRET", ["x", "y", "z"].map((each) => each.repeat(32)).join(), "GATEWAY_SECRET takes one key, or two while it is rotated."],
+  ["METRICS_TOKEN", "short", "METRICS_TOKEN must have at least 32 characters."],
   ["CORS_ORIGINS", "*", 'CORS_ORIGINS: "*" is not an origin such as https://portal.example.'],
   ["CORS_ORIGINS", "https://portal.example/", 'CORS_ORIGINS: "https://portal.example/" is not an origin such as https://portal.example.'],
+  [
+    "RATE_LIMITS",
+    "user=lots",
+    'RATE_LIMITS: "user=lots" is not off, nor requests and seconds of one of user, api-token, agent, ingest-key, gateway, address, such as user=6000/60.',
+  ],
   ["LOG_LEVEL", "loud", 'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud".'],
 ];
 
@@ -54,7 +77,34 @@ describe("the configuration", () => {
 
   test("names every fault at once", () => {
     const one = Object.fromEntries(FAULTS.map(([name, value]) => [name, value]));
-    expect(faultsOf(one).length).toBe(Object.keys(one).length);
+    expect(faultsOf({ ...given, ...one }).length).toBe(Object.keys(one).length);
+  });
+
+  const NOT_HTTPS = "OIDC_ISSUER must be https; http only on this machine (localhost, 127.0.0.0/8, [::1]).";
+  test.each(["http://login.example", "http://127.0.0.1.evil.example", "http://localhost.evil.example", "http://[::2]", "http://10.0.0.1", "http://128.0.0.1"])(
+    "OIDC_ISSUER=%s would show tokens' keys to the network: a fault",
+    (issuer) => {
+      expect(faultsOf({ ...given, OIDC_ISSUER: issuer })).toEqual([NOT_HTTPS]);
+    },
+  );
+
+  test.each([
+    "https://login.example",
+    "https://login.example/realms/a/",
+    "http://localhost:8080",
+    "http://127.0.0.1",
+    "http://127.8.9.10:1",
+    "http://[::1]:80",
+  ])("OIDC_ISSUER=%s is fine", (issuer) => {
+    expect(faultsOf({ ...given, OIDC_ISSUER: issuer })).toEqual([]);
+  });
+
+  test("requires JWT_AUDIENCE with OIDC_ISSUER, and with it alone", () => {
+    const sentence = "JWT_AUDIENCE is required with OIDC_ISSUER: without it the provider's tokens for any other application would count.";
+    for (const audience of [undefined, "", " "]) {
+      expect(faultsOf({ ...given, JWT_AUDIENCE: audience })).toEqual([]);
+      expect(faultsOf({ ...given, JWT_AUDIENCE: audience, OIDC_ISSUER: "https://login.example" })).toEqual([sentence]);
+    }
   });
 
   test("requires the secrets with DATABASE_URL", () => {
@@ -62,33 +112,47 @@ describe("the configuration", () => {
       "SECRETS_KEY is required with DATABASE_URL (openssl rand -base64 32).",
       "JWT_SECRET or OIDC_ISSUER is required with DATABASE_URL: who signs the tokens?",
     ]);
-    expect(faultsOf({ ...given, JWT_SECRET: undefined, OIDC_ISSUER: "https://login.example" })).toEqual([]);
+    expect(faultsOf({ ...given, JWT_SECRET: undefined, OIDC_ISSUER: "https://login.example", JWT_AUDIENCE: "certitude" })).toEqual([]);
+  });
+
+  test("takes several keys, the first of which seals", () => {
+    const other = Buffer.alloc(32, 1).toString("base64");
+    const { keyring } = readConfig({ ...given, SECRETS_KEY: ` ${other} , ${given.SECRETS_KEY}` });
+    expect(keyring.ids()).toEqual([other, given.SECRETS_KEY].flatMap((SECRETS_KEY) => readConfig({ ...given, SECRETS_KEY }).keyring.ids()));
   });
 
   test("takes blanks for nothing, and knows its defaults", () => {
     const config = readConfig({ ...given, PORT: " ", HOST: "", TRUSTED_GATEWAYS: "", CORS_ORIGINS: " , " });
-    expect(config).toMatchObject({ port: 3000, host: "127.0.0.1", corsOrigins: [], workerApiKeys: [], onlyLoopbackGateways: true, logLevel: "info" });
+    expect(config).toMatchObject({ port: 3000, host: "127.0.0.1", corsOrigins: [], workerApiKeys: [], trustedGateways: [], logLevel: "info" });
   });
 });
 
 describe("the secrets of the embedded default", () => {
+  test("are not made for a configuration with a fault, such as a DATA_DIR that is misspelled", () => {
+    const dataDir = join(directory, "never");
+    expect(faultsOf({ DATA_DIR: dataDir, DATA_DIRS: "/var/lib/certitude" })).toEqual(["DATA_DIRS is not a variable of certitude. Did you mean DATA_DIR?"]);
+    expect(faultsOf({ DATA_DIR: dataDir, PORT: "x" }).length).toBe(1);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
   const file = (dataDir: string) => join(dataDir, "secrets.json");
 
   test("are made once, for the owner alone, and used again", () => {
     const dataDir = join(directory, "new");
     const first = readConfig({ DATA_DIR: dataDir });
     const text = readFileSync(file(dataDir), "utf8");
-    expect(first.secretsKey.length).toBe(32);
+    expect(first.keyring.ids()).toHaveLength(1);
     expect(first.jwtSecret?.length).toBeGreaterThanOrEqual(32);
     expect(statSync(file(dataDir)).mode & 0o777).toBe(0o600);
-    expect(readConfig({ DATA_DIR: dataDir })).toMatchObject({ jwtSecret: first.jwtSecret, secretsKey: first.secretsKey });
+    const second = readConfig({ DATA_DIR: dataDir });
+    expect([second.jwtSecret, second.keyring.ids()]).toEqual([first.jwtSecret, first.keyring.ids()]);
     expect(readFileSync(file(dataDir), "utf8")).toBe(text);
   });
 
   test("yield to those of the environment; an identity provider needs no JWT_SECRET", () => {
     const dataDir = join(directory, "own");
     expect(readConfig({ DATA_DIR: dataDir, JWT_SECRET: given.JWT_SECRET }).jwtSecret).toBe(given.JWT_SECRET);
-    expect(readConfig({ DATA_DIR: dataDir, OIDC_ISSUER: "https://login.example" }).jwtSecret).toBeUndefined();
+    expect(readConfig({ DATA_DIR: dataDir, OIDC_ISSUER: "https://login.example", JWT_AUDIENCE: "certitude" }).jwtSecret).toBeUndefined();
   });
 
   test.each(["", "not JSON", "{}", '{"JWT_SECRET":"x"}'])("are a fault of DATA_DIR when their file holds %j", (text) => {

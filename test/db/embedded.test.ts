@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "../../src/db/embedded";
+import { missingParameters } from "../../src/db/session";
 
 setDefaultTimeout(60_000);
 const directory = mkdtempSync(join(tmpdir(), "certitude-embedded-"));
@@ -25,6 +26,17 @@ describe("startEmbedded", () => {
     if (!existsSync(socket)) writeFileSync(socket, ""); // as a killed process leaves it
     const second = await startEmbedded(dataDir);
     expect(await second.db.$client<{ count: number }[]>`select count(*)::int as count from kept`).toMatchObject([{ count: 2 }]);
+    await second.stop();
+  });
+
+  test("has the settings of every session, whatever the database's own defaults", async () => {
+    const first = await startEmbedded(dataDir);
+    await first.db.$client.unsafe("alter database postgres set default_transaction_isolation = serializable");
+    await first.db.$client.unsafe("alter database postgres set DateStyle = 'SQL, DMY'");
+    await first.stop();
+    const second = await startEmbedded(dataDir);
+    expect(await missingParameters(second.db.$client)).toEqual([]);
+    expect(await second.db.$client<{ jit: string }[]>`select current_setting('jit') as jit`).toMatchObject([{ jit: "off" }]);
     await second.stop();
   });
 

@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { PATIENT } from "../../src/db/connect";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { PATIENT, type Pool } from "../../src/db/connect";
 import { migrate, migrationStatus } from "../../src/db/migrate";
+import { openDatabase } from "../../src/db/open";
+import { createLog } from "../../src/log";
+import { applyFirst, migrationFiles } from "../support/migrations";
 import { connectTo, startPostgres } from "../support/postgres";
 import { world } from "../support/world";
 
@@ -17,7 +20,7 @@ describe("migrate", () => {
     // The embedded engine is one session, so there the three share its one connection.
     const first = connectTo(postgres.url, PATIENT).$client;
     const pools = Bun.env.TEST_DATABASE_URL ? [first, connectTo(postgres.url, PATIENT).$client, connectTo(postgres.url, PATIENT).$client] : [first];
-    const before = await migrationStatus(first);
+    const { migrations: before } = await migrationStatus(first);
     const names = before.map((each) => each.name);
     expect(before.length).toBeGreaterThan(1);
     expect(before.some((each) => each.applied)).toBe(false);
@@ -25,28 +28,122 @@ describe("migrate", () => {
     const applied = await Promise.all([0, 1, 2].map((index) => migrate(pools[index % pools.length] ?? first)));
     expect(applied.flat()).toEqual(names);
     expect(await first`select hash from drizzle.__drizzle_migrations`).toHaveLength(names.length);
-    expect(await migrationStatus(first)).toEqual(names.map((name) => ({ name, applied: true })));
+    expect(await migrationStatus(first)).toEqual({ migrations: names.map((name) => ({ name, applied: true })), unknown: [] });
 
     expect(await migrate(first)).toEqual([]);
     for (const pool of pools) await pool.end();
   });
+
+  test("refuses a database that a newer one migrated, and changes nothing", async () => {
+    const { $client: sql } = connectTo(postgres.url, PATIENT);
+    const madeAt = Date.UTC(2100, 0);
+    await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('of a newer one', ${madeAt})`;
+    expect((await migrationStatus(sql)).unknown).toEqual(["2100-01-01T00:00:00.000Z"]);
+    const message = "The database was migrated by a newer certitude: it has what this one does not know (made 2100-01-01T00:00:00.000Z)";
+    expect(migrate(sql)).rejects.toThrow(message);
+    expect(openDatabase({ databaseUrl: postgres.url, keyring: world.config.keyring, dataDir: "" }, createLog("silent"))).rejects.toThrow(message);
+    await sql`delete from drizzle.__drizzle_migrations where created_at = ${madeAt}`;
+    await sql.end();
+  });
 });
+
+// The embedded engine is one session: there nobody else can hold a lock.
+if (Bun.env.TEST_DATABASE_URL)
+  describe("migrate beside others", () => {
+    let postgres: Awaited<ReturnType<typeof startPostgres>>;
+    let sql: Pool;
+    let others: Pool;
+    const said: { by: string; msg: string }[] = [];
+    const log = createLog("warn", { write: (line) => void said.push(JSON.parse(line)) });
+    const pending = migrationFiles.slice(12).map((each) => each.name); // the next one changes rollout_steps
+
+    beforeEach(async () => {
+      postgres = await startPostgres();
+      sql = connectTo(postgres.url, PATIENT).$client;
+      others = connectTo(postgres.url, { ...PATIENT, max: 2 }).$client;
+      await applyFirst(sql, 12);
+      said.length = 0;
+    });
+    afterEach(async () => {
+      await sql.end();
+      await others.end();
+      await postgres.stop();
+    });
+
+    /** Runs `statement` in a transaction that stays open until `end`. */
+    async function holdOpen(statement: string) {
+      const { promise: isOver, resolve } = Promise.withResolvers<void>();
+      const { promise: pid, resolve: tell } = Promise.withResolvers<number>();
+      const holding = others.begin(async (tx) => {
+        const [row] = await tx.unsafe(statement);
+        tell(row?.pid);
+        await isOver;
+      });
+      const end = () => {
+        resolve();
+        return holding;
+      };
+      return { pid: await pid, end };
+    }
+
+    test("keeps nobody waiting for longer than two seconds while a reader holds a table, and says who does", async () => {
+      const reader = await holdOpen("select pg_backend_pid() as pid from (select count(*) from rollout_steps) as counted");
+      await Bun.sleep(1_100); // it is worth naming from then on
+      const migrating = migrate(sql, log);
+      const waits: number[] = [];
+      for (const until = performance.now() + 6_000; performance.now() < until; await Bun.sleep(20)) {
+        const asked = performance.now();
+        await others`select count(*) from rollout_steps`;
+        waits.push(performance.now() - asked);
+      }
+      expect(Math.max(...waits)).toBeLessThan(3_000);
+      expect(Math.max(...waits)).toBeGreaterThan(500); // it did wait for the table
+      await reader.end();
+      expect(await migrating).toEqual(pending);
+      expect(said[0]).toMatchObject({
+        msg: "the database cannot be migrated yet: its tables are in use",
+        by: expect.stringContaining(`process ${reader.pid},`),
+      });
+    });
+
+    test("gives up with a sentence when a table is never free, and leaves the database as it was", async () => {
+      const reader = await holdOpen("select pg_backend_pid() as pid from (select count(*) from rollout_steps) as counted");
+      expect(await migrate(sql, log, { tables: 100 }).catch((error: Error) => error.message)).toStartWith(
+        "The database cannot be migrated: its tables were in use all the time (",
+      );
+      await reader.end();
+      expect((await migrationStatus(sql)).migrations.filter((each) => !each.applied).map((each) => each.name)).toEqual(pending);
+    });
+
+    test("waits for another process that migrates, says which it is, and gives up with a sentence", async () => {
+      const other = await holdOpen("select pg_backend_pid() as pid from pg_advisory_xact_lock(4711001)");
+      const failure = await migrate(sql, log, { others: 100 }).catch((error: Error) => error.message);
+      expect(failure).toStartWith(`The database cannot be migrated: another process has been at it for too long (process ${other.pid}, certitude, `);
+      const migrating = migrate(sql, log);
+      while (said.length < 2) await Bun.sleep(20);
+      expect(said.at(-1)).toMatchObject({ msg: "another process migrates the database", by: expect.stringContaining(`process ${other.pid},`) });
+      await other.end();
+      expect(await migrating).toEqual(pending);
+    });
+  });
 
 /** Indexes of tenant tables that serve a look-up by something else than the organization. */
 const EXCEPTIONS = new Map([
   ["agents_token_hash_index", "an agent is known by its token alone"],
   ["ingest_keys_key_hash_index", "an ingest key is known by itself alone"],
   ["members_invitation_token_hash_index", "an invitation is known by its token alone"],
+  ["api_tokens_token_hash_index", "an API token is known by itself alone"],
   ["members_user_id_index", "the organizations of a user"],
   ["documents_id_index", "workers know the document alone"],
   ["notices_unread_index", "an inbox is a user's"],
   ["notices_user_id_id_index", "an inbox is a user's"],
   ["notices_user_id_position_pk", "an inbox is a user's"],
   ["webhook_deliveries_received_at_index", "old deliveries are swept for everybody"],
+  ["pending_links_due_at_index", "links are looked for on behalf of everybody, what is due first"],
   ["certificates_search_index", "words, of which the organization is one"],
   ["document_chunks_search_index", "words, of which the organization is one"],
 ]);
-const SHARED = ["organizations", "users", "revoked_tokens", "inboxes"];
+const SHARED = ["idempotency_keys", "platform_audit_events", "organizations", "users", "revoked_tokens", "inboxes", "secret_keys"];
 
 describe("every table", () => {
   test("belongs to an organization, or is known not to", async () => {

@@ -37,7 +37,7 @@ async function openPage(server: string) {
 
 test("GET /swagger shows the operations and asks nobody but the server", async () => {
   const { cwd, dataDir, remove } = newPlace();
-  const server = await serve({ cwd, env: { DATA_DIR: dataDir } });
+  const server = await serve({ cwd, env: { DATA_DIR: dataDir, TRUSTED_GATEWAYS: "127.0.0.1" } });
   const { page, foreign, complaints, close } = await openPage(server.url);
   try {
     await page.goto(`${server.url}/swagger`);

@@ -6,14 +6,16 @@ import { startWith } from "./servers";
 
 /** The routes that anybody may call. Every other must refuse a stranger, a new one too. */
 const OPEN = ["GET /health/live", "GET /health/ready", "GET /swagger", "GET /swagger/json", "GET /swagger/script.js", "GET /swagger/style.css"];
-/** Those that a program on this machine may call with nothing at all; metrics of AI systems only while the organization has no key. */
+/** Those that a trusted gateway may call with nothing at all; metrics of AI systems only while the organization has no key. */
 const LOCAL = ["GET /metrics", "POST /organizations/:organizationId/ai-governance/ingest/metrics"];
 
 const routes = createApp(world.deps).routes.map(({ method, path }) => `${method} ${path}`);
 const closed = routes.filter((route) => !OPEN.includes(route));
 const organization = await newOrganization();
 const outside = startWith({ TRUSTED_GATEWAYS: "10.0.0.0/8" });
-afterAll(() => outside.server.stop(true));
+const byDefault = startWith({ TRUSTED_GATEWAYS: undefined });
+const withSecret = startWith({ GATEWAY_SECRET: "a secret of the gateway that is long enough" });
+afterAll(() => Promise.all([outside, byDefault, withSecret].map(({ server }) => server.stop(true))));
 
 /** Sends a body that would be 400, were it read. */
 async function send(route: string, url: string, headers: Record<string, string>) {
@@ -30,7 +32,7 @@ describe("a stranger", () => {
     expect(closed.length).toBeGreaterThan(0);
   });
 
-  test.each(closed)("%s: 401 or 403 from an address that nobody trusts, whatever the headers say", async (route) => {
+  test.each(closed)("%s: 401 or 403 where no gateway is named, another one, or one with a secret, whatever the headers say", async (route) => {
     const strangers: Record<string, string>[] = [
       {},
       organization.headers("ORG_ADMIN"),
@@ -38,15 +40,16 @@ describe("a stranger", () => {
       { ...organization.headers("ORG_ADMIN"), authorization: "Bearer nonsense" },
       { authorization: "Basic QTpC", "x-platform-staff-email": "ada@certitude.example" },
     ];
-    for (const headers of strangers) {
-      const { status, text } = await send(route, outside.url, headers);
-      expect([401, 403]).toContain(status);
-      if (status === 401) expect(text).toBe("");
-      expect(text).not.toMatch(/body|JSON/);
-    }
+    for (const { url } of [outside, byDefault, withSecret])
+      for (const headers of strangers) {
+        const { status, text } = await send(route, url, headers);
+        expect([401, 403]).toContain(status);
+        if (status === 401) expect(text).toBe("");
+        expect(text).not.toMatch(/body|JSON/);
+      }
   });
 
-  test.each(closed.filter((route) => !LOCAL.includes(route)))("%s: 401 or 403 on this machine without headers", async (route) => {
+  test.each(closed.filter((route) => !LOCAL.includes(route)))("%s: 401 or 403 from a trusted gateway without headers", async (route) => {
     expect([401, 403]).toContain((await send(route, world.url, {})).status);
   });
 });

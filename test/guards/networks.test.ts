@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { ConfigError, readConfig } from "../../src/config";
-import { inNetworks, readNetworks } from "../../src/guards/networks";
+import { coveredFamilies, inNetworks, readNetworks } from "../../src/guards/networks";
 import { environment, world } from "../support/world";
 
 const UNREADABLE = [
@@ -46,6 +46,38 @@ describe("readNetworks", () => {
     const { networks, unreadable } = readNetworks(" 10.0.0.0/8 ,, ::1,");
     expect(networks.map(([address, bits]) => `${address}/${bits}`)).toEqual(["10.0.0.0/8", "::1/128"]);
     expect(unreadable).toEqual([]);
+  });
+});
+
+describe("coveredFamilies", () => {
+  test.each([
+    ["0.0.0.0/1,128.0.0.0/1", ["IPv4"]],
+    ["128.0.0.0/1, 10.0.0.0/8, 0.0.0.0/1", ["IPv4"]],
+    ["0.0.0.0/2,64.0.0.0/2,128.0.0.0/2,192.0.0.0/2", ["IPv4"]],
+    ["0.0.0.0/1,128.0.0.0/2,192.0.0.0/3", ["IPv4"]],
+    ["::ffff:0.0.0.0/97,::ffff:128.0.0.0/97", ["IPv4"]],
+    ["0.0.0.0/1,::ffff:128.0.0.0/97", ["IPv4"]],
+    ["::/1,8000::/1", ["IPv6"]],
+    ["::/1", ["IPv6"]],
+    ["2000::/3", ["IPv6"]],
+    ["2000::/4,3000::/4", ["IPv6"]],
+    ["0.0.0.0/1,128.0.0.0/1,2000::/3", ["IPv4", "IPv6"]],
+    ["", []],
+    ["0.0.0.0/1", []],
+    ["0.0.0.0/1,128.0.0.0/2", []],
+    ["0.0.0.0/1,128.0.0.0/2,192.0.0.0/4,208.0.0.0/5", []],
+    ["0.0.0.0/2,128.0.0.0/1", []],
+    ["8000::/1,2000::/4", []],
+    ["10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7", []],
+    ["127.0.0.1,::1", []],
+  ])("%j: %j", (list, families) => {
+    expect(coveredFamilies(readNetworks(list).networks)).toEqual(families);
+  });
+
+  test("stop the start in a sentence each", () => {
+    const config = () => readConfig({ ...environment, DATA_DIR: world.directory, TRUSTED_GATEWAYS: "0.0.0.0/1,128.0.0.0/1,::/1,8000::/1" });
+    const sentence = (family: string) => `TRUSTED_GATEWAYS: together its networks cover every ${family} address. Name the gateways alone.`;
+    expect(config).toThrow(new ConfigError([sentence("IPv4"), sentence("IPv6")]));
   });
 });
 

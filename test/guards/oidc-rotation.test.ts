@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { importJWK, type JWK, SignJWT } from "jose";
 import { call } from "../support/call";
 import { newUser } from "../support/people";
-import { newKey, startProvider } from "./provider";
+import { AUDIENCE, newKey, startProvider } from "./provider";
 import { seconds, startWith } from "./servers";
 
 const COOL_DOWN = 30_001;
@@ -14,7 +14,7 @@ const TEN_MINUTES = 600_001;
 async function startBoth(...keys: JWK[]) {
   const provider = await startProvider(...keys);
   let ahead = 0;
-  const server = startWith({ OIDC_ISSUER: provider.issuer, JWT_SECRET: undefined }, () => new Date(Date.now() + ahead));
+  const server = startWith({ OIDC_ISSUER: provider.issuer, JWT_AUDIENCE: AUDIENCE, JWT_SECRET: undefined }, () => new Date(Date.now() + ahead));
   return {
     provider,
     me: (token: string) => call("GET", "/users/me", { token, url: server.url }),
@@ -29,7 +29,7 @@ async function startBoth(...keys: JWK[]) {
 }
 
 async function signAs(key: JWK, iss: string) {
-  const token = new SignJWT({ iss, sub: "ada", exp: seconds(3_600), jti: crypto.randomUUID() });
+  const token = new SignJWT({ iss, sub: "ada", aud: AUDIENCE, exp: seconds(3_600), jti: crypto.randomUUID() });
   return token.setProtectedHeader({ kid: key.kid ?? "", alg: key.alg ?? "" }).sign(await importJWK(key));
 }
 
@@ -122,7 +122,7 @@ describe("the provider is away", () => {
   test("503 when it takes the connection and never answers", async () => {
     const silent = createServer(() => {}).listen(0, "127.0.0.1");
     const issuer = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    await using server = startWith({ OIDC_ISSUER: issuer, JWT_SECRET: undefined });
+    await using server = startWith({ OIDC_ISSUER: issuer, JWT_AUDIENCE: AUDIENCE, JWT_SECRET: undefined });
     const answer = await call("GET", "/users/me", { token: await signAs(first, issuer), url: server.url });
     expect(answer).toMatchObject({ status: 503, body: { message: "The identity provider cannot be reached. Try again later." } });
     expect(answer.headers.has("retry-after")).toBe(true);
@@ -130,22 +130,44 @@ describe("the provider is away", () => {
   }, 15_000);
 
   test("401 still for what is no token at all, or none of the provider's", async () => {
-    await using server = startWith({ OIDC_ISSUER: "http://127.0.0.1:9", JWT_SECRET: undefined });
+    await using server = startWith({ OIDC_ISSUER: "http://127.0.0.1:9", JWT_AUDIENCE: AUDIENCE, JWT_SECRET: undefined });
     expect((await call("GET", "/users/me", { token: "nonsense", url: server.url })).status).toBe(401);
     expect((await call("GET", "/users/me", { url: server.url })).status).toBe(401);
   });
 
   test("a token that JWT_SECRET signed needs no provider", async () => {
-    await using server = startWith({ OIDC_ISSUER: "http://127.0.0.1:9" });
-    const { id, token } = await newUser();
+    await using server = startWith({ OIDC_ISSUER: "http://127.0.0.1:9", JWT_AUDIENCE: AUDIENCE });
+    const { id, token } = await newUser({ aud: AUDIENCE });
     expect(await call("GET", "/users/me", { token, url: server.url })).toMatchObject({ status: 200, body: { id } });
   });
 });
 
 describe("a discovery document", () => {
+  /** A provider that publishes `key` by way of what `discover` says, and the status of a token signed with it. */
+  async function statusBy(discover: (issuer: string) => Response) {
+    const { kty = "", n = "", e = "", kid = "", alg = "" } = first;
+    const provider: Bun.Server<undefined> = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: ({ url }) => (url.endsWith("/keys") ? Response.json({ keys: [{ kty, n, e, kid, alg }] }) : discover(issuerOf(provider))),
+    });
+    await using server = startWith({ OIDC_ISSUER: issuerOf(provider), JWT_AUDIENCE: AUDIENCE, JWT_SECRET: undefined });
+    const { status } = await call("GET", "/users/me", { token: await signAs(first, issuerOf(provider)), url: server.url });
+    await provider.stop(true);
+    return status;
+  }
+  const issuerOf = (provider: Bun.Server<undefined>) => provider.url.origin;
+
+  test("503 when its keys would come over plain http, or by a redirect", async () => {
+    expect(await statusBy((issuer) => Response.json({ issuer, jwks_uri: `${issuer}/keys` }))).toBe(200);
+    expect(await statusBy((issuer) => Response.json({ issuer, jwks_uri: `${issuer.replace("127.0.0.1", "0.0.0.0")}/keys` }))).toBe(503);
+    expect(await statusBy((issuer) => Response.json({ issuer, jwks_uri: "/keys" }))).toBe(503);
+    expect(await statusBy((issuer) => Response.redirect(`${issuer}/keys`))).toBe(503);
+  });
+
   test("503 when it names another issuer: its keys are not used", async () => {
     await using provider = await startProvider(first);
-    await using server = startWith({ OIDC_ISSUER: `http://localhost:${provider.port}`, JWT_SECRET: undefined });
+    await using server = startWith({ OIDC_ISSUER: `http://localhost:${provider.port}`, JWT_AUDIENCE: AUDIENCE, JWT_SECRET: undefined });
     expect((await call("GET", "/users/me", { token: await provider.token("ada"), url: server.url })).status).toBe(503);
     expect((await call("GET", "/users/me", { token: await signAs(first, `http://localhost:${provider.port}`), url: server.url })).status).toBe(503);
     expect(provider.fetches()).toBe(0);

@@ -10,7 +10,7 @@ import { forge, seconds, startWith } from "./servers";
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
 const keys = await Promise.all(ALGORITHMS.map(newKey));
 const provider = await startProvider(...keys);
-const OIDC = { OIDC_ISSUER: provider.issuer, JWT_SECRET: undefined };
+const OIDC = { OIDC_ISSUER: provider.issuer, JWT_AUDIENCE: AUDIENCE, JWT_SECRET: undefined };
 const server = startWith(OIDC);
 afterAll(async () => {
   await server.server.stop(true);
@@ -38,8 +38,15 @@ describe("a token of OIDC_ISSUER", () => {
     ["an exp 40 s ago", { exp: seconds(-40) }],
     ["no exp", { exp: undefined }],
     ["no sub", { sub: undefined }],
+    ["another audience", { aud: "https://elsewhere.example" }],
+    ["no audience", { aud: undefined }],
   ])("401 with %s", async (_, claims) => {
     expect(await me(await signAs(keyOf("RS256"), claims))).toMatchObject(refused);
+  });
+
+  test("401 for a logout token, 200 for an access token of RFC 9068", async () => {
+    expect(await me(await signAs(keyOf("RS256"), {}, { typ: "logout+jwt" }))).toMatchObject(refused);
+    expect((await me(await signAs(keyOf("RS256"), {}, { typ: "at+jwt" }))).status).toBe(200);
   });
 
   test("401 with the public RSA key as an HMAC secret, however it is written", async () => {
@@ -58,8 +65,10 @@ describe("a token of OIDC_ISSUER", () => {
   });
 
   test("401 with the JWT_SECRET of other servers, and for alg none", async () => {
-    expect(await me((await newUser({ iss: provider.issuer })).token)).toMatchObject(refused);
-    expect(await me(forge({ alg: "none", kid: keyOf("RS256").kid }, { iss: provider.issuer, sub: "ada", exp: seconds(600) }, ""))).toMatchObject(refused);
+    expect(await me((await newUser({ iss: provider.issuer, aud: AUDIENCE })).token)).toMatchObject(refused);
+    expect(await me(forge({ alg: "none", kid: keyOf("RS256").kid }, { iss: provider.issuer, sub: "ada", aud: AUDIENCE, exp: seconds(600) }, ""))).toMatchObject(
+      refused,
+    );
   });
 
   test("401 with a stranger's key under a published kid, alone or inside the header", async () => {
@@ -77,9 +86,11 @@ describe("a token of OIDC_ISSUER", () => {
   });
 
   test("401 when JWT_AUDIENCE names another audience, 200 when it names this one", async () => {
-    await using strict = startWith({ ...OIDC, JWT_AUDIENCE: AUDIENCE });
-    expect(await me(await provider.token("ada", { audience: "https://elsewhere.example" }), strict)).toMatchObject(refused);
-    expect((await me(await provider.token("ada"), strict)).status).toBe(200);
+    await using strict = startWith({ ...OIDC, JWT_AUDIENCE: "https://elsewhere.example" });
+    expect(await me(await provider.token("ada"), strict)).toMatchObject(refused);
+    expect((await me(await provider.token("ada", { audience: "https://elsewhere.example" }), strict)).status).toBe(200);
+    expect(await me(await provider.token("ada", { audience: "https://elsewhere.example" }))).toMatchObject(refused);
+    expect(await me(await signAs(keyOf("RS256"), { aud: undefined }))).toMatchObject(refused);
   });
 
   test("401 for every later use of a signed-out token, also with the second signature that ECDSA allows", async () => {
@@ -108,14 +119,16 @@ describe("a token of OIDC_ISSUER", () => {
 
 describe("OIDC_ISSUER beside JWT_SECRET", () => {
   test("each token is verified by its own scheme alone", async () => {
-    await using both = startWith({ OIDC_ISSUER: provider.issuer });
+    await using both = startWith({ ...OIDC, JWT_SECRET });
     expect((await me(await provider.token("ada"), both)).status).toBe(200);
-    expect((await me((await newUser()).token, both)).status).toBe(200);
-    expect(await me(await sign({ sub: "ada", iss: provider.issuer }, { secret: "the secret of somebody else, long enough" }), both)).toMatchObject(refused);
+    expect((await me((await newUser({ aud: AUDIENCE })).token, both)).status).toBe(200);
+    expect(
+      await me(await sign({ sub: "ada", iss: provider.issuer, aud: AUDIENCE }, { secret: "the secret of somebody else, long enough" }), both),
+    ).toMatchObject(refused);
     expect(await me(await signAs(await newKey("RS256")), both)).toMatchObject(refused);
-    expect(await me(forge({ alg: "RS256", kid: keyOf("RS256").kid }, { iss: provider.issuer, sub: "ada", exp: seconds(600) }, JWT_SECRET), both)).toMatchObject(
-      refused,
-    );
+    expect(
+      await me(forge({ alg: "RS256", kid: keyOf("RS256").kid }, { iss: provider.issuer, sub: "ada", aud: AUDIENCE, exp: seconds(600) }, JWT_SECRET), both),
+    ).toMatchObject(refused);
   });
 });
 

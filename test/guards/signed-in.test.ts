@@ -32,6 +32,14 @@ describe("Authorization", () => {
     expect(await me(authorization)).toMatchObject(refused);
   });
 
+  test("401 with a challenge, which names an error only where a bearer token was sent", async () => {
+    const challenge = async (headers: Record<string, string>) => (await call("GET", "/users/me", { headers })).headers.get("www-authenticate");
+    for (const authorization of ["", "Basic QWRhOkxvdmVsYWNl", "Bearer", "Bearer "]) expect(await challenge({ authorization })).toBe("Bearer");
+    expect(await challenge({})).toBe("Bearer");
+    for (const authorization of ["Bearer nonsense", "bearer nonsense", `Bearer ${forge(HS256, somebody(), OTHER_SECRET)}`])
+      expect(await challenge({ authorization })).toBe('Bearer error="invalid_token"');
+  });
+
   test("401 when it is sent twice, also when both are good", async () => {
     const { token } = await newUser();
     const line = `authorization: Bearer ${token}`;
@@ -73,6 +81,18 @@ describe("a token", () => {
     ["a number as sub", () => forge(HS256, somebody({ sub: 7 }), JWT_SECRET)],
     ["a list as sub", () => forge(HS256, somebody({ sub: ["ada"] }), JWT_SECRET)],
     ["a lone surrogate in sub", () => forge(HS256, somebody({ sub: "ada\ud800" }), JWT_SECRET)],
+    ["the typ of a logout token", () => sign(somebody(), { header: { typ: "logout+jwt" } })],
+    ["the typ of a security event", () => sign(somebody(), { header: { typ: "secevent+jwt" } })],
+    ["the typ of a proof of possession", () => sign(somebody(), { header: { typ: "dpop+jwt" } })],
+    ["the typ of an encrypted token", () => sign(somebody(), { header: { typ: "JOSE" } })],
+    ["a media type of another kind", () => sign(somebody(), { header: { typ: "application/logout+jwt" } })],
+    ["two types", () => sign(somebody(), { header: { typ: "at+jwt, logout+jwt" } })],
+    ["a parameter in typ", () => sign(somebody(), { header: { typ: "JWT;x=y" } })],
+    ["a longer typ", () => sign(somebody(), { header: { typ: "application/application/jwt" } })],
+    ["a typ and a line break", () => sign(somebody(), { header: { typ: "JWT\n" } })],
+    ["an empty typ", () => sign(somebody(), { header: { typ: "" } })],
+    ["null as typ", () => forge({ ...HS256, typ: null }, somebody(), JWT_SECRET)],
+    ["a list as typ", () => forge({ ...HS256, typ: ["JWT"] }, somebody(), JWT_SECRET)],
     ["over 8 KiB", () => sign(somebody({ padding: "x".repeat(7_000) }))],
   ])("401 with %s", async (_, token) => {
     expect(await me(`Bearer ${await token()}`)).toMatchObject(refused);
@@ -107,6 +127,10 @@ describe("a token", () => {
   test("200 when one of its audiences is JWT_AUDIENCE", async () => {
     await using server = startWith({ JWT_AUDIENCE: "https://certitude.example" });
     expect((await me(`Bearer ${await sign(somebody({ aud: ["https://elsewhere.example", "https://certitude.example"] }))}`, server.url)).status).toBe(200);
+  });
+
+  test.each(["JWT", "jwt", "at+jwt", "AT+JWT", "application/jwt", "Application/at+jwt"])("200 with the typ %s", async (typ) => {
+    expect((await me(`Bearer ${await sign(somebody(), { header: { typ } })}`)).status).toBe(200);
   });
 
   test.each([

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { readConfig } from "../../src/config";
+import { startWith } from "../guards/servers";
 import { call } from "../support/call";
 import { newOrganization, newUser } from "../support/people";
 import { openRaw, sendRaw } from "../support/raw";
-import { environment, startServer, world } from "../support/world";
+import { startServer, WORKER_KEY, world } from "../support/world";
 
 const server = startServer({ ...world.config, corsOrigins: ["https://portal.example"] }, world.database);
 const { url } = server;
@@ -23,20 +23,58 @@ const countOf = (method: string, route: string, status: number) =>
 /** How many requests run besides the scrape itself. */
 const inFlight = async () => (await figure("certitude_http_requests_in_flight")) - 1;
 
+const TOKENS = ["a token of the metrics that is long enough", "the next token of the metrics that is long enough"] as const;
+
 describe("GET /metrics", () => {
-  test("403 for whom TRUSTED_GATEWAYS does not name", async () => {
-    const env = { ...environment, DATA_DIR: world.directory, TRUSTED_GATEWAYS: "192.0.2.1" };
-    const closed = startServer(readConfig(env), world.database);
-    const message = "Metrics are for the machines in TRUSTED_GATEWAYS.";
-    expect(await call("GET", "/metrics", { url: closed.url })).toMatchObject({ status: 403, body: { message } });
-    await closed.server.stop(true);
+  test("401 for a stranger: no gateway is named by default", async () => {
+    await using open = startWith({ TRUSTED_GATEWAYS: undefined });
+    const answer = await call("GET", "/metrics", { url: open.url });
+    expect(answer).toMatchObject({ status: 401, body: "" });
+    expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    await using other = startWith({ TRUSTED_GATEWAYS: "192.0.2.1" });
+    expect((await call("GET", "/metrics", { url: other.url })).status).toBe(401);
   });
 
-  test.each(["x-forwarded-for", "x-real-ip", "forwarded"])("403 for a request that was forwarded (%s)", async (name) => {
-    expect(await call("GET", "/metrics", { url, headers: { [name]: "127.0.0.1" } })).toMatchObject({ status: 403 });
+  test.each(["x-forwarded-for", "X-Forwarded-Host", "x-forwarded", "x-real-ip", "forwarded", "Via", "cf-connecting-ip", "true-client-ip"])(
+    "401 for a request that a trusted gateway passes on (%s)",
+    async (name) => {
+      expect(await call("GET", "/metrics", { url, headers: { [name]: "127.0.0.1" } })).toMatchObject({ status: 401, body: "" });
+      expect((await call("GET", "/metrics", { url, headers: { [name]: "" } })).status).toBe(401);
+    },
+  );
+
+  test.each([
+    ["another token", `Bearer ${"y".repeat(32)}`],
+    ["the beginning of it", `Bearer ${TOKENS[0].slice(0, -1)}`],
+    ["both of them", `Bearer ${TOKENS.join(",")}`],
+    ["it twice", `Bearer ${TOKENS[0]}, Bearer ${TOKENS[0]}`],
+    ["nothing", "Bearer "],
+    ["no scheme", TOKENS[0]],
+    ["another scheme", `Basic ${TOKENS[0]}`],
+  ])("401 with a challenge for %s, also from a trusted gateway", async (_, authorization) => {
+    for (const env of [{ METRICS_TOKEN: TOKENS.join(",") }, { METRICS_TOKEN: TOKENS.join(","), TRUSTED_GATEWAYS: undefined }]) {
+      await using guarded = startWith(env);
+      const answer = await call("GET", "/metrics", { url: guarded.url, headers: { authorization } });
+      expect(answer).toMatchObject({ status: 401, body: "" });
+      const isShown = /^Bearer ./.test(authorization);
+      expect(answer.headers.get("www-authenticate")).toBe(isShown ? 'Bearer error="invalid_token"' : "Bearer");
+    }
   });
 
-  test("200 from loopback, for Prometheus", async () => {
+  test("401 for the keys of others: a worker's, a user's, an ingest key", async () => {
+    await using guarded = startWith({ METRICS_TOKEN: TOKENS[0] });
+    for (const token of [WORKER_KEY, (await newUser()).token]) expect((await call("GET", "/metrics", { url: guarded.url, token })).status).toBe(401);
+  });
+
+  test("200 for METRICS_TOKEN from any address, forwarded or not; either one while it is rotated", async () => {
+    await using guarded = startWith({ METRICS_TOKEN: TOKENS.join(", "), TRUSTED_GATEWAYS: undefined });
+    for (const token of TOKENS) {
+      expect((await call("GET", "/metrics", { url: guarded.url, token })).status).toBe(200);
+      expect((await call("GET", "/metrics", { url: guarded.url, token, headers: { "x-forwarded-for": "203.0.113.7" } })).status).toBe(200);
+    }
+  });
+
+  test("200 for a trusted gateway's own request", async () => {
     const answer = await call("GET", "/metrics", { url });
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toStartWith("text/plain; version=0.0.4");

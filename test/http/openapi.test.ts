@@ -61,6 +61,7 @@ describe("GET /swagger/json", () => {
       "changeControlStatus",
       "changeMemberRole",
       "createAgent",
+      "createApiToken",
       "createAssignment",
       "createConnection",
       "createExampleNotification",
@@ -69,12 +70,14 @@ describe("GET /swagger/json", () => {
       "createRollout",
       "createWidget",
       "deleteAgent",
+      "deleteApiToken",
       "deleteAssignment",
       "deleteConnection",
       "deleteDocument",
       "deleteIngestKey",
       "deleteWidget",
       "getAgent",
+      "getApiToken",
       "getAssignment",
       "getCertificate",
       "getCertificateDetails",
@@ -84,6 +87,8 @@ describe("GET /swagger/json", () => {
       "getDocument",
       "getDocumentDownload",
       "getMe",
+      "getOrganization",
+      "getOrganizationAsStaff",
       "getRollout",
       "getRotation",
       "getWidget",
@@ -96,6 +101,7 @@ describe("GET /swagger/json", () => {
       "isReady",
       "listAgents",
       "listAiSystems",
+      "listApiTokens",
       "listAssignments",
       "listAuditEvents",
       "listCertificates",
@@ -109,6 +115,7 @@ describe("GET /swagger/json", () => {
       "listIngestKeys",
       "listMembers",
       "listOrganizations",
+      "listPlatformAuditEvents",
       "listReports",
       "listRollouts",
       "listTopExpiringCertificates",
@@ -117,6 +124,7 @@ describe("GET /swagger/json", () => {
       "markNotificationsRead",
       "readInbox",
       "reindexDocument",
+      "reinstateCertificate",
       "removeMember",
       "reportDeployments",
       "resumeRollout",
@@ -133,6 +141,8 @@ describe("GET /swagger/json", () => {
       "updateAgent",
       "updateAssignment",
       "updateConnection",
+      "updateOrganization",
+      "updateOrganizationAsStaff",
       "updateProfile",
       "updateRotation",
       "updateWidget",
@@ -182,7 +192,8 @@ describe("GET /swagger/json", () => {
       [/\/ingest\/metrics$/, [{ ingestKey: [] }, { ingestSignature: [] }, {}]],
       [/ \/internal\//, [{ workerKey: [] }]],
       [/ \/agent\//, [{ agentToken: [] }]],
-      [/ \/organizations\//, [headers, { ...headers, userToken: [] }]],
+      [/ \/organizations\//, [headers, { ...headers, userToken: [] }, { ...headers, apiToken: [] }]],
+      [/ \/portal\//, [{ userToken: [] }, { apiToken: [] }]],
       [/ \/admin\//, [{ userToken: [], platformAdmin: [] }]],
       [/./, [{ userToken: [] }]],
     ];
@@ -190,6 +201,7 @@ describe("GET /swagger/json", () => {
     for (const { name, security } of operations) expect({ name, security }).toEqual({ name, security: expected(name) });
     expect(Object.keys(document.components.securitySchemes ?? {}).sort()).toEqual([
       "agentToken",
+      "apiToken",
       "ingestKey",
       "ingestSignature",
       "organizationId",
@@ -206,6 +218,7 @@ describe("GET /swagger/json", () => {
     ["getCertificateDetails", ["200", "401", "404"]],
     ["listTopExpiringCertificates", ["200", "400", "401", "403"]],
     ["importCertificates", ["200", "201", "400", "401", "403"]],
+    ["reinstateCertificate", ["200", "400", "401", "403", "404", "409", "412"]],
     ["revokeCertificate", ["200", "400", "401", "403", "404", "409", "412"]],
     ["retireCertificate", ["204", "401", "403", "404", "412"]],
   ])("200 %s may answer %p, and what any may answer", (operationId, own) => {
@@ -224,6 +237,19 @@ describe("GET /swagger/json", () => {
     expect(find("revokeCertificate")?.responses["200"]?.headers).toHaveProperty("ETag");
     expect(find("inviteMember")?.responses["201"]?.headers).toHaveProperty("ETag");
     expect(find("getCertificateDetails")?.responses["200"]?.headers).not.toHaveProperty("ETag");
+  });
+
+  test("200 x-user-id is for platform staff, and on the invitation of a member", () => {
+    const takers = operations.filter(({ parameters = [] }) => parameters.some((each) => each.name === "x-user-id")).map(({ name }) => name);
+    expect(takers.filter((name) => !name.includes(" /admin/"))).toEqual(["POST /organizations/{organizationId}/members"]);
+  });
+
+  test("200 every 401 carries WWW-Authenticate", () => {
+    const refusals = operations
+      .flatMap(({ responses }) => responses["401"] ?? [])
+      .map((each) => (each.$ref ? document.components.responses?.Unauthorized : each));
+    expect(refusals.length).toBeGreaterThan(0);
+    for (const each of refusals) expect(each?.headers).toHaveProperty("WWW-Authenticate");
   });
 
   test("200 every body has an example, which its schema allows", () => {

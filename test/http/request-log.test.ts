@@ -13,7 +13,7 @@ beforeEach(() => {
   lines.length = 0;
 });
 
-const KNOWN = ["level", "method", "ms", "organization", "requestId", "route", "status", "time", "user"];
+const KNOWN = ["apiToken", "level", "method", "ms", "organization", "peer", "reason", "requestId", "route", "status", "time", "user"];
 
 /** The one line of the one request of a test. */
 function theLine() {

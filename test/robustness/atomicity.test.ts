@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { hashInvitationToken } from "../../src/modules/members/invitations";
 import type { Wish } from "../support/call";
-import { certificate, importInto } from "../support/certificates";
 import { isWriting, nameOf, operations } from "../support/document";
-import { type Everything, newEverything, withQueue } from "../support/everything";
-import { newUser } from "../support/people";
+import { newEverything, withQueue } from "../support/everything";
 import { rowsOf } from "../support/rows";
 import { world } from "../support/world";
+import { NEEDS } from "./needs";
 
 /** Writing operations that are about the caller alone, and so leave no trace in an organization. */
 const PERSONAL = ["createExampleNotification", "markNotificationsRead", "signOut", "updateProfile"];
@@ -24,33 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.sql.unsafe("drop trigger refuse_event on audit_events; drop function refuse_event()");
 });
-
-/** What a request needs beside the document's example to change something. */
-const NEEDS: Record<string, (everything: Everything) => Promise<Wish> | Wish> = {
-  acceptInvitation: async ({ ids, organization }) => {
-    const token = crypto.randomUUID();
-    const [member] = await world.sql<{ email: string }[]>`
-      update members set invitation_token_hash = decode(${hashInvitationToken(token)}, 'hex')
-      where organization_id = ${organization.id} and id = ${ids.memberId ?? ""} returning email`;
-    const user = await newUser({ email: member?.email });
-    return { body: { token }, headers: { authorization: `Bearer ${user.token}` } };
-  },
-  changeControlStatus: () => ({ body: { status: "not_applicable", note: "We have no such system." } }),
-  reindexDocument: async ({ organization }) => {
-    await world.sql`update documents set job_id = null where organization_id = ${organization.id}`;
-    return {};
-  },
-  resumeRollout: async ({ organization, ids }) => {
-    await organization.admin("POST", `/rollouts/${ids.rolloutId}/halt`);
-    return {};
-  },
-  startRotation: async ({ organization, ids }) => {
-    await organization.admin("DELETE", `/certificates/${ids.certificateId}/successor`);
-    const [certificateId] = await importInto(organization, certificate({ isCa: true }).pem);
-    return { body: { certificateId } };
-  },
-  updateConnection: () => ({ body: { name: "Another name" } }),
-};
 
 const writing = operations.filter((each) => isWriting(each) && !PERSONAL.includes(each.id));
 const inOrganizations = writing.filter((each) => each.id !== "createOrganization");

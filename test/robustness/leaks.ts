@@ -1,6 +1,6 @@
-import { JWT_SECRET, WORKER_KEY, world } from "../support/world";
+import { environment, JWT_SECRET, WORKER_KEY, world } from "../support/world";
 
-const SECRETS = [JWT_SECRET, WORKER_KEY, Buffer.from(world.config.secretsKey).toString("base64"), world.directory];
+const SECRETS = [JWT_SECRET, WORKER_KEY, environment.SECRETS_KEY, world.directory];
 
 const LEAKS = [
   /\b(relation|column|constraint|operator|function|type) "/,

@@ -2,12 +2,13 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createKeyring } from "../../src/crypto/keyring";
 import { createFileStore } from "../../src/storage/files";
 
 const root = mkdtempSync(join(tmpdir(), "certitude-objects-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 const directory = join(root, "objects");
-const store = createFileStore(directory, Buffer.alloc(32, 1));
+const store = createFileStore(directory, createKeyring([Buffer.alloc(32, 1)]));
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe("the file store", () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from "bun:test";
 import { prepareJobs } from "../../src/jobs/start";
 import { grantPlatformAdmin } from "../../src/modules/users/queries";
+import { newApiToken } from "./api-tokens";
 import { call, type Wish } from "./call";
 import { certificate, importInto } from "./certificates";
 import { fillPath, type Operation } from "./document";
@@ -123,6 +124,11 @@ const MAKERS: ((made: Made) => Promise<void>)[] = [
     const { body } = must(await organization.admin("GET", "/ai-governance/frameworks/euaiact/controls"));
     Object.assign(ids, { frameworkKey: "euaiact", controlId: body.items[0].id });
     must(await organization.admin("PATCH", `/ai-governance/frameworks/euaiact/controls/${ids.controlId}`, { body: { status: "in_progress" } }));
+  },
+  async function makeApiToken({ organization, ids, keys }) {
+    const { id, token } = await newApiToken(organization);
+    Object.assign(ids, { apiTokenId: id });
+    Object.assign(keys, { apiToken: token });
   },
   async function ingestMetrics({ organization, ids, keys }) {
     const { body } = must(await organization.admin("POST", "/ai-governance/ingest/keys", { body: { name: "Collectors" } }));

@@ -2,13 +2,15 @@ import { world } from "./world";
 
 type Statement = { text: string; parameters: string[] };
 
-/** What the server meanwhile sends to the database about agents and what they have. */
-export async function statementsDuring(work: () => Promise<unknown>) {
+const FLEET = /\b(agents|assignments|deployment_reports)\b/;
+
+/** What the server meanwhile sends to the database about agents and what they have, or what `about` says. */
+export async function statementsDuring(work: () => Promise<unknown>, about = FLEET) {
   const seen: Statement[] = [];
   const debug = (_: number, text: string, parameters: string[]) => void seen.push({ text, parameters });
   Object.assign(world.sql.options, { debug });
   await work().finally(() => Object.assign(world.sql.options, { debug: false }));
-  return seen.filter(({ text }) => /\b(agents|assignments|deployment_reports)\b/.test(text));
+  return seen.filter(({ text }) => about.test(text));
 }
 
 /** How Postgres looks into its tables for a statement, such as "Index Scan using agents_token_hash_index on agents". */

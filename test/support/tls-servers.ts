@@ -5,14 +5,22 @@ import { join } from "node:path";
 import { certificatesIn, fingerprintOf, presented } from "../../src/agent/pem";
 import type { Issued } from "./authority";
 
-/** A port of loopback that was free a moment ago. */
-export async function freePort() {
+/** Below the ports that the kernel gives to outgoing connections, of which the tests beside have thousands. */
+const PORTS = { lowest: 12_000, count: 20_000 };
+
+/** Returns a port of loopback that nothing listens on, another one at each call. */
+export async function freePort(): Promise<number> {
+  const port = PORTS.lowest + Math.floor(Math.random() * PORTS.count);
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
+  const isFree = await new Promise<boolean>((resolve) => {
+    server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(!given.has(port)));
+  });
+  if (server.listening) await new Promise((resolve) => server.close(resolve));
+  if (!isFree) return freePort();
+  given.add(port);
   return port;
 }
+const given = new Set<number>();
 
 /** A real server of a scratch directory, as it was before the agent came. */
 export type TlsServer = { port: number; pid: number; reloadCommand: string[]; stop: () => Promise<unknown> };
@@ -26,7 +34,7 @@ export function endServers() {
 }
 
 /** Starts a program and waits until it listens, and has said `word`. */
-async function startListening(argv: string[], port: number, { word = "", user }: { word?: string; user?: { uid: number; gid: number } } = {}) {
+export async function startListening(argv: string[], port: number, { word = "", user }: { word?: string; user?: { uid: number; gid: number } } = {}) {
   const child = Bun.spawn(argv, {
     env: { PATH: Bun.env.PATH ?? "", LC_ALL: "C.UTF-8" },
     stdin: "ignore",

@@ -20,7 +20,9 @@ export const environment = {
   WORKER_API_KEY: WORKER_KEY,
   SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
   PLATFORM_STAFF_DOMAINS: "certitude.example",
+  TRUSTED_GATEWAYS: "127.0.0.1/32, ::1/128",
   LOG_LEVEL: "silent",
+  RATE_LIMITS: "user=1000000/60,api-token=1000000/60,agent=1000000/60,ingest-key=1000000/60,gateway=10000000/60,address=1000000/60",
   PORT: "0",
 };
 
@@ -57,6 +59,7 @@ export async function createScratchDatabase(adminUrl: string) {
   const name = `certitude_test_${crypto.randomUUID().replaceAll("-", "")}`;
   const admin = connectDatabase(adminUrl, { max: 1, statementTimeout: 60_000, silence: 60_000 });
   await admin.$client.unsafe(`create database ${name}`);
+  await admin.$client.unsafe(`alter database ${name} set synchronous_commit = off`); // a commit that waits for the disk takes most of a test's time
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   async function drop() {

@@ -27,7 +27,7 @@ describe("PATCH /users/me/profile", () => {
   test("its types: body, answer and refusals", () => {
     expectTypeOf<Parameters<Patch>[0]>().toEqualTypeOf<{ displayName?: string; fullName?: string } | undefined>();
     expectTypeOf<Data<Patch>>().toEqualTypeOf<Sentence>();
-    expectTypeOf<Statuses<Patch>>().toEqualTypeOf<400 | 401>();
+    expectTypeOf<Statuses<Patch>>().toEqualTypeOf<400 | 401 | 412>();
     expectTypeOf<RefusalAt<Patch, 400>>().toEqualTypeOf<Sentence>();
     expectTypeOf<RefusalAt<Patch, 401>>().toEqualTypeOf<"">();
   });

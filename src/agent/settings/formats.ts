@@ -40,7 +40,7 @@ const shell: Format = {
 const systemd: Format = {
   render: (name, value) => ["[Service]", `Environment="${name}=${value.replace(/["\\]/g, "\\$&").replaceAll("%", "%%")}"`],
   read(text, name) {
-    const words = [...text.matchAll(/^\s*Environment\s*=(.*)$/gm)].flatMap(([, rest = ""]) => (rest.trim() === "" ? [RESET] : wordsOf(rest)));
+    const words = [...text.matchAll(/^[ \t]*Environment[ \t]*=(.*)$/gm)].flatMap(([, rest = ""]) => (rest.trim() === "" ? [RESET] : wordsOf(rest)));
     const set = words.slice(words.lastIndexOf(RESET) + 1).findLast((word) => word.startsWith(`${name}=`));
     return set?.slice(name.length + 1).replaceAll("%%", "%");
   },

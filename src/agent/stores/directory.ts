@@ -4,7 +4,7 @@ import type { Change } from "../change";
 import { absent, digestOf, readSnapshot, type Snapshot, textOf } from "../files";
 import { type Host, pathOn } from "../host";
 import { certificatesIn, fingerprintOf, isForeignKey, presented, privateKeyIn } from "../pem";
-import type { Material, Store, Target } from "../store";
+import { keyModeOf, type Material, type Store, type Target } from "../store";
 
 /**
  * One file of a store, and what it holds: the certificate alone, followed by its intermediates, the private key, or all of that; then
@@ -123,8 +123,7 @@ const isServer = ({ materialType }: Target) => materialType === "server_certific
 const holdsKey = ({ holds }: Part) => holds === "key" || holds === "chain and key";
 /** Without a private key, the one that the operator put there is left to the operator. */
 const isLeft = ({ holds }: Part, { privateKey }: Material) => privateKey === null && holds === "key";
-const modeOf = (part: Part, { config }: Target) =>
-  holdsKey(part) ? (config.keyPermissionMode ? Number.parseInt(config.keyPermissionMode, 8) : KEY_MODE) : CERTIFICATE_MODE;
+const modeOf = (part: Part, target: Target) => (holdsKey(part) ? (keyModeOf(target) ?? KEY_MODE) : CERTIFICATE_MODE);
 
 function contentOf({ holds, text }: File, { certificate, chain, privateKey }: Material) {
   if (holds === "certificate") return lined(certificate);
@@ -137,6 +136,6 @@ const lined = (pem: string) => (pem === "" ? "" : `${pem.trimEnd()}\n`);
 
 /** The certificates in their order, and the keys, however the text around them is laid out. */
 function essenceOf(text: string) {
-  const keys = text.match(/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END/g) ?? [];
+  const keys = text.match(/-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[^-]*(?:-(?!----)[^-]*)*-----END/g) ?? [];
   return [...certificatesIn(text).map(fingerprintOf), ...keys.map((key) => digestOf(key.replace(/\s/g, "")))].join();
 }

@@ -5,7 +5,7 @@ import { digestOf, readSnapshot } from "../files";
 import type { Host } from "../host";
 import { certificatesIn, fingerprintOf, presented } from "../pem";
 import { writePkcs12 } from "../pkcs12";
-import type { Material, Store, Target } from "../store";
+import { keyModeOf, type Material, type Store, type Target } from "../store";
 import { runTool, ToolFailure } from "../tool";
 
 /** A keystore that keytool reads and writes, and what is particular to it. */
@@ -31,15 +31,16 @@ export function keystoreStore(locate: (target: Target, host: Host) => Promise<Ke
       const { keystore, file, entry } = await look(target, host);
       const faults: string[] = [];
       const fault = faultOf(entry, material);
+      const mode = keyModeOf(target);
       if (fault) faults.push(`${target.alias} in ${keystore.path} ${fault}`);
-      if (file && modeOf(target) !== undefined && file.mode !== modeOf(target)) faults.push(`${keystore.path} has mode ${file.mode.toString(8)}`);
+      if (file && mode !== undefined && file.mode !== mode) faults.push(`${keystore.path} has mode ${file.mode.toString(8)}`);
       return { certificates: entry?.certificates ?? [], faults };
     },
 
     async install(target, material, change) {
       const { keystore, file, entry, claim } = await look(target, change.host);
       const { path } = keystore;
-      const mode = modeOf(target);
+      const mode = keyModeOf(target);
       if (faultOf(entry, material) === undefined) return mode === undefined ? undefined : change.editWith(path, async () => {}, mode);
       if (entry && !change.owns(claim))
         throw new Error(`${path} has an entry ${target.alias} already, and not by this agent. Choose another alias, or remove it by keytool -delete.`);
@@ -77,8 +78,6 @@ function faultOf(entry: Entry | undefined, { certificate, chain, fingerprint, pr
   const isPresented = presented(certificate, chain).every((each, index) => fingerprintOf(each) === fingerprintOf(entry.certificates[index] ?? own));
   if (!isPresented) return "has another chain";
 }
-
-const modeOf = ({ config }: Target) => (config.keyPermissionMode === undefined ? undefined : Number.parseInt(config.keyPermissionMode, 8));
 
 /** Every entry of a keystore, as keytool reads it. */
 async function list(keystore: Keystore, host: Host): Promise<Entry[]> {

@@ -1,19 +1,32 @@
-import { jsonb, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { index, jsonb, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 import { id, now } from "./columns";
 import { organizationId } from "./organizations";
 
-export const auditEvents = pgTable(
-  "audit_events",
-  {
-    organizationId: organizationId(),
-    id: id(),
-    at: now(),
-    actor: jsonb().notNull(),
-    action: text().notNull(),
-    targetType: text().notNull(),
-    targetId: text().notNull(),
-    requestId: text(),
-    details: jsonb().notNull().default({}),
-  },
-  (table) => [primaryKey({ columns: [table.organizationId, table.id] })],
-);
+const event = {
+  id: id(),
+  at: now(),
+  actor: jsonb().notNull(),
+  action: text().notNull(),
+  targetType: text().notNull(),
+  targetId: text().notNull(),
+  requestId: text(),
+  details: jsonb().notNull().default({}),
+};
+
+export const auditEvents = pgTable("audit_events", { organizationId: organizationId(), ...event }, (table) => [
+  primaryKey({ columns: [table.organizationId, table.id] }),
+  index().on(table.organizationId, table.action, table.id),
+  index().on(table.organizationId, table.targetId, table.id),
+  index("audit_events_organization_id_actor_id_index").on(table.organizationId, sql`(actor->>'id')`, table.id),
+  index("audit_events_organization_id_actor_type_index").on(table.organizationId, sql`(actor->>'type')`, table.id),
+]);
+
+/** What concerns no organization, or several: the trail of the platform's own staff. */
+export const platformAuditEvents = pgTable("platform_audit_events", event, (table) => [
+  primaryKey({ columns: [table.id] }),
+  index().on(table.action, table.id),
+  index().on(table.targetId, table.id),
+  index("platform_audit_events_actor_id_index").on(sql`(actor->>'id')`, table.id),
+  index("platform_audit_events_actor_type_index").on(sql`(actor->>'type')`, table.id),
+]);

@@ -44,7 +44,21 @@ export const certificates = pgTable(
     index().on(table.organizationId, table.notAfter, table.id),
     index().on(table.organizationId, table.status, table.notAfter, table.id).where(sql`status <> 'active'`),
     index().on(table.organizationId, table.subjectHash),
+    index("certificates_issuers_index").on(table.organizationId, table.subjectHash, table.notAfter.desc(), table.id).where(sql`is_ca or self_signed`),
     index().on(table.organizationId, table.issuerHash).where(sql`issuer_id is null`),
+    index("certificates_orphans_index").on(table.organizationId, table.issuerHash, table.id).where(sql`issuer_id is null and not self_signed`),
     index().using("gin", table.search),
   ],
+);
+
+/** Certificates that are not linked yet, neither to their issuer nor to what they issued. A trigger on `certificates` adds each new one, whichever release stores it. */
+export const pendingLinks = pgTable(
+  "pending_links",
+  {
+    organizationId: uuid().notNull(),
+    certificateId: uuid().notNull(),
+    /** When the job may take it: an import links what it stored by itself, and a job that was killed leaves it to the next. */
+    dueAt: now(),
+  },
+  (table) => [primaryKey({ columns: [table.organizationId, table.certificateId] }), index().on(table.dueAt)],
 );

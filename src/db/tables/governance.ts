@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { date, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
-import { bytes, id, moment, now } from "./columns";
+import { bytes, exactMoment, id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
 
 // Samples of metrics live in "metric_samples", which a migration of its own makes: drizzle knows no partitions.
@@ -46,7 +46,7 @@ export const controlChanges = pgTable(
 
 export const aiSystems = pgTable(
   "ai_systems",
-  { organizationId: organizationId(), id: id(), key: text().notNull(), createdAt: now(), lastSampleAt: moment() },
+  { organizationId: organizationId(), id: id(), key: text().notNull(), createdAt: now(), lastSampleAt: exactMoment() },
   (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.organizationId, table.key)],
 );
 

@@ -5,6 +5,7 @@ export const organizations = pgTable("organizations", {
   id: id().primaryKey(),
   name: text().notNull(),
   seatLimit: integer(),
+  version: integer().notNull().default(1),
   createdAt: now(),
 });
 

@@ -1,4 +1,4 @@
-import { boolean, index, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { bytes, moment, now } from "./columns";
 
 export const users = pgTable("users", {
@@ -7,6 +7,8 @@ export const users = pgTable("users", {
   displayName: text(),
   fullName: text(),
   platformAdmin: boolean().notNull().default(false),
+  /** Of the profile: names and e-mail address. */
+  version: integer().notNull().default(1),
   createdAt: now(),
   updatedAt: now(),
 });

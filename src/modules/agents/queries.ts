@@ -1,5 +1,6 @@
 import type { Sql } from "../../db/connect";
 import { FIRST_ID } from "../../db/ids";
+import { type Versions, whereVersion } from "../../db/versions";
 import { auditEach, type Scope } from "../audit/queries";
 
 type Row = { json: string; version: number };
@@ -38,12 +39,12 @@ export async function findAgent(sql: Sql, organizationId: string, id: string) {
   return row;
 }
 
-type Precondition = { id: string; version: number | undefined };
+type Precondition = { id: string; versions: Versions };
 
 /** `stale` when its version is another than the caller's. The name that it has already changes nothing. */
-export async function renameAgent(sql: Sql, scope: Scope, { id, version }: Precondition, name: string): Promise<Row | "missing" | "stale"> {
+export async function renameAgent(sql: Sql, scope: Scope, { id, versions }: Precondition, name: string): Promise<Row | "missing" | "stale"> {
   const [row] = await sql<(Row & { isStale: boolean })[]>`
-    with current as (${lockAgent(sql, scope, { id, version })}),
+    with current as (${lockAgent(sql, scope, { id, versions })}),
     changed as (
       update agents set name = ${name}, version = agents.version + 1, updated_at = now() from current
       where agents.organization_id = ${scope.organizationId} and agents.id = current.id and not is_stale and current.name <> ${name} returning agents.*),
@@ -74,8 +75,8 @@ export async function deleteAgent(sql: Sql, scope: Scope, target: Precondition) 
   return row.isStale ? "stale" : "deleted";
 }
 
-const lockAgent = (sql: Sql, { organizationId }: Scope, { id, version }: Precondition) => sql`
-  select *, coalesce(version <> ${version ?? null}::int, false) as is_stale from agents where organization_id = ${organizationId} and id = ${id} for update`;
+const lockAgent = (sql: Sql, { organizationId }: Scope, { id, versions }: Precondition) => sql`
+  select *, not ${whereVersion(sql, versions)} as is_stale from agents where organization_id = ${organizationId} and id = ${id} for update`;
 
 /** The agent that holds the token. */
 export async function findAgentByToken(sql: Sql, tokenHash: string) {

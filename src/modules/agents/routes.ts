@@ -41,7 +41,8 @@ export const agents = (deps: Deps) =>
         const selector = query.selector === undefined ? { path: undefined } : compileSelector(query.selector);
         if ("fault" in selector) return status(400, { message: `query.selector ${selector.fault}.` });
         const position = { limit: query.limit, after: readCursor(query.cursor, UUID_PART)?.[0] };
-        return page(await listAgents(deps.sql, scope.organizationId, selector.path, position), query.limit);
+        const list = () => listAgents(deps.sql, scope.organizationId, selector.path, position);
+        return page(await (selector.path === undefined ? list() : deps.lanes.run(scope.organizationId, list)), query.limit);
       },
       {
         params: InOrganization,
@@ -70,7 +71,7 @@ export const agents = (deps: Deps) =>
     .patch(
       "/:agentId",
       async ({ scope, params, body, request, status }) => {
-        const outcome = await renameAgent(deps.sql, scope, { id: params.agentId, version: ifMatch(request.headers) }, body.name);
+        const outcome = await renameAgent(deps.sql, scope, { id: params.agentId, versions: ifMatch(request.headers) }, body.name);
         if (outcome === "missing") return status(404, NotFound);
         return outcome === "stale" ? status(412, {}) : jsonText(outcome.json, 200, { etag: etag(outcome.version) });
       },
@@ -84,7 +85,7 @@ export const agents = (deps: Deps) =>
     .delete(
       "/:agentId",
       async ({ scope, params, request, status }) => {
-        const outcome = await deleteAgent(deps.sql, scope, { id: params.agentId, version: ifMatch(request.headers) });
+        const outcome = await deleteAgent(deps.sql, scope, { id: params.agentId, versions: ifMatch(request.headers) });
         if (outcome === "missing") return status(404, NotFound);
         return outcome === "stale" ? status(412, {}) : status(204, "");
       },

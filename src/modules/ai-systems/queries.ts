@@ -19,7 +19,7 @@ export async function storeSamples(sql: Sql, scope: Scope, batch: Batch, webhook
     system as (select id from known union all select id from created),
     added as (
       insert into metric_samples (organization_id, system_id, metric, recorded_at, labels, labels_hash, value, unit)
-      select ${organizationId}, system.id, metric, to_timestamp(moment / 1000), labels, labels_hash, value, unit
+      select ${organizationId}, system.id, metric, to_timestamp(moment / 1000000), labels, labels_hash, value, unit
       from taken cross join system
       cross join unnest(${batch.indexes}::text::int[], ${batch.moments}::text::float8[], ${batch.values}::text::float8[]) as point (series, moment, value)
       join rows from (jsonb_to_recordset(${batch.series}::jsonb) as (metric text, unit text, labels jsonb, labels_hash bigint)) with ordinality

@@ -53,7 +53,7 @@ export const aiSystems = (deps: Deps) =>
       async ({ scope, query, status }) => {
         const range = readRange(query, deps.clock());
         if ("fault" in range) return status(400, { message: range.fault });
-        const answer = await summarizeMetric(deps.sql, scope.organizationId, query, range);
+        const answer = await deps.lanes.run(scope.organizationId, () => summarizeMetric(deps.sql, scope.organizationId, query, range));
         return answer === undefined ? status(404, NotFound) : jsonText(answer);
       },
       {

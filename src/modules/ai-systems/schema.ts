@@ -1,6 +1,6 @@
 import { Kind, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, Text, Uuid } from "../../http/schema";
+import { Answer, Body, DateTime, Integer, Moment, Nullable, Text, Uuid } from "../../http/schema";
 
 const MAX_SAMPLES = 10_000;
 const MAX_LABELS = 16;
@@ -34,7 +34,11 @@ const Sample = Body(
     metric: Metric,
     value: Type.Number({ examples: [0.93] }),
     unit: t.Optional(PlainText({ examples: ["ratio"] })),
-    recordedAt: t.Optional({ ...DateTime, description: "The time of receipt when absent; at most five minutes ahead", examples: ["2026-01-02T09:30:00.000Z"] }),
+    recordedAt: t.Optional({
+      ...DateTime,
+      description: "Kept to the microsecond; the time of receipt when absent; at most five minutes ahead",
+      examples: ["2026-01-02T09:30:00.000Z"],
+    }),
     labels: t.Optional(Labels),
   },
   { title: "Sample" },
@@ -64,8 +68,8 @@ export const AiSystem = Answer(
 export const MetricsQuery = t.Object({
   system: SystemKey,
   metric: Text({ description: "The name of the metric", examples: ["accuracy"] }),
-  from: t.Optional({ ...DateTime, description: "The first moment; a day before `to` when absent" }),
-  to: t.Optional({ ...DateTime, description: "The moment after the last; now when absent" }),
+  from: t.Optional(Moment({ description: "The first moment; a day before `to` when absent" })),
+  to: t.Optional(Moment({ description: "The moment after the last; now when absent" })),
   step: t.Optional(t.String({ maxLength: 40, description: "How long a step is: seconds (300) or an ISO 8601 duration (PT5M, P1D); an hour when absent" })),
 });
 

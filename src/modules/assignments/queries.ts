@@ -1,9 +1,11 @@
 import type { Fragment } from "postgres";
 import { arrayOf, type Sql } from "../../db/connect";
 import { FIRST_ID } from "../../db/ids";
-import { auditEach, type Scope } from "../audit/queries";
+import { type Versions, whereVersion } from "../../db/versions";
+import type { Scope } from "../audit/queries";
 import { lastReport, newestReports } from "../deployments/history";
 import type { MaterialType, TrustStoreType } from "../trust-stores/catalogue";
+import { auditAssignments, auditChange } from "./events";
 import type { ConfigPatch, Unfit } from "./rules";
 import type { AssignmentConfig, AssignmentPatch } from "./schema";
 
@@ -54,14 +56,7 @@ export async function createAssignment(sql: Sql, scope: Scope, given: NewAssignm
       select ${organizationId}, ${Bun.randomUUIDv7()}, agent.id, ${given.certificateId}, ${given.applicationId}, ${given.trustStoreType}, ${given.materialType},
         ${given.includePrivateKey}, config, ${targetOf(sql, sql`config`)}, ${given.autoRenew}, ${given.enabled}
       from agent, judged where fault is null on conflict do nothing returning *),
-    audited as (${auditEach(
-      sql,
-      scope,
-      "assignment.created",
-      "assignment",
-      sql`
-      select id, jsonb_build_object('agentId', agent_id, 'certificateId', certificate_id, 'trustStoreType', trust_store_type) from a`,
-    )})
+    audited as (${auditAssignments(sql, scope, "assignment.created", sql`a`)})
     select fault, a.id, a.version, ${assignmentJson(sql)} as json from judged left join a on true`;
   if (!row) throw new Error("an assignment was neither made nor refused");
   return row.fault ?? (row.id === null ? "conflict" : row);
@@ -71,7 +66,7 @@ type Target = { agentId: string; id: string };
 /** The patch as it was sent, and what the rules made of it. */
 type Change = { patch: Omit<AssignmentPatch, "version" | "etag">; config: ConfigPatch | undefined; materialStores: TrustStoreType[] | undefined };
 /** What must still hold: a version by If-Match, and what the body names. */
-type Precondition = { ifMatch: number | undefined; version?: number | undefined; etag?: string | undefined };
+type Precondition = { ifMatch: Versions; version?: number | undefined; etag?: string | undefined };
 
 type Verdict = Unfit | "unfit config" | "unfit material" | "anchor with key" | "stale" | "outdated" | "same" | "changed";
 type Judged = { verdict: Verdict; trustStoreType: TrustStoreType; version: number; json: string } | { verdict: "missing" | "taken" };
@@ -96,7 +91,7 @@ export async function updateAssignment(sql: Sql, scope: Scope, { agentId, id }: 
         when trust_store_type <> all(${suits ? arrayOf(suits) : null}::text[]) then 'unfit config'
         when trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
         when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key' ${unfitness(sql, demands)}
-        when a.version <> ${must.ifMatch ?? null}::int then 'stale'
+        when not ${whereVersion(sql, must.ifMatch, sql`a.version`)} then 'stale'
         when a.version <> ${must.version ?? null}::int or '"' || a.version || '"' <> ${must.etag ?? null} then 'outdated'
         when (a.application_id, a.certificate_id, a.material_type, a.include_private_key, a.config, a.auto_renew, a.enabled) = w then 'same'
         else 'changed' end as verdict
@@ -106,7 +101,7 @@ export async function updateAssignment(sql: Sql, scope: Scope, { agentId, id }: 
         include_private_key = j.include_private_key, config = j.config, target = ${targetOf(sql, sql`j.config`)},
         auto_renew = j.auto_renew, enabled = j.enabled, version = assignments.version + 1, updated_at = now()
       from judged j where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id} and verdict = 'changed' returning assignments.*),
-    audited as (${auditEach(sql, scope, "assignment.updated", "assignment", sql`select id, ${JSON.stringify({ changes: patch })}::jsonb from changed`)})
+    audited as (${auditChange(sql, scope, sql`a`, sql`changed`)})
     select verdict, a.trust_store_type as "trustStoreType", a.version, ${assignmentJson(sql)} as json
     from judged cross join lateral (select * from changed union all select * from a where verdict <> 'changed') as a`;
   const [judged = { verdict: "missing" }] = await statement.catch(takenOrThrow);
@@ -142,20 +137,13 @@ export async function findAssignment(sql: Sql, organizationId: string, { agentId
 }
 
 /** `stale` when its version is another than the caller's. */
-export async function deleteAssignment(sql: Sql, scope: Scope, { agentId, id }: Target, version: number | undefined) {
+export async function deleteAssignment(sql: Sql, scope: Scope, { agentId, id }: Target, versions: Versions) {
   const [row] = await sql<{ isDeleted: boolean }[]>`
     with a as (select * from assignments where organization_id = ${scope.organizationId} and agent_id = ${agentId} and id = ${id} for update),
     deleted as (
       delete from assignments using a where assignments.organization_id = ${scope.organizationId} and assignments.agent_id = ${agentId} and assignments.id = a.id
-        and (${version ?? null}::int is null or a.version = ${version ?? null}) returning a.*),
-    audited as (${auditEach(
-      sql,
-      scope,
-      "assignment.deleted",
-      "assignment",
-      sql`
-      select id, jsonb_build_object('agentId', agent_id, 'certificateId', certificate_id, 'trustStoreType', trust_store_type) from deleted`,
-    )})
+        and ${whereVersion(sql, versions, sql`a.version`)} returning a.*),
+    audited as (${auditAssignments(sql, scope, "assignment.deleted", sql`deleted`)})
     select exists (select from deleted) as "isDeleted" from a`;
   if (!row) return "missing";
   return row.isDeleted ? "deleted" : "stale";

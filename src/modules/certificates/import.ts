@@ -1,78 +1,74 @@
 import { createPrivateKey, type KeyObject, type X509Certificate } from "node:crypto";
-import { seal } from "../../crypto/seal";
-import { arrayOf, type Pool, type Sql } from "../../db/connect";
-import { auditEach, type Scope } from "../audit/queries";
-import { linkChains } from "./chains";
-import type { ImportReport } from "./schema";
-import { searchWords } from "./words";
+import type { Keyring } from "../../crypto/keyring";
+import type { Pool } from "../../db/connect";
+import { createPause } from "../../slices";
+import type { Scope } from "../audit/queries";
+import { findSigners, linkChains } from "./chains";
+import { insertRows, type Stored, toRow, toStatements } from "./insert";
+import { type ImportReport, MAX_BLOCKS } from "./schema";
 import { DerError } from "./x509/der";
 import { type ParsedCertificate, parseCertificate } from "./x509/facts";
-import { type PemBlock, readPem } from "./x509/pem";
+import { type PemBlock, scanPem } from "./x509/pem";
 
 type Candidate = ParsedCertificate & { index: number };
 type Material = { pem: string; privateKeyPem?: string | undefined };
 
+/** How long a request looks for issuers, before and after it stores. */
+const LINKING_MS = 1_000;
+
 /**
  * Stores every certificate of a PEM text. A block that cannot be read is reported by its index and stops nothing else;
- * a text without one good block, and a private key that fits none of them, answer `fault` and store nothing.
+ * a text without one good block, one of too many blocks, and a private key that fits none of them, answer `fault` and store nothing.
+ * It works in short slices, and stores in several statements: one that fails leaves what was stored before, to be sent again.
  */
 export async function importCertificates(
   sql: Pool,
-  secretsKey: Uint8Array,
+  keyring: Keyring,
   scope: Scope,
   { pem, privateKeyPem }: Material,
 ): Promise<ImportReport | { fault: string }> {
-  const { good, refused } = readBlocks(readPem(pem));
+  const blocks = await readBlocks(pem);
+  if (blocks === "too many") return { fault: `body.pem holds more than ${MAX_BLOCKS} PEM blocks. Send them in several requests.` };
+  const { good, refused } = await parseBlocks(blocks);
   const [first] = refused;
   if (good.length === 0)
     return { fault: first ? `body.pem, block ${first.index}: ${first.message}` : "body.pem holds no PEM block (-----BEGIN CERTIFICATE-----)." };
-  const owner = privateKeyPem === undefined ? undefined : findKeyOwner(privateKeyPem, good);
+  const owner = privateKeyPem === undefined ? undefined : await findKeyOwner(privateKeyPem, good);
   if (owner === "unreadable") return { fault: "body.privateKeyPem is not an unencrypted private key in PEM." };
   if (owner === "no match") return { fault: "body.privateKeyPem is not the private key of any certificate in body.pem." };
-  const unique = [...new Map(good.toReversed().map((each) => [each.fingerprintSha256, each])).values()];
-  const rows = unique.map((each) => {
-    const id = Bun.randomUUIDv7();
-    const sealed =
-      each.fingerprintSha256 === owner?.fingerprintSha256
-        ? seal(secretsKey, privateKeyPem ?? "", keyContext(scope.organizationId, each.fingerprintSha256))
-        : null;
-    return toRow(scope.organizationId, id, each, sealed);
-  });
-  const ids = await sql.begin(async (tx) => {
-    const stored = await insertRows(tx, scope, rows);
-    const added = unique.flatMap((each) => {
-      const { id, isNew } = stored.get(each.fingerprintSha256) ?? {};
-      return id && isNew ? [{ id, ...each }] : [];
-    });
-    await linkChains(tx, scope.organizationId, added);
-    return stored;
-  });
-  const report: ImportReport = { imported: [], duplicates: [], refused };
-  for (const { index, commonName, fingerprintSha256 } of good) {
-    const stored = ids.get(fingerprintSha256);
-    if (!stored) throw new Error(`certificate ${fingerprintSha256} vanished during its import`);
-    const isFirst = unique.some((each) => each.index === index);
-    if (stored.isNew && isFirst) report.imported.push({ index, id: stored.id, commonName, fingerprintSha256 });
-    else report.duplicates.push({ index, id: stored.id, fingerprintSha256 });
-  }
-  return report;
+  const sealedKeyOf = (each: Candidate) =>
+    each.fingerprintSha256 === owner?.fingerprintSha256 ? keyring.seal(privateKeyPem ?? "", keyContext(scope.organizationId, each.fingerprintSha256)) : null;
+  const stored = await storeAll(sql, scope, good, sealedKeyOf);
+  return { ...toReport(good, stored), refused };
 }
 
 /** What a sealed private key is bound to: it opens in no other organization and for no other certificate. */
 export const keyContext = (organizationId: string, fingerprint: string) => `certificate-key ${organizationId} ${fingerprint}`;
 
-function readBlocks(blocks: PemBlock[]) {
+async function readBlocks(pem: string) {
+  const pause = createPause();
+  const blocks: PemBlock[] = [];
+  for (const block of scanPem(pem)) {
+    await pause();
+    if (block && blocks.push(block) > MAX_BLOCKS) return "too many";
+  }
+  return blocks;
+}
+
+async function parseBlocks(blocks: PemBlock[]) {
+  const pause = createPause();
   const good: Candidate[] = [];
   const refused: ImportReport["refused"] = [];
   for (const [index, block] of blocks.entries()) {
-    const read = readBlock(block);
+    await pause();
+    const read = parseBlock(block);
     if ("fault" in read) refused.push({ index, message: read.fault });
     else good.push({ index, ...read });
   }
   return { good, refused };
 }
 
-function readBlock(block: PemBlock): ParsedCertificate | { fault: string } {
+function parseBlock(block: PemBlock): ParsedCertificate | { fault: string } {
   if (/PRIVATE KEY/.test(block.label)) return { fault: "It is a private key. Send it as body.privateKeyPem, next to its certificate." };
   if (block.label !== "CERTIFICATE" && block.label !== "X509 CERTIFICATE") return { fault: `It is a ${block.label}, not a CERTIFICATE.` };
   if ("fault" in block) return { fault: `It cannot be read: ${block.fault}.` };
@@ -84,10 +80,15 @@ function readBlock(block: PemBlock): ParsedCertificate | { fault: string } {
   }
 }
 
-function findKeyOwner(privateKeyPem: string, certificates: Candidate[]) {
+async function findKeyOwner(privateKeyPem: string, certificates: Candidate[]) {
+  const pause = createPause();
   const key = openPrivateKey(privateKeyPem);
   if (!key) return "unreadable";
-  return certificates.find((each) => belongs(each.x509, key)) ?? "no match";
+  for (const each of certificates) {
+    await pause();
+    if (belongs(each.x509, key)) return each;
+  }
+  return "no match";
 }
 
 function openPrivateKey(pem: string) {
@@ -106,66 +107,42 @@ function belongs(certificate: X509Certificate, key: KeyObject) {
   }
 }
 
-function toRow(organizationId: string, id: string, parsed: Candidate, sealed: Buffer | null) {
-  const { commonName, subject, facts } = parsed;
-  const { dns, ip, email } = facts.subjectAlternativeNames;
-  return {
-    id,
-    common_name: commonName,
-    fingerprint_sha256: parsed.fingerprintSha256,
-    subject,
-    issuer: parsed.issuer,
-    subject_hash: parsed.subjectHash,
-    issuer_hash: parsed.issuerHash,
-    not_before: parsed.notBefore.toISOString(),
-    not_after: parsed.notAfter.toISOString(),
-    is_ca: parsed.isCa,
-    self_signed: parsed.selfSigned,
-    facts,
-    pem: parsed.pem,
-    sealed_private_key: sealed && `\\x${sealed.toString("hex")}`,
-    words: [organizationId, ...searchWords([commonName, subject, ...dns, ...ip, ...email].join(" "))],
-  };
+/** Each certificate once, however often it was sent; authorities first, so that what they issued is stored with its issuer. */
+async function storeAll(sql: Pool, scope: Scope, certificates: Candidate[], sealedKeyOf: (each: Candidate) => Buffer | null) {
+  const { organizationId } = scope;
+  const stored = new Map<string, Stored>();
+  async function store(each: Candidate[], signers?: Map<ParsedCertificate, string>) {
+    const rows = each.values().map((one) => toRow(organizationId, one, sealedKeyOf(one), signers?.get(one)));
+    for (const statement of toStatements(rows)) for (const [fingerprint, row] of await insertRows(sql, scope, statement)) stored.set(fingerprint, row);
+  }
+  const unique = [...new Map(certificates.map((each) => [each.fingerprintSha256, each])).values()];
+  const { true: authorities = [], false: leaves = [] } = Object.groupBy(unique, (each) => `${each.isCa || each.selfSigned}`);
+  await store(authorities);
+  await store(leaves, await inTime((signal) => findSigners(sql, organizationId, leaves, signal)));
+  const ids = [...stored.values()].map((each) => each.id);
+  await inTime((signal) => linkChains(sql, organizationId, ids, signal));
+  return stored;
 }
 
-type Row = ReturnType<typeof toRow>;
+/** Returns undefined when the time was up. */
+function inTime<Result>(work: (signal: AbortSignal) => Promise<Result>) {
+  const signal = AbortSignal.timeout(LINKING_MS);
+  return work(signal).catch((error) => {
+    if (!signal.aborted) throw error;
+    return undefined;
+  });
+}
 
-/** Adds what is new and, to a certificate that came before without its private key, the key. */
-async function insertRows(sql: Sql, scope: Scope, rows: Row[]) {
-  const stored = await sql<{ id: string; fingerprint: string; isNew: boolean }[]>`
-    with given as (
-      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (id uuid, common_name text, fingerprint_sha256 text, subject text, issuer text,
-        subject_hash text, issuer_hash text, not_before timestamptz, not_after timestamptz, is_ca boolean, self_signed boolean, facts jsonb, pem text,
-        sealed_private_key bytea, words text[])),
-    saved as (
-      insert into certificates (organization_id, id, common_name, fingerprint_sha256, subject, issuer, subject_hash, issuer_hash, not_before, not_after,
-        is_ca, self_signed, facts, pem, sealed_private_key, search)
-      select ${scope.organizationId}, id, common_name, fingerprint_sha256, subject, issuer, subject_hash, issuer_hash, not_before, not_after,
-        is_ca, self_signed, facts, pem, sealed_private_key, array_to_tsvector(words) from given order by fingerprint_sha256
-      on conflict (organization_id, fingerprint_sha256) do update
-        set sealed_private_key = excluded.sealed_private_key, version = certificates.version + 1, updated_at = now()
-        where certificates.sealed_private_key is null and excluded.sealed_private_key is not null
-      returning id, fingerprint_sha256, common_name, version = 1 as is_new),
-    audited as (${auditEach(
-      sql,
-      scope,
-      "certificate.imported",
-      "certificate",
-      sql`
-      select id, jsonb_build_object('commonName', common_name, 'fingerprintSha256', fingerprint_sha256) from saved where is_new`,
-    )}),
-    audited_keys as (${auditEach(sql, scope, "certificate.key-added", "certificate", sql`select id, '{}'::jsonb from saved where not is_new`)})
-    select id, fingerprint_sha256 as fingerprint, is_new as "isNew" from saved
-    union all
-    select certificates.id, certificates.fingerprint_sha256, false from certificates join given using (fingerprint_sha256)
-    where organization_id = ${scope.organizationId}`;
-  // A row that a racing import committed meanwhile is in no snapshot of the statement above.
-  const missing = rows.filter((row) => !stored.some((each) => each.fingerprint === row.fingerprint_sha256)).map((row) => row.fingerprint_sha256);
-  const raced =
-    missing.length === 0
-      ? []
-      : await sql<typeof stored>`
-    select id, fingerprint_sha256 as fingerprint, false as "isNew" from certificates
-    where organization_id = ${scope.organizationId} and fingerprint_sha256 = any(${arrayOf(missing)}::text[])`;
-  return new Map([...raced, ...stored].toReversed().map((each) => [each.fingerprint, { id: each.id, isNew: each.isNew }]));
+function toReport(certificates: Candidate[], stored: Map<string, Stored>) {
+  const report: Pick<ImportReport, "imported" | "duplicates"> = { imported: [], duplicates: [] };
+  const seen = new Set<string>();
+  for (const { index, commonName, fingerprintSha256 } of certificates) {
+    const found = stored.get(fingerprintSha256);
+    if (!found) throw new Error(`certificate ${fingerprintSha256} vanished during its import`);
+    const { id, isNew, isReactivated } = found;
+    const isFirst = seen.size < seen.add(fingerprintSha256).size;
+    if (isNew && isFirst) report.imported.push({ index, id, commonName, fingerprintSha256 });
+    else report.duplicates.push({ index, id, fingerprintSha256, reactivated: isReactivated && isFirst });
+  }
+  return report;
 }

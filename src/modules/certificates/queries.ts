@@ -1,5 +1,6 @@
 import type { Sql } from "../../db/connect";
 import { FIRST_ID } from "../../db/ids";
+import { matchesVersion, type Versions, whereVersion } from "../../db/versions";
 import { auditEach, type Scope } from "../audit/queries";
 import { deploymentsOf } from "../deployments/listing";
 import { searchWords } from "./words";
@@ -13,7 +14,8 @@ const certificateJson = (sql: Sql, now: Date) => sql`facts || jsonb_build_object
   'issuerCertificateId', issuer_id, 'hasPrivateKey', sealed_private_key is not null,
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))`;
 
-const statusOf = (sql: Sql, now: Date) => sql`case when status = 'active' and not_after <= ${now.toISOString()} then 'expired' else status::text end`;
+/** The status of a row of certificates at a moment: expiry is derived. */
+export const statusOf = (sql: Sql, now: Date) => sql`case when status = 'active' and not_after <= ${now.toISOString()} then 'expired' else status::text end`;
 
 /**
  * Up to 50 valid certificates, the soonest to expire first, as the JSON of the whole answer: one look at the covering index.
@@ -70,17 +72,25 @@ export async function findCertificate(sql: Sql, organizationId: string, id: stri
   return row;
 }
 
+/** A reader: a user, who must be a member of the organization, or an API token, which must be of the organization. */
+type Reader = { userId: string } | { organizationId: string };
+
+const mayRead = (sql: Sql, organizationId: string, reader: Reader) =>
+  "userId" in reader
+    ? sql`exists (select from members m where m.organization_id = ${organizationId} and m.user_id = ${reader.userId} and m.status = 'active')`
+    : sql`${organizationId}::uuid = ${reader.organizationId}`;
+
 /**
- * A certificate with its chain and deployments, for a user who is a member; undefined for anybody else. The deployments of a
+ * A certificate with its chain and deployments, for who may read it; undefined for anybody else. The deployments of a
  * root may be a whole fleet's: as json they take half the time of jsonb.
  */
-export async function findDetailsForMember(sql: Sql, organizationId: string, id: string, userId: string, now: Date) {
+export async function findDetailsForMember(sql: Sql, organizationId: string, id: string, reader: Reader, now: Date) {
   const at = now.toISOString();
   const [row] = await sql<{ details: string }[]>`
     with recursive chain as (
       select c.*, 0 as depth from certificates c
       where c.organization_id = ${organizationId} and c.id = ${id}
-        and exists (select from members m where m.organization_id = ${organizationId} and m.user_id = ${userId} and m.status = 'active')
+        and ${mayRead(sql, organizationId, reader)}
       union all
       select issuer.*, depth + 1 from chain join certificates issuer
         on issuer.organization_id = chain.organization_id and issuer.id = chain.issuer_id where depth < 10)
@@ -97,44 +107,54 @@ export async function findDetailsForMember(sql: Sql, organizationId: string, id:
   return row?.details;
 }
 
-type Precondition = { id: string; version: number | undefined };
+type Precondition = { id: string; versions: Versions };
 type Changed = { json: string; version: number };
 type Outcome = { changed: Changed } | "missing" | "stale" | "conflict";
 
 /** `conflict` when it is revoked or retired already, `stale` when its version is another than the caller's. */
-export async function revokeCertificate(sql: Sql, scope: Scope, { id, version }: Precondition, reason: string, now: Date): Promise<Outcome> {
+export async function revokeCertificate(sql: Sql, scope: Scope, { id, versions }: Precondition, reason: string, now: Date): Promise<Outcome> {
   const [row] = await sql<Current[]>`
     with changed as (
       update certificates set status = 'revoked', revoked_at = ${now.toISOString()}, revocation_reason = ${reason}, version = version + 1, updated_at = now()
-      where organization_id = ${scope.organizationId} and id = ${id} and status = 'active' and ${sameVersion(sql, version)} returning *),
+      where organization_id = ${scope.organizationId} and id = ${id} and status = 'active' and ${whereVersion(sql, versions)} returning *),
     audited as (${auditEach(sql, scope, "certificate.revoked", "certificate", sql`select id, jsonb_build_object('reason', revocation_reason) from changed`)})
     ${outcome(sql, scope.organizationId, id, now)}`;
-  return readOutcome(row, version);
+  return readOutcome(row, versions);
 }
 
 /** Retiring twice changes nothing the second time. */
-export async function retireCertificate(sql: Sql, scope: Scope, { id, version }: Precondition, now: Date): Promise<Outcome> {
+export async function retireCertificate(sql: Sql, scope: Scope, { id, versions }: Precondition, now: Date): Promise<Outcome> {
   const [row] = await sql<Current[]>`
     with changed as (
       update certificates set status = 'retired', retired_at = ${now.toISOString()}, version = version + 1, updated_at = now()
-      where organization_id = ${scope.organizationId} and id = ${id} and status <> 'retired' and ${sameVersion(sql, version)} returning *),
+      where organization_id = ${scope.organizationId} and id = ${id} and status <> 'retired' and ${whereVersion(sql, versions)} returning *),
     audited as (${auditEach(sql, scope, "certificate.retired", "certificate", sql`select id, '{}'::jsonb from changed`)})
     ${outcome(sql, scope.organizationId, id, now)}`;
-  return readOutcome(row, version);
+  return readOutcome(row, versions);
+}
+
+/** Ends a certificateHold; `conflict` when the certificate is not on hold. */
+export async function reinstateCertificate(sql: Sql, scope: Scope, { id, versions }: Precondition, now: Date): Promise<Outcome> {
+  const [row] = await sql<Current[]>`
+    with changed as (
+      update certificates set status = 'active', revoked_at = null, revocation_reason = null, version = version + 1, updated_at = now()
+      where organization_id = ${scope.organizationId} and id = ${id} and status = 'revoked' and revocation_reason = 'certificateHold'
+        and ${whereVersion(sql, versions)} returning *),
+    audited as (${auditEach(sql, scope, "certificate.reinstated", "certificate", sql`select id, '{}'::jsonb from changed`)})
+    ${outcome(sql, scope.organizationId, id, now)}`;
+  return readOutcome(row, versions);
 }
 
 type Current = { version: number; changed: string | null; newVersion: number | null };
-
-const sameVersion = (sql: Sql, version: number | undefined) => sql`(${version ?? null}::int is null or version = ${version ?? null})`;
 
 const outcome = (sql: Sql, organizationId: string, id: string, now: Date) => sql`
   select version, (select (${certificateJson(sql, now)} || jsonb_build_object('pem', pem))::text from changed) as changed, (select version from changed) as "newVersion"
   from certificates where organization_id = ${organizationId} and id = ${id}`;
 
-function readOutcome(row: Current | undefined, version: number | undefined): Outcome {
+function readOutcome(row: Current | undefined, versions: Versions): Outcome {
   if (!row) return "missing";
   if (row.changed !== null && row.newVersion !== null) return { changed: { json: row.changed, version: row.newVersion } };
-  return version !== undefined && row.version !== version ? "stale" : "conflict";
+  return matchesVersion(versions, row.version) ? "conflict" : "stale";
 }
 
 /** Active certificates of all organizations, by how many days they have left. */

@@ -1,13 +1,13 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "../../deps";
 import { inOrganization } from "../../guards/in-organization";
-import { signedIn } from "../../guards/signed-in";
+import { reader } from "../../guards/reader";
 import { etag, ifMatch } from "../../http/etag";
 import { jsonText, page, readCursor, TIME_PART, UUID_PART } from "../../http/page";
-import { Answer, DateTime, Empty, EmptyObject, idOrNone, isUuid, Message, OneOf, Page, PageQuery, QueryInteger, Text, Uuid } from "../../http/schema";
+import { Answer, Empty, EmptyObject, idOrNone, isUuid, Message, Moment, OneOf, Page, PageQuery, QueryInteger, Text, Uuid } from "../../http/schema";
 import { listDeployments } from "../deployments/listing";
 import { importCertificates } from "./import";
-import { findCertificate, findDetailsForMember, listCertificates, listExpiring, retireCertificate, revokeCertificate } from "./queries";
+import { findCertificate, findDetailsForMember, listCertificates, listExpiring, reinstateCertificate, retireCertificate, revokeCertificate } from "./queries";
 import {
   Certificate,
   CertificateDetails,
@@ -16,6 +16,7 @@ import {
   ExpiringCertificate,
   ImportCertificates,
   ImportReport,
+  MAX_BLOCKS,
   RevokeCertificate,
   STATUSES,
 } from "./schema";
@@ -35,18 +36,22 @@ export const monitoring = (deps: Deps) =>
     });
 
 export const portal = (deps: Deps) =>
-  new Elysia({ prefix: "/portal/organizations/:organizationId/certificates", tags: ["Portal"] }).use(signedIn(deps)).get(
+  new Elysia({ prefix: "/portal/organizations/:organizationId/certificates", tags: ["Portal"] }).use(reader(deps)).get(
     "/:certificateId",
     async ({ caller, params, status }) => {
       const { organizationId, certificateId } = params;
       if (!isUuid(organizationId) || !isUuid(certificateId)) return status(404, NotFound);
-      const details = await findDetailsForMember(deps.sql, organizationId, certificateId, caller.userId, deps.clock());
+      const details = await findDetailsForMember(deps.sql, organizationId, certificateId, caller, deps.clock());
       return details === undefined ? status(404, NotFound) : jsonText(details);
     },
     {
       params: t.Object({ organizationId: t.String({ format: "uuid", noValidate: true }), certificateId: t.String() }, { noValidate: true }),
       response: { 200: CertificateDetails, 404: Message },
-      detail: { operationId: "getCertificateDetails", summary: "Get certificate details", description: "For any member of the organization." },
+      detail: {
+        operationId: "getCertificateDetails",
+        summary: "Get certificate details",
+        description: "For any member of the organization, and for its API tokens.",
+      },
     },
   );
 
@@ -56,7 +61,7 @@ export const certificates = (deps: Deps) =>
     .post(
       "",
       async ({ scope, body, status }) => {
-        const report = await importCertificates(deps.sql, deps.config.secretsKey, scope, body);
+        const report = await importCertificates(deps.sql, deps.config.keyring, scope, body);
         if ("fault" in report) return status(400, { message: report.fault });
         return report.imported.length > 0 ? status(201, report) : status(200, report);
       },
@@ -67,7 +72,7 @@ export const certificates = (deps: Deps) =>
         detail: {
           operationId: "importCertificates",
           summary: "Import certificates",
-          description: "201 when at least one is new, 200 when all were here before.",
+          description: `201 when at least one is new, 200 when all were here before. A retired one becomes active again, a revoked one stays revoked. More than ${MAX_BLOCKS} PEM blocks are 400. Answered 503, it may have stored a part: send it again.`,
         },
       },
     )
@@ -75,15 +80,15 @@ export const certificates = (deps: Deps) =>
       "",
       async ({ scope, query }) => {
         const after = readCursor(query.cursor, TIME_PART, UUID_PART);
-        const rows = await listCertificates(deps.sql, scope.organizationId, query, { limit: query.limit, after }, deps.clock());
-        return page(rows, query.limit);
+        const list = () => listCertificates(deps.sql, scope.organizationId, query, { limit: query.limit, after }, deps.clock());
+        return page(await (query.q === undefined ? list() : deps.lanes.run(scope.organizationId, list)), query.limit);
       },
       {
         params: InOrganization,
         query: t.Object({
           ...PageQuery,
           status: t.Optional(OneOf(STATUSES, { description: "Only certificates in this state" })),
-          expiresBefore: t.Optional({ ...DateTime, description: "Only certificates that expire before it" }),
+          expiresBefore: t.Optional(Moment({ description: "Only certificates that expire before it" })),
           q: t.Optional(Text({ description: "Words that begin words of the names", max: 200 })),
         }),
         response: { 200: Page(CertificateSummary), 400: Message },
@@ -124,7 +129,7 @@ export const certificates = (deps: Deps) =>
       "/:certificateId/revoke",
       async ({ scope, params, body, request, status }) => {
         if (!isUuid(params.certificateId)) return status(404, NotFound);
-        const target = { id: params.certificateId, version: ifMatch(request.headers) };
+        const target = { id: params.certificateId, versions: ifMatch(request.headers) };
         const outcome = await revokeCertificate(deps.sql, scope, target, body.reason ?? "unspecified", deps.clock());
         if (outcome === "missing") return status(404, NotFound);
         if (outcome === "stale") return status(412, {});
@@ -138,11 +143,31 @@ export const certificates = (deps: Deps) =>
         detail: { operationId: "revokeCertificate", summary: "Revoke a certificate", description: "409 when it is revoked or retired already." },
       },
     )
+    .post(
+      "/:certificateId/reinstate",
+      async ({ scope, params, request, status }) => {
+        const target = { id: idOrNone(params.certificateId), versions: ifMatch(request.headers) };
+        const outcome = await reinstateCertificate(deps.sql, scope, target, deps.clock());
+        if (outcome === "missing") return status(404, NotFound);
+        if (outcome === "stale") return status(412, {});
+        if (outcome === "conflict") return status(409, {});
+        return jsonText(outcome.changed.json, 200, { etag: etag(outcome.changed.version) });
+      },
+      {
+        params: OneCertificate,
+        response: { 200: Certificate, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        detail: {
+          operationId: "reinstateCertificate",
+          summary: "Reinstate a certificate that is on hold",
+          description: "It is as it was before it was revoked with the reason certificateHold (RFC 5280). 409 unless it is on hold.",
+        },
+      },
+    )
     .delete(
       "/:certificateId",
       async ({ scope, params, request, status }) => {
         if (!isUuid(params.certificateId)) return status(404, NotFound);
-        const outcome = await retireCertificate(deps.sql, scope, { id: params.certificateId, version: ifMatch(request.headers) }, deps.clock());
+        const outcome = await retireCertificate(deps.sql, scope, { id: params.certificateId, versions: ifMatch(request.headers) }, deps.clock());
         if (outcome === "missing") return status(404, NotFound);
         return outcome === "stale" ? status(412, {}) : status(204, "");
       },

@@ -109,9 +109,16 @@ export const ExpiringCertificate = Answer(
   { title: "ExpiringCertificate" },
 );
 
+/** What one request may import: on a slow machine it still ends well within the time of a request. */
+export const MAX_BLOCKS = 2_000;
+
 export const ImportCertificates = Body(
   {
-    pem: Text({ max: 8 * 1024 * 1024, description: "One PEM block or many; text between the blocks is ignored", examples: [EXAMPLE_PEM] }),
+    pem: Text({
+      max: 8 * 1024 * 1024,
+      description: `One PEM block or many, at most ${MAX_BLOCKS}, each of at most 512 KiB; text between the blocks is ignored`,
+      examples: [EXAMPLE_PEM],
+    }),
     privateKeyPem: t.Optional(Text({ max: 20_000, description: "The unencrypted private key of one of them; it is sealed and never returned" })),
   },
   { title: "ImportCertificates" },
@@ -123,7 +130,15 @@ const Fingerprint = t.String({ description: "Lower-case hexadecimal", examples: 
 export const ImportReport = Answer(
   {
     imported: t.Array(Answer({ ...Block, id: Uuid, commonName: CommonName, fingerprintSha256: Fingerprint })),
-    duplicates: t.Array(Answer({ ...Block, id: Uuid, fingerprintSha256: Fingerprint }), { examples: [[]] }),
+    duplicates: t.Array(
+      Answer({
+        ...Block,
+        id: Uuid,
+        fingerprintSha256: Fingerprint,
+        reactivated: t.Boolean({ description: "It was retired, and is active again", examples: [false] }),
+      }),
+      { examples: [[]] },
+    ),
     refused: t.Array(Answer({ ...Block, message: t.String() }), { examples: [[{ index: 1, message: "This block is not a certificate." }]] }),
   },
   { title: "ImportReport" },

@@ -36,6 +36,7 @@ export type Verify = {
   checksCredentials: boolean;
   headers?: Record<string, string | undefined>;
   body?: Record<string, unknown>;
+  note?: string;
 };
 
 export type Connector = {

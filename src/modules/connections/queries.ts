@@ -1,7 +1,8 @@
+import type { Values } from "../../catalogue/fields";
 import type { Pool, Sql } from "../../db/connect";
 import { LAST_ID } from "../../db/ids";
+import { matchesVersion, type Versions, whereVersion } from "../../db/versions";
 import { auditEach, type Scope } from "../audit/queries";
-import type { Values } from "./rules";
 
 /** What every answer shows; of the secrets only their names. */
 const connectionJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'kind', kind, 'name', name,
@@ -44,17 +45,17 @@ export async function createConnection(sql: Sql, scope: Scope, { id, kind, name,
   return row;
 }
 
-export type Stored = { kind: string; name: string; config: Values; sealedSecrets: Uint8Array | null; version: number };
+export type Stored = { kind: string; name: string; config: Values; secretNames: string[]; sealedSecrets: Uint8Array | null; version: number };
 
 /** What no answer shows; `hold` keeps others from changing it until the transaction ends. */
 export async function findStored(sql: Sql, organizationId: string, id: string, hold = false): Promise<Stored | undefined> {
   const [row] = await sql<Stored[]>`
-    select kind, name, config, sealed_secrets as "sealedSecrets", version from connections
+    select kind, name, config, secret_names as "secretNames", sealed_secrets as "sealedSecrets", version from connections
     where organization_id = ${organizationId} and id = ${id} ${hold ? sql`for update` : sql``}`;
   return row;
 }
 
-type Precondition = { id: string; version: number | undefined };
+type Precondition = { id: string; versions: Versions };
 /** What a change makes of a connection; `changed` names the parts that are new, `secrets` is there when they are among them. */
 export type Change = {
   name: string;
@@ -68,16 +69,16 @@ type Update = { shown: Shown } | { fault: string } | "missing" | "stale" | "take
 export async function updateConnection(
   pool: Pool,
   scope: Scope,
-  { id, version }: Precondition,
+  { id, versions }: Precondition,
   decide: (stored: Stored) => Change | { fault: string },
 ): Promise<Update> {
   return pool.begin(async (tx) => {
     await lockNames(tx, scope.organizationId);
     const stored = await findStored(tx, scope.organizationId, id, true);
     if (!stored) return "missing";
+    if (!matchesVersion(versions, stored.version)) return "stale";
     const change = decide(stored);
     if ("fault" in change) return change;
-    if (version !== undefined && stored.version !== version) return "stale";
     const shown = change.changed.length === 0 ? await findConnection(tx, scope.organizationId, id) : await writeChange(tx, scope, id, change);
     return shown ? { shown } : "taken";
   });
@@ -104,12 +105,12 @@ async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, s
   return row;
 }
 
-export async function deleteConnection(sql: Sql, scope: Scope, { id, version }: Precondition): Promise<"deleted" | "missing" | "stale"> {
+export async function deleteConnection(sql: Sql, scope: Scope, { id, versions }: Precondition): Promise<"deleted" | "missing" | "stale"> {
   const [row] = await sql<{ deleted: boolean }[]>`
     with current as (select id, version from connections where organization_id = ${scope.organizationId} and id = ${id} for update),
     deleted as (
       delete from connections using current where organization_id = ${scope.organizationId} and connections.id = current.id
-        and (${version ?? null}::int is null or current.version = ${version ?? null}) returning connections.id, kind, name),
+        and ${whereVersion(sql, versions, sql`current.version`)} returning connections.id, kind, name),
     audited as (${auditEach(sql, scope, "connection.deleted", "connection", sql`select id, jsonb_build_object('kind', kind, 'name', name) from deleted`)})
     select exists (select from deleted) as deleted from current`;
   if (!row) return "missing";

@@ -25,7 +25,7 @@ export const connections = (deps: Deps) =>
         const read = readSettings(kind, { config, secrets }, deps.config.allowPrivateTargets);
         if ("fault" in read) return status(400, { message: read.fault });
         const id = Bun.randomUUIDv7();
-        const sealedSecrets = sealSecrets(deps.config.secretsKey, read.secrets, { organizationId: scope.organizationId, id });
+        const sealedSecrets = sealSecrets(deps.config.keyring, read.secrets, { organizationId: scope.organizationId, id });
         const row = { id, kind, name, config: read.config, secretNames: Object.keys(read.secrets), sealedSecrets };
         const created = await createConnection(deps.sql, scope, row);
         if (!created) return status(400, taken(name));
@@ -71,7 +71,7 @@ export const connections = (deps: Deps) =>
       async ({ scope, params, body, request, status }) => {
         const { connectionId: id } = params;
         if (!isUuid(id)) return status(404, NotFound);
-        const outcome = await updateConnection(deps.sql, scope, { id, version: ifMatch(request.headers) }, (stored) =>
+        const outcome = await updateConnection(deps.sql, scope, { id, versions: ifMatch(request.headers) }, (stored) =>
           decide(deps, { organizationId: scope.organizationId, id }, stored, body),
         );
         if (outcome === "missing") return status(404, NotFound);
@@ -87,7 +87,8 @@ export const connections = (deps: Deps) =>
         detail: {
           operationId: "updateConnection",
           summary: "Update a connection",
-          description: "A new config or secret makes the last test void. What changes nothing keeps the version.",
+          description:
+            "A new config or secret makes the last test void. What changes nothing keeps the version. Where an address, a CA or the way of authenticating changes, the secrets must be sent again.",
         },
       },
     )
@@ -95,7 +96,7 @@ export const connections = (deps: Deps) =>
       "/:connectionId",
       async ({ scope, params, request, status }) => {
         if (!isUuid(params.connectionId)) return status(404, NotFound);
-        const outcome = await deleteConnection(deps.sql, scope, { id: params.connectionId, version: ifMatch(request.headers) });
+        const outcome = await deleteConnection(deps.sql, scope, { id: params.connectionId, versions: ifMatch(request.headers) });
         if (outcome === "missing") return status(404, NotFound);
         return outcome === "stale" ? status(412, {}) : status(204, "");
       },
@@ -128,17 +129,17 @@ export const connections = (deps: Deps) =>
 
 type Row = { organizationId: string; id: string };
 
-function decide({ config: { secretsKey, allowPrivateTargets } }: Deps, row: Row, stored: Stored, patch: typeof ConnectionPatch.static) {
-  const current = { ...stored, secrets: openSecrets(secretsKey, stored.sealedSecrets, row) ?? {} };
+function decide({ config: { keyring, allowPrivateTargets } }: Deps, row: Row, stored: Stored, patch: typeof ConnectionPatch.static) {
+  const current = { ...stored, secrets: openSecrets(keyring, stored.sealedSecrets, row) ?? {} };
   const read = applyPatch(current, patch, allowPrivateTargets);
   if ("fault" in read) return read;
   const { name, config, secrets } = read.next;
-  const sealed = read.changed.includes("secrets") ? { names: Object.keys(secrets), sealed: sealSecrets(secretsKey, secrets, row) } : undefined;
+  const sealed = read.changed.includes("secrets") ? { names: Object.keys(secrets), sealed: sealSecrets(keyring, secrets, row) } : undefined;
   return { name, config, secrets: sealed, changed: read.changed };
 }
 
-async function test({ config: { secretsKey, allowPrivateTargets } }: Deps, row: Row, { kind, config, sealedSecrets }: Stored) {
-  const secrets = openSecrets(secretsKey, sealedSecrets, row);
+async function test({ config: { keyring, allowPrivateTargets } }: Deps, row: Row, { kind, config, sealedSecrets }: Stored) {
+  const secrets = openSecrets(keyring, sealedSecrets, row);
   if (!secrets) return { outcome: "failed" as const, message: "Its secrets were sealed with another SECRETS_KEY. Set them again." };
   return verifyConnection(kind as Kind, { config, secrets }, allowPrivateTargets);
 }

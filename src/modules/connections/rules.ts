@@ -1,9 +1,9 @@
-import { checkFields } from "../../catalogue/fields";
+import { checkFields, type Values } from "../../catalogue/fields";
 import { mergePatch } from "../../catalogue/merge-patch";
+import { destinationFault } from "./destination";
 import { connectorOf } from "./kinds";
 import { bareHostFault, hostFault } from "./targets";
 
-export type Values = Record<string, unknown>;
 export type Settings = { config: Values; secrets: Values };
 
 const MAX_TEXT = 2_000;
@@ -22,13 +22,15 @@ export function readSettings(kind: string, given: Settings, allowPrivate: boolea
 }
 
 type Patch = { name?: string | undefined; config?: Values | undefined; secrets?: Values | undefined };
-type Current = { kind: string; name: string; config: Values; secrets: Values };
+type Current = { kind: string; name: string; config: Values; secretNames: string[]; secrets: Values };
 
 /** What a connection becomes by a patch: `undefined` when nothing changes, else what it is now and which parts are new. */
 export function applyPatch({ kind, ...current }: Current, { name = current.name, ...patch }: Patch, allowPrivate: boolean) {
   const merged = { config: mergePatch(current.config, patch.config ?? {}), secrets: mergePatch(current.secrets, patch.secrets ?? {}) };
   const read = readSettings(kind, merged, allowPrivate);
   if ("fault" in read) return read;
+  const fault = destinationFault({ kind, ...current }, read.config, patch.secrets);
+  if (fault) return { fault };
   const next = { name, ...read };
   const changed = (["name", "config", "secrets"] as const).filter((part) => !Bun.deepEquals(next[part], current[part]));
   return { next, changed };

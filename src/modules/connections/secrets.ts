@@ -1,5 +1,5 @@
-import { seal, unseal } from "../../crypto/seal";
-import type { Values } from "./rules";
+import type { Values } from "../../catalogue/fields";
+import type { Keyring } from "../../crypto/keyring";
 
 type Row = { organizationId: string; id: string };
 
@@ -7,14 +7,14 @@ type Row = { organizationId: string; id: string };
 export const secretsContext = ({ organizationId, id }: Row) => `connection-secrets ${organizationId} ${id}`;
 
 /** One sealed JSON text; none when there are no secrets. */
-export const sealSecrets = (key: Uint8Array, secrets: Values, row: Row) =>
-  Object.keys(secrets).length === 0 ? null : seal(key, JSON.stringify(secrets), secretsContext(row));
+export const sealSecrets = (keyring: Keyring, secrets: Values, row: Row) =>
+  Object.keys(secrets).length === 0 ? null : keyring.seal(JSON.stringify(secrets), secretsContext(row));
 
-/** The secrets, or undefined when they were sealed with another key. */
-export function openSecrets(key: Uint8Array, sealed: Uint8Array | null, row: Row): Values | undefined {
+/** The secrets, or undefined when no key opens them. */
+export function openSecrets(keyring: Keyring, sealed: Uint8Array | null, row: Row): Values | undefined {
   if (sealed === null) return {};
   try {
-    return JSON.parse(unseal(key, sealed, secretsContext(row)));
+    return JSON.parse(keyring.unseal(sealed, secretsContext(row)));
   } catch {
     return;
   }

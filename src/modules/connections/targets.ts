@@ -16,9 +16,15 @@ export function isPublicAddress(address: string) {
 
 /** What is wrong with a host as the URL parser leaves it, where every notation of an address has become one. */
 export function hostFault(hostname: string) {
-  const host = hostname.replace(/^\[|\]$/g, "").replace(/\.+$/, "");
+  const host = withoutEnd(hostname.replace(/^\[|\]$/g, ""), ".");
   const isLocal = ipaddr.isValid(host) ? !isPublicAddress(host) : LOCAL_NAME.test(host);
   return isLocal ? "must not point to a private, local or reserved address" : undefined;
+}
+
+export function withoutEnd(text: string, character: string) {
+  let { length } = text;
+  while (text[length - 1] === character) length--;
+  return text.slice(0, length);
 }
 
 /** The same for a host that stands alone, outside a URL. */

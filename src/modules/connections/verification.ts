@@ -1,7 +1,9 @@
 import { X509Certificate } from "node:crypto";
+import type { Values } from "../../catalogue/fields";
 import { connectorOf, type Kind, type Verify } from "./kinds";
 import { type Call, describeFailure, failure, type Reply, send, type Tls } from "./request";
-import type { Settings, Values } from "./rules";
+import type { Settings } from "./rules";
+import { withoutEnd } from "./targets";
 import { WAYS, type Way } from "./ways";
 
 export type Outcome = { outcome: "ok" | "failed" | "unsupported"; message: string };
@@ -69,7 +71,7 @@ function toCall(verify: Verify, way: Way, values: Values): Call {
 function under(base: string, path: string) {
   const url = new URL(base);
   const [pathname = "", query = ""] = path.split("?");
-  url.pathname = url.pathname.replace(/\/+$/, "") + pathname;
+  url.pathname = withoutEnd(url.pathname, "/") + pathname;
   url.search = query;
   return url;
 }

@@ -1,5 +1,5 @@
 import type { Fragment } from "postgres";
-import { unseal } from "../../crypto/seal";
+import type { Keyring } from "../../crypto/keyring";
 import type { Sql } from "../../db/connect";
 import { auditEach, type Scope } from "../audit/queries";
 import { keyContext } from "../certificates/import";
@@ -52,28 +52,37 @@ export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
 
 /**
  * What must be installed on the agent: its enabled assignments of active certificates; the tag is of the same moment. Undefined for
- * an agent that was deleted meanwhile: nothing at all would mean that it must take everything out.
+ * an agent that was deleted meanwhile: nothing at all would mean that it must take everything out. Each private key in it leaves an
+ * audit event, in the same statement.
  */
-export async function findDesiredState(sql: Sql, secretsKey: Uint8Array, { organizationId, id }: Agent) {
+export async function findDesiredState(sql: Sql, keyring: Keyring, { organizationId, id }: Agent, requestId: string | null) {
+  const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId };
   const rows = await sql<({ tag: string; keep: string } & Item)[]>`
     ${whatIsHeld(sql, sql`select organization_id, id from agents where organization_id = ${organizationId} and id = ${id}`)},
     kept as (
-      select coalesce(json_agg(id order by id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep from held)
-    select tag, keep, json, fingerprint, "sealedKey" from agent cross join state cross join kept left join (
-      select held.id, fingerprint_sha256 as fingerprint, case when include_private_key then sealed_private_key end as "sealedKey",
+      select coalesce(json_agg(id order by id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep from held),
+    item as (
+      select held.id, certificate_id, fingerprint_sha256 as fingerprint, case when include_private_key then sealed_private_key end as "sealedKey",
         json_build_object('id', held.id, 'version', held.version, 'applicationId', application_id, 'trustStoreType', trust_store_type, 'materialType', material_type,
           'includePrivateKey', include_private_key, 'config', config, 'autoRenew', auto_renew, 'certificateId', certificate_id, 'commonName', common_name,
           'fingerprintSha256', fingerprint_sha256, 'notAfter', iso(not_after), 'pem', c.pem, 'chain', (
             select coalesce(json_agg(issuer.pem order by place), '[]') from chain, unnest(issuers) with ordinality as step (issuer, place)
             join certificates issuer on issuer.organization_id = held.organization_id and issuer.id = step.issuer where leaf = certificate_id))::text as json
       from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id
-      where held.status = 'active') as item on true
-    order by item.id`;
+      where held.status = 'active'),
+    released as (${auditEach(
+      sql,
+      scope,
+      "certificate.private-key-released",
+      "certificate",
+      sql`select certificate_id, jsonb_build_object('agentId', ${id}::text, 'assignmentId', id) from item where "sealedKey" is not null`,
+    )})
+    select tag, keep, json, fingerprint, "sealedKey" from agent cross join state cross join kept left join item on true order by item.id`;
   const [state] = rows;
   if (!state) return;
   const items = rows.flatMap(({ json, fingerprint, sealedKey }) => {
     if (json === null) return [];
-    const key = sealedKey && `${unseal(secretsKey, sealedKey, keyContext(organizationId, fingerprint)).trimEnd()}\n`;
+    const key = sealedKey && `${keyring.unseal(sealedKey, keyContext(organizationId, fingerprint)).trimEnd()}\n`;
     return `${json.slice(0, -1)}, "privateKeyPem": ${JSON.stringify(key)}}`;
   });
   return { tag: state.tag, json: `{"items":[${items.join(",")}],"keep":${state.keep}}` };

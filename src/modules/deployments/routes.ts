@@ -1,6 +1,7 @@
 import { Elysia } from "elysia";
 import type { Deps } from "../../deps";
 import { agent } from "../../guards/agent";
+import { Refusal } from "../../http/errors";
 import { matchesNone } from "../../http/etag";
 import { jsonText } from "../../http/page";
 import { Empty, Message } from "../../http/schema";
@@ -13,14 +14,15 @@ const caching = (tag: string) => ({ etag: `"${tag}"`, "cache-control": "no-store
 const desiredState = (deps: Deps) =>
   new Elysia().use(agent(deps, findPollingAgent)).get(
     "/assignments",
-    async ({ agent, request, set, status }) => {
+    async ({ agent, scope, request, set, status }) => {
       const known = caching(agent.tag);
       if (matchesNone(request.headers, known.etag)) {
         Object.assign(set.headers, known);
         return status(304, "");
       }
-      const desired = await findDesiredState(deps.sql, deps.config.secretsKey, agent);
-      return desired ? jsonText(desired.json, 200, caching(desired.tag)) : status(401, "");
+      const desired = await findDesiredState(deps.sql, deps.config.keyring, agent, scope.requestId);
+      if (!desired) throw new Refusal(401, "the agent was deleted meanwhile");
+      return jsonText(desired.json, 200, caching(desired.tag));
     },
     {
       response: { 200: DesiredState, 304: Empty },

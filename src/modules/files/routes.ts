@@ -1,18 +1,30 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "../../deps";
+import { Refusal } from "../../http/errors";
+import { peerAddress } from "../../http/peer-address";
 import { createLinks } from "../../storage/links";
 
 /** What a signed link leads to. The link is the permission, so nobody is asked who they are. */
 export const files = (deps: Deps) => {
-  const links = createLinks(deps.config.secretsKey);
+  const links = createLinks(deps.config.keyring);
   return new Elysia({ prefix: "/files" }).get(
     "/:key",
-    async ({ params, request, status }) => {
+    async ({ params, request, server, set, status }) => {
       const link = links.read(params.key, new URL(request.url).searchParams);
-      if (!link) return status(403, { message: "This link is not valid." });
-      if (link.expiresAt <= deps.clock()) return status(403, { message: "This link has expired. Ask for a new one." });
+      if (!link) throw new Refusal(403, "This link is not valid.");
+      if (link.expiresAt <= deps.clock()) throw new Refusal(403, "This link has expired. Ask for a new one.");
       const object = await deps.store.get(link.key);
       if (!object) return status(404, { message: "What this link led to is gone." });
+      const [organizationId, targetId = link.key] = link.key.split(".");
+      deps.reads.add({
+        organizationId: undefined,
+        actor: { type: "anonymous" },
+        action: "document.downloaded",
+        targetType: "document",
+        targetId,
+        requestId: String(set.headers["x-request-id"]),
+        details: { organizationId, peer: peerAddress(request, server), method: request.method, isPartial: request.headers.has("range") },
+      });
       return new Response(object, {
         headers: {
           "content-type": link.mediaType.startsWith("text/") ? `${link.mediaType}; charset=utf-8` : link.mediaType,

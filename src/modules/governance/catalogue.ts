@@ -1,7 +1,18 @@
-import catalog from "./catalog.json";
+import catalogJson from "./catalog.json";
 
 export const FRAMEWORKS = ["euaiact", "nist", "iso"] as const;
 export type FrameworkKey = (typeof FRAMEWORKS)[number];
+
+// The words of the EU AI Act: whom a control binds, what it is about, and since when in which case.
+export const ROLES = ["provider", "deployer", "importer", "distributor", "gpai_provider"] as const;
+export const SCOPES = ["all", "prohibited", "high_risk", "transparency", "gpai", "gpai_systemic"] as const;
+export const CASES = ["always", "annex_i", "annex_iii", "with_the_classification_of_art_6", "placed_on_market_before_2026-08-02"] as const;
+
+type Described = { ref: string; title: string; group: string; summary: string };
+type Applicability = { roles?: (typeof ROLES)[number][]; scope?: (typeof SCOPES)[number]; applies?: { when: (typeof CASES)[number]; from: string }[] };
+type Source = { key: string; name: string; version: string; publisher: string; sourceUrl: string; controls: (Described & Applicability)[] };
+
+const catalog = catalogJson as Source[];
 
 /** The namespace of control ids. An id is made from framework and reference, so that it is the same everywhere and for ever. */
 const CONTROLS = "de91e746-1c19-4d62-ae50-aec2c4c7e92f";

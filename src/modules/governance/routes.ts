@@ -2,8 +2,9 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "../../deps";
 import { inOrganization } from "../../guards/in-organization";
 import { platformStaff } from "../../guards/platform-staff";
-import { etag, ifMatch, matchesNone } from "../../http/etag";
-import { encodeCursor, jsonText, readCursor } from "../../http/page";
+import { etag, ifMatch } from "../../http/etag";
+import { answerFixed } from "../../http/fixed-body";
+import { encodeCursor, readCursor } from "../../http/page";
 import { Answer, Empty, EmptyObject, Message, PageQuery, Uuid } from "../../http/schema";
 import { catalogueOf, controlsOf, findControl, frameworks } from "./catalogue";
 import { changeControl, findControlWithHistory, listControls, listStatuses } from "./queries";
@@ -16,25 +17,22 @@ const VERSION_PART = /^\d{1,9}$/;
 const NEWEST = 2_147_483_647;
 
 export const frameworkCatalogue = (deps: Deps) =>
-  new Elysia({ prefix: "/admin/ai-governance/catalog", tags: ["Platform staff"] }).use(platformStaff(deps)).get(
-    "",
-    ({ query, request, set, status }) => {
-      const { text, etag } = catalogueOf(query.framework);
-      const caching = { etag, "cache-control": "private, no-cache" };
-      if (!matchesNone(request.headers, etag)) return jsonText(text, 200, caching);
-      Object.assign(set.headers, caching);
-      return status(304, "");
-    },
-    {
-      query: t.Object({ framework: t.Optional({ ...FrameworkKey, description: "Only this one" }) }),
-      response: { 200: FrameworkCatalogue, 304: Empty, 400: Message },
-      detail: {
-        operationId: "listFrameworkCatalogue",
-        summary: "List platform AI governance framework catalogue entries",
-        description: "Every framework with all its controls. The id of a control is the same on every server.",
+  new Elysia({ prefix: "/admin/ai-governance/catalog", tags: ["Platform staff"] })
+    .use(platformStaff(deps))
+    .get(
+      "",
+      ({ query, request, set }) =>
+        answerFixed({ request, set }, catalogueOf(query.framework), { "content-type": "application/json", "cache-control": "private, no-cache" }),
+      {
+        query: t.Object({ framework: t.Optional({ ...FrameworkKey, description: "Only this one" }) }),
+        response: { 200: FrameworkCatalogue, 304: Empty, 400: Message },
+        detail: {
+          operationId: "listFrameworkCatalogue",
+          summary: "List platform AI governance framework catalogue entries",
+          description: "Every framework with all its controls. The id of a control is the same on every server.",
+        },
       },
-    },
-  );
+    );
 
 export const governance = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/ai-governance/frameworks", tags: ["AI governance"] })
@@ -42,10 +40,11 @@ export const governance = (deps: Deps) =>
     .get(
       "",
       async ({ scope }) => {
-        const statuses = await listStatuses(deps.sql, scope.organizationId);
+        const statuses = await listStatuses(deps.sql, scope.organizationId, deps.clock());
         const items = frameworks.map(({ controls, ...framework }) => ({
           ...framework,
-          progress: summarize(controls.map(({ id }) => statuses.get(id) ?? "not_started")),
+          progress: summarize(controls.map(({ id }) => statuses.get(id)?.status ?? "not_started")),
+          needsAttention: controls.filter(({ id }) => statuses.get(id)?.needsAttention).length,
         }));
         return { items };
       },
@@ -57,7 +56,9 @@ export const governance = (deps: Deps) =>
     )
     .get(
       "/:frameworkKey/controls",
-      async ({ scope, params: { frameworkKey } }) => ({ items: await listControls(deps.sql, scope.organizationId, frameworkKey, controlsOf(frameworkKey)) }),
+      async ({ scope, params: { frameworkKey } }) => ({
+        items: await listControls(deps.sql, scope.organizationId, frameworkKey, controlsOf(frameworkKey), deps.clock()),
+      }),
       {
         params: t.Object({ organizationId: Uuid, frameworkKey: FrameworkKey }),
         response: { 200: Answer({ items: t.Array(Control) }), 400: Message },
@@ -70,11 +71,11 @@ export const governance = (deps: Deps) =>
         const control = findControl(frameworkKey, controlId);
         if (!control) return status(404, NotFound);
         const before = Number(readCursor(query.cursor, VERSION_PART)?.[0] ?? NEWEST);
-        const { stored, history } = await findControlWithHistory(deps.sql, scope.organizationId, control.id, { limit: query.limit, before });
+        const { shown, history } = await findControlWithHistory(deps.sql, scope.organizationId, control.id, { limit: query.limit, before }, deps.clock());
         const items = history.slice(0, query.limit);
         const nextCursor = history.length > query.limit ? encodeCursor([String(items.at(-1)?.version)]) : null;
-        set.headers.etag = etag(stored.version);
-        return { ...control, framework: frameworkKey, ...stored, history: { items, nextCursor } };
+        set.headers.etag = etag(shown.version);
+        return { ...control, framework: frameworkKey, ...shown, history: { items, nextCursor } };
       },
       {
         params: OneControl,
@@ -83,7 +84,8 @@ export const governance = (deps: Deps) =>
         detail: {
           operationId: "getControl",
           summary: "Get one control with its history",
-          description: "limit and cursor page through the history. The answer's ETag is the control's.",
+          description:
+            "limit and cursor page through the history, which keeps evidence as it was written. The answer's ETag is the control's: of what is stored, not of what became of its certificates.",
         },
       },
     )
@@ -95,11 +97,11 @@ export const governance = (deps: Deps) =>
         if (fault) return status(400, { message: fault });
         const control = findControl(framework, controlId);
         if (!control) return status(404, NotFound);
-        const outcome = await changeControl(deps.sql, scope, { framework, control, version: ifMatch(request.headers) }, change);
+        const outcome = await changeControl(deps.sql, scope, { framework, control, versions: ifMatch(request.headers) }, change, deps.clock());
         if (outcome === "stale") return status(412, {});
         if ("fault" in outcome) return status(400, { message: outcome.fault });
-        set.headers.etag = etag(outcome.stored.version);
-        return { ...control, framework, ...outcome.stored };
+        set.headers.etag = etag(outcome.shown.version);
+        return { ...control, framework, ...outcome.shown };
       },
       {
         params: OneControl,

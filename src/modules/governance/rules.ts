@@ -1,8 +1,12 @@
+import type { STATUSES as CERTIFICATE_STATUSES } from "../certificates/schema";
+
 export const STATUSES = ["not_started", "in_progress", "implemented", "not_applicable"] as const;
 export type ControlStatus = (typeof STATUSES)[number];
 
 /** Where it can be seen: at an address, or in a certificate of the organization. */
 type Evidence = { title: string; url?: string; certificateId?: string };
+/** As a control shows it: a certificate with its status at this moment. */
+export type ShownEvidence = Evidence & { certificateStatus?: (typeof CERTIFICATE_STATUSES)[number] };
 export type ControlState = { status: ControlStatus; note: string | null; evidence: Evidence[]; ownerId: string | null; dueDate: string | null };
 export type ControlChange = { status: ControlStatus } & { [Field in keyof Omit<ControlState, "status">]?: ControlState[Field] };
 

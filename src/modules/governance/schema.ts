@@ -2,7 +2,8 @@ import { Kind, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "../../http/schema";
 import { Actor } from "../audit/schema";
-import { FRAMEWORKS } from "./catalogue";
+import { STATUSES as CERTIFICATE_STATUSES } from "../certificates/schema";
+import { CASES, FRAMEWORKS, ROLES, SCOPES } from "./catalogue";
 import { STATUSES } from "./rules";
 
 TypeRegistry.Set("WebAddress", (_, value) => typeof value === "string" && value.length <= 2_000 && isWebAddress(value));
@@ -36,12 +37,19 @@ const catalogueControl = {
   title: t.String({ examples: ["Human oversight"] }),
   group: t.String({ examples: ["Chapter III, Section 2: Requirements for high-risk AI systems"] }),
   summary: t.String({ examples: ["People can watch over the system, understand it and stop it."] }),
+  roles: t.Optional(t.Array(OneOf(ROLES), { description: "Whom it binds, where the framework says so", examples: [["provider"]] })),
+  scope: t.Optional(OneOf(SCOPES, { description: "Which AI systems or models it is about, where the framework says so", examples: ["high_risk"] })),
+  applies: t.Optional(
+    t.Array(Answer({ when: OneOf(CASES, { examples: ["annex_iii"] }), from: t.String({ format: "date", examples: ["2027-12-02"] }) }), {
+      description: "From which day it applies in each case, where the framework says so",
+    }),
+  ),
 };
 
 const framework = {
   key: FrameworkKey,
   name: t.String({ examples: ["EU Artificial Intelligence Act"] }),
-  version: t.String({ examples: ["Regulation (EU) 2024/1689 (OJ L, 12.7.2024)"] }),
+  version: t.String({ examples: ["Regulation (EU) 2024/1689 as amended by Regulation (EU) 2026/1744 (in force 27.7.2026)"] }),
   publisher: t.String({ examples: ["European Parliament and Council of the European Union"] }),
   sourceUrl: t.String({ format: "uri", examples: ["https://eur-lex.europa.eu/eli/reg/2024/1689/oj"] }),
 };
@@ -67,12 +75,18 @@ export const Framework = Answer(
       },
       { title: "Progress" },
     ),
+    needsAttention: Integer({ minimum: 0, description: "How many of its controls have a certificate as evidence that is no longer good", examples: [0] }),
   },
   { title: "Framework" },
 );
 
 const reference = { url: t.Optional(t.String({ format: "uri", examples: WebAddress.examples })), certificateId: t.Optional(Uuid) };
-const Evidence = Answer({ title: t.String({ examples: ["Oversight procedure"] }), ...reference }, { title: "Evidence" });
+const evidence = { title: t.String({ examples: ["Oversight procedure"] }), ...reference };
+const Evidence = Answer(evidence, { title: "Evidence" });
+const ShownEvidence = Answer(
+  { ...evidence, certificateStatus: t.Optional(OneOf(CERTIFICATE_STATUSES, { description: "What the certificate is now; only `active` is good evidence" })) },
+  { title: "ShownEvidence" },
+);
 
 const state = {
   status: ControlStatus,
@@ -86,6 +100,8 @@ const control = {
   ...catalogueControl,
   framework: FrameworkKey,
   ...state,
+  evidence: t.Array(ShownEvidence),
+  needsAttention: t.Boolean({ description: "A certificate among its evidence is expired, revoked or retired" }),
   version: Integer({ minimum: 0, description: "How often it was changed", examples: [1] }),
   updatedAt: Nullable(DateTime),
 };

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { seal, unseal } from "../../crypto/seal";
+import type { Keyring } from "../../crypto/keyring";
 import type { Pool, Sql } from "../../db/connect";
 import { LAST_ID } from "../../db/ids";
 import { auditEach, type Scope } from "../audit/queries";
@@ -12,11 +12,11 @@ const context = (organizationId: string, id: string) => `ingest-key ${organizati
 const hash = (key: string) => new Bun.CryptoHasher("sha256").update(key).digest("hex");
 
 /** Makes a key and answers it, this once; nothing when the organization has as many live keys as it may. */
-export async function createIngestKey(sql: Pool, secretsKey: Uint8Array, scope: Scope, name: string) {
+export async function createIngestKey(sql: Pool, keyring: Keyring, scope: Scope, name: string) {
   const { organizationId } = scope;
   const id = Bun.randomUUIDv7();
   const key = `whsec_${randomBytes(32).toString("base64")}`;
-  const sealed = seal(secretsKey, key, context(organizationId, id)).toString("hex");
+  const sealed = keyring.seal(key, context(organizationId, id)).toString("hex");
   const row = await sql.begin(async (tx) => {
     await tx`select from organizations where id = ${organizationId} for no key update`; // so that no two keys are both the last one
     const [created] = await tx<{ createdAt: string }[]>`
@@ -59,10 +59,10 @@ export async function findKeyOwner(sql: Sql, key: string) {
 }
 
 /** The live keys of an organization, opened, to check a signature with. */
-export async function openIngestKeys(sql: Sql, secretsKey: Uint8Array, organizationId: string) {
+export async function openIngestKeys(sql: Sql, keyring: Keyring, organizationId: string) {
   const rows = await sql<{ id: string; sealed: string }[]>`
     select id, encode(sealed_key, 'hex') as sealed from ingest_keys where organization_id = ${organizationId} and revoked_at is null`;
-  return rows.map(({ id, sealed }) => ({ id, key: unseal(secretsKey, Buffer.from(sealed, "hex"), context(organizationId, id)) }));
+  return rows.map(({ id, sealed }) => ({ id, key: keyring.unseal(Buffer.from(sealed, "hex"), context(organizationId, id)) }));
 }
 
 /** True for an organization that has no live key yet. */

@@ -15,7 +15,7 @@ export const ingestKeys = (deps: Deps) =>
     .post(
       "",
       async ({ scope, body, status }) => {
-        const created = await createIngestKey(deps.sql, deps.config.secretsKey, scope, body.name);
+        const created = await createIngestKey(deps.sql, deps.config.keyring, scope, body.name);
         return created ? jsonText(JSON.stringify(created), 201, { "cache-control": "no-store" }) : status(409, {});
       },
       {

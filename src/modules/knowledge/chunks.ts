@@ -50,30 +50,31 @@ export async function listChunks(sql: Sql, organizationId: string, documentId: s
 }
 
 /** How many passages are ranked: enough for any reader, and few enough for a word that stands everywhere. */
-const MOST = 20_000;
+const MOST = 10_000;
 
 type Place = { limit: number; after: readonly [rank: string, documentId: string, chunkIndex: string] | undefined };
 
 /**
  * The passages that fit, best first; one more than `limit`. Words as people type them into a search engine: quotes, OR, -without.
  * The organization is a word of the index, so that one index serves a search within it. What fits stands between <mark> and </mark>
- * in the highlight, and all else of it is escaped for HTML.
+ * in the highlight, and all else of it is escaped for HTML. What is found is materialized: each rank reads a stored vector, once.
  */
 export async function searchChunks(sql: Sql, organizationId: string, q: string, { limit, after }: Place) {
   const [rank, documentId, chunkIndex] = after ?? ["-Infinity", FIRST_ID, "-1"];
   const words = sql`websearch_to_tsquery('english', ${q})`;
   const rows = await sql<{ json: string; key: string; documentId: string; index: number }[]>`
-    with fitting as (
-      select c.document_id, c.chunk_index, c.text, c.search, d.title
+    with found as materialized (
+      select c.document_id, c.generation, c.chunk_index, d.title, -ts_rank_cd(c.search, ${words}, 1)::float8 as rank
       from document_chunks c join documents d on d.organization_id = c.organization_id and d.id = c.document_id and d.generation = c.generation
       where numnode(${words}) > 0 and c.organization_id = ${organizationId} and c.search @@ (${words} && ${`'${organizationId}'`}::tsquery)
       limit ${MOST}),
-    found as (select *, -ts_rank_cd(search, ${words}, 1)::float8 as rank from fitting),
-    best as (
+    best as materialized (
       select * from found where (rank, document_id, chunk_index) > (${rank}::float8, ${documentId}, ${chunkIndex}::bigint)
       order by rank, document_id, chunk_index limit ${limit + 1}),
     shown as (
-      select *, ts_headline('english', translate(text, ${OPEN + CLOSE}, ''), ${words}, ${HEADLINE}) as headline from best)
+      select best.*, c.text, ts_headline('english', translate(c.text, ${OPEN + CLOSE}, ''), ${words}, ${HEADLINE}) as headline
+      from best join document_chunks c on c.organization_id = ${organizationId}
+        and (c.document_id, c.generation, c.chunk_index) = (best.document_id, best.generation, best.chunk_index))
     select rank::text as key, document_id as "documentId", chunk_index as index, json_build_object('documentId', document_id, 'title', title,
       'chunkIndex', chunk_index, 'text', text, 'highlight', ${escapeHtml(sql)}, 'rank', (-rank)::float4)::text as json
     from shown order by rank, document_id, chunk_index`;

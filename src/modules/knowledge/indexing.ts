@@ -17,6 +17,10 @@ export async function lockDocument(sql: Sql, id: string) {
   return row;
 }
 
+/** The jobs that documents wait for. */
+export const findUnfinished = (sql: Sql) =>
+  sql<IndexingJob[]>`select organization_id as "organizationId", id as "documentId", job_id as "jobId" from documents where job_id is not null`;
+
 /** Gives the document a job of its own. */
 export async function assignJob(sql: Sql, scope: Scope, { documentId, jobId }: IndexingJob) {
   await sql`

@@ -1,5 +1,6 @@
 import { arrayOf, type Sql } from "../../db/connect";
 import { LAST_ID } from "../../db/ids";
+import { type Versions, whereVersion } from "../../db/versions";
 import { auditEach, type Scope } from "../audit/queries";
 
 /** What a document shows of itself. */
@@ -49,10 +50,10 @@ export async function listDocuments(sql: Sql, { organizationId, status }: Docume
 }
 
 /** Removes the document and what was indexed of it; answers where its bytes lie. */
-export async function deleteDocument(sql: Sql, scope: Scope, id: string, version: number | undefined): Promise<{ objectKey: string } | "missing" | "stale"> {
+export async function deleteDocument(sql: Sql, scope: Scope, id: string, versions: Versions): Promise<{ objectKey: string } | "missing" | "stale"> {
   const [row] = await sql<{ objectKey: string | null }[]>`
     with deleted as (
-      delete from documents where organization_id = ${scope.organizationId} and id = ${id} and (${version ?? null}::int is null or version = ${version ?? null})
+      delete from documents where organization_id = ${scope.organizationId} and id = ${id} and ${whereVersion(sql, versions)}
       returning id, title, file_name, object_key),
     audited as (${auditEach(
       sql,
@@ -63,7 +64,7 @@ export async function deleteDocument(sql: Sql, scope: Scope, id: string, version
     )})
     select (select object_key from deleted) as "objectKey" from documents where organization_id = ${scope.organizationId} and id = ${id}`;
   if (!row) return "missing";
-  return row.objectKey === null ? (version === undefined ? "missing" : "stale") : { objectKey: row.objectKey };
+  return row.objectKey === null ? (versions === undefined ? "missing" : "stale") : { objectKey: row.objectKey };
 }
 
 /** What a document's bytes are called in the store. */

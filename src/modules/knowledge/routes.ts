@@ -7,8 +7,10 @@ import { etag, ifMatch } from "../../http/etag";
 import { jsonText, page, readCursor, UUID_PART } from "../../http/page";
 import { Empty, EmptyObject, isUuid, Message, OneOf, Page, PageQuery, Text, Uuid } from "../../http/schema";
 import type { Scope } from "../audit/queries";
+import { type Act, addPlatformEvent } from "../audit/queries";
 import { listChunks, saveChunks, searchChunks } from "./chunks";
 import { deleteDocument, findDocument, listDocuments } from "./queries";
+import { documentRead, documentsListed } from "./reads";
 import { cleanFileName, readKind, repeatedIndex } from "./rules";
 import { Chunk, Document, IndexingJob, Passage, SaveChunks, SignedDownload, STATUSES, UploadDocument } from "./schema";
 import { requestIndexing, uploadDocument } from "./upload";
@@ -20,7 +22,7 @@ const INDEX_PART = /^\d{1,10}$/;
 const RANK_PART = /^-?\d{1,9}(\.\d{1,20})?(e-\d{1,2})?$/;
 
 type Context = { caller: { userId: string }; set: { headers: Record<string, unknown> } };
-const actOf = ({ caller, set }: Context): Omit<Scope, "organizationId"> => ({
+const actOf = ({ caller, set }: Context): Act => ({
   actor: { type: "user", id: caller.userId },
   requestId: String(set.headers["x-request-id"]),
 });
@@ -53,7 +55,11 @@ export const documents = (deps: Deps) => {
     )
     .get(
       "",
-      async ({ query }) => page(await listDocuments(deps.sql, query, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] }), query.limit),
+      async ({ query, caller, set }) => {
+        const rows = await listDocuments(deps.sql, query, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] });
+        deps.reads.add(documentsListed(actOf({ caller, set }), query.organizationId));
+        return page(rows, query.limit);
+      },
       {
         query: t.Object({
           ...PageQuery,
@@ -66,9 +72,11 @@ export const documents = (deps: Deps) => {
     )
     .get(
       "/:documentId",
-      async ({ params, status }) => {
+      async ({ params, caller, set, status }) => {
         const document = await find(params.documentId);
-        return document ? jsonText(document.json, 200, { etag: etag(document.version) }) : status(404, NotFound);
+        if (!document) return status(404, NotFound);
+        deps.reads.add(documentRead(actOf({ caller, set }), "document", params.documentId, document.organizationId));
+        return jsonText(document.json, 200, { etag: etag(document.version) });
       },
       {
         params: OneDocument,
@@ -78,9 +86,10 @@ export const documents = (deps: Deps) => {
     )
     .get(
       "/:documentId/chunks",
-      async ({ params, query, status }) => {
+      async ({ params, query, caller, set, status }) => {
         const document = await find(params.documentId);
         if (!document) return status(404, NotFound);
+        deps.reads.add(documentRead(actOf({ caller, set }), "chunks", params.documentId, document.organizationId));
         const after = Number(readCursor(query.cursor, INDEX_PART)?.[0] ?? -1);
         return page(await listChunks(deps.sql, document.organizationId, params.documentId, { limit: query.limit, after }), query.limit);
       },
@@ -93,11 +102,14 @@ export const documents = (deps: Deps) => {
     )
     .get(
       "/:documentId/download",
-      async ({ params, request, status }) => {
+      async ({ params, request, caller, set, status }) => {
         const document = await find(params.documentId);
         if (!document) return status(404, NotFound);
         const expiresAt = new Date(deps.clock().getTime() + LINK_LIFETIME);
         expiresAt.setUTCMilliseconds(0);
+        const details = { organizationId: document.organizationId, expiresAt: expiresAt.toISOString() };
+        const linked = { action: "document.link-made", targetType: "document", targetId: params.documentId.toLowerCase(), details };
+        await addPlatformEvent(deps.sql, actOf({ caller, set }), linked);
         const base = deps.config.publicUrl ?? new URL(request.url).origin;
         return { url: deps.store.signedUrl(document.objectKey, document, expiresAt, base), expiresAt: expiresAt.toISOString() };
       },
@@ -170,7 +182,8 @@ export const knowledge = (deps: Deps) =>
     "/search",
     async ({ scope, query }) => {
       const after = readCursor(query.cursor, RANK_PART, UUID_PART, INDEX_PART);
-      return page(await searchChunks(deps.sql, scope.organizationId, query.q, { limit: query.limit, after }), query.limit);
+      const search = () => searchChunks(deps.sql, scope.organizationId, query.q, { limit: query.limit, after });
+      return page(await deps.lanes.run(scope.organizationId, search), query.limit);
     },
     {
       params: t.Object({ organizationId: Uuid }),

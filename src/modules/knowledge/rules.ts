@@ -60,8 +60,8 @@ const KINDS: [RegExp, string][] = [
   [/\.html?$/i, "text/html"],
 ];
 const ACCEPTED = "It must be plain text (.txt), Markdown (.md) or HTML (.html), in UTF-8.";
-/** How HTML begins, whatever the file is called. */
-const LOOKS_LIKE_HTML = /^\s*(<!--[\s\S]{0,2000}?-->\s*)*<(!doctype\s+html|html|head|body)[\s>]/i;
+/** How HTML begins, whatever the file is called; comments may stand before it. */
+const FIRST_TAG = /^<(!doctype\s+html|html|head|body)[\s>]/i;
 
 /** The kind of an uploaded file, by its name and what is inside; `fault` says why it cannot be taken. */
 export function readKind(fileName: string, bytes: Uint8Array): { mediaType: string } | { fault: string } {
@@ -71,7 +71,17 @@ export function readKind(fileName: string, bytes: Uint8Array): { mediaType: stri
   if (text === undefined || text.includes("\0")) return { fault: `body.file is not text in UTF-8. ${ACCEPTED}` };
   if (text.startsWith("%PDF-")) return { fault: `body.file is a PDF. ${ACCEPTED}` };
   if (text.trim() === "") return { fault: "body.file is empty." };
-  return { mediaType: LOOKS_LIKE_HTML.test(text.slice(0, 10_000)) ? "text/html" : named };
+  return { mediaType: looksLikeHtml(text.slice(0, 10_000)) ? "text/html" : named };
+}
+
+function looksLikeHtml(beginning: string) {
+  let rest = beginning.trimStart();
+  while (rest.startsWith("<!--")) {
+    const end = rest.indexOf("-->", 4);
+    if (end === -1) return false;
+    rest = rest.slice(end + 3).trimStart();
+  }
+  return FIRST_TAG.test(rest);
 }
 
 function decode(bytes: Uint8Array) {

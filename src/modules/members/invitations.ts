@@ -1,4 +1,4 @@
-import type { Deps } from "../../deps";
+import type { Actor } from "../audit/queries";
 
 const DAY = 86_400_000;
 const LIFETIME = 7 * DAY;
@@ -12,9 +12,11 @@ export function issueInvitationToken(now: Date) {
   return { token, tokenHash: hashInvitationToken(token), expiresAt: new Date(now.getTime() + LIFETIME).toISOString() };
 }
 
-/** No mail is sent: the embedded default, where operator and inviter are one, shows the link in its log. */
-export function announceInvitation({ config, log }: Pick<Deps, "config" | "log">, email: string, token: string) {
-  if (config.databaseUrl) return;
-  const base = config.publicUrl ?? `http://${config.host}:${config.port}`;
-  log.info({ email, link: `${base}/invitations/accept#${token}` }, "invitation: pass the link on, no mail is sent");
-}
+/** True where invitations go out by mail; no version of the server sends mail yet. */
+const sendsMail = () => false;
+
+/** True when the inviter gets the link: there is no mail, and the request proved who it is, by more than a gateway's headers. */
+export const showsLink = ({ via, ...actor }: Actor) => !sendsMail() && ["user", "api-token"].includes((via ?? actor).type);
+
+/** The token stands behind `#`: a browser that opens the link sends it to no server and writes it into no access log. */
+export const invitationLink = (base: string, token: string) => `${base}/invitations/accept#${token}`;

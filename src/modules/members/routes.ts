@@ -2,42 +2,49 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "../../deps";
 import { inOrganization } from "../../guards/in-organization";
 import { signedIn } from "../../guards/signed-in";
+import { Refusal } from "../../http/errors";
 import { etag, ifMatch } from "../../http/etag";
 import { jsonText, page, readCursor, UUID_PART } from "../../http/page";
 import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "../../http/schema";
-import { announceInvitation, hashInvitationToken, issueInvitationToken } from "./invitations";
+import { hashInvitationToken, invitationLink, issueInvitationToken, showsLink } from "./invitations";
 import { acceptInvitation, changeRole, inviteMember, listMembers, removeMember } from "./queries";
-import { AcceptInvitation, ChangeRole, InviteMember, Member } from "./schema";
+import { AcceptInvitation, ChangeRole, InviteMember, Member, NewMember } from "./schema";
 
 const NotFound = { message: "There is no such member in this organization." };
 const InOrganization = t.Object({ organizationId: Uuid });
 const OneMember = t.Object({ organizationId: Uuid, memberId: t.String() });
 
+const inviting = (deps: Deps) =>
+  new Elysia({ tags: ["Members"] }).use(inOrganization(deps, { namesActor: true })).post(
+    "",
+    async ({ scope, body, request, status }) => {
+      const { token, tokenHash, expiresAt } = issueInvitationToken(deps.clock());
+      const isShown = showsLink(scope.actor);
+      const invited = await inviteMember(deps.sql, scope, { ...body, email: body.email.toLowerCase(), tokenHash, expiresAt, isShown });
+      if (invited === "member") return status(400, { message: "body.email belongs to a member already." });
+      if (invited === "full") throw new Refusal(403, "Every seat of this organization is taken.");
+      if (!isShown) return jsonText(invited.json, 201, { etag: etag(invited.version) });
+      const invitation = { url: invitationLink(deps.config.publicUrl ?? new URL(request.url).origin, token), expiresAt };
+      const headers = { etag: etag(invited.version), "cache-control": "no-store" };
+      return jsonText(`${invited.json.slice(0, -1)}, "invitation": ${JSON.stringify(invitation)}}`, 201, headers);
+    },
+    {
+      params: InOrganization,
+      body: InviteMember,
+      response: { 201: NewMember, 400: Message },
+      detail: {
+        operationId: "inviteMember",
+        summary: "Invite an organization member",
+        description:
+          "Inviting a pending address again refreshes the same invitation; what is not sent stays. Invitations hold a seat until they expire. Where no mail is sent, the answer to a user token or API token shows the link, this once.",
+      },
+    },
+  );
+
 export const members = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/members", tags: ["Members"] })
-    .use(inOrganization(deps, { namesActor: true }))
-    .post(
-      "",
-      async ({ scope, body, status }) => {
-        const email = body.email.toLowerCase();
-        const { token, tokenHash, expiresAt } = issueInvitationToken(deps.clock());
-        const invited = await inviteMember(deps.sql, scope, { ...body, email, role: body.role ?? "ORG_MEMBER", tokenHash, expiresAt });
-        if (invited === "member") return status(400, { message: "body.email belongs to a member already." });
-        if (invited === "full") return status(403, { message: "Every seat of this organization is taken." });
-        announceInvitation(deps, email, token);
-        return jsonText(invited.json, 201, { etag: etag(invited.version) });
-      },
-      {
-        params: InOrganization,
-        body: InviteMember,
-        response: { 201: Member, 400: Message },
-        detail: {
-          operationId: "inviteMember",
-          summary: "Invite an organization member",
-          description: "Inviting a pending address again refreshes the same invitation. Invitations take a seat.",
-        },
-      },
-    )
+    .use(inviting(deps))
+    .use(inOrganization(deps))
     .get(
       "",
       async ({ scope, query }) =>
@@ -53,7 +60,7 @@ export const members = (deps: Deps) =>
       "/:memberId",
       async ({ scope, params, body, request, status }) => {
         if (!isUuid(params.memberId)) return status(404, NotFound);
-        const changed = await changeRole(deps.sql, scope, { id: params.memberId, version: ifMatch(request.headers) }, body.role);
+        const changed = await changeRole(deps.sql, scope, { id: params.memberId, versions: ifMatch(request.headers) }, body.role);
         if (changed === "missing") return status(404, NotFound);
         if (changed === "stale") return status(412, {});
         if (changed === "last admin") return status(409, {});
@@ -70,7 +77,7 @@ export const members = (deps: Deps) =>
       "/:memberId",
       async ({ scope, params, request, status }) => {
         if (!isUuid(params.memberId)) return status(404, NotFound);
-        const removed = await removeMember(deps.sql, scope, { id: params.memberId, version: ifMatch(request.headers) });
+        const removed = await removeMember(deps.sql, scope, { id: params.memberId, versions: ifMatch(request.headers) });
         if (removed === "missing") return status(404, NotFound);
         if (removed === "stale") return status(412, {});
         return removed === "last admin" ? status(409, {}) : status(204, "");
@@ -90,7 +97,7 @@ export const invitations = (deps: Deps) =>
       const accepting = { tokenHash: hashInvitationToken(body.token), userId: caller.userId, email };
       const accepted = await acceptInvitation(deps.sql, accepting, String(set.headers["x-request-id"]));
       if (accepted === "missing") return status(404, { message: "This invitation is not known, was used, or has expired." });
-      if (accepted === "stranger") return status(403, { message: "This invitation is for another e-mail address than your token's verified one." });
+      if (accepted === "stranger") throw new Refusal(403, "This invitation is for another e-mail address than your token's verified one.");
       if (accepted === "member") return status(409, {});
       return jsonText(accepted.json, 200, { etag: etag(accepted.version) });
     },

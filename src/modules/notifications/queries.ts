@@ -1,5 +1,6 @@
 import type { Fragment } from "postgres";
 import { arrayOf, type Sql } from "../../db/connect";
+import { holdingClaim } from "../idempotency/claim";
 import { NOTICE_KINDS, type NoticeKind } from "./kinds";
 
 export type NewNotice = { kind: NoticeKind; title: string; message: string; organizationId?: string | null; data?: Record<string, unknown>; example?: boolean };
@@ -10,7 +11,7 @@ const noticeJson = (sql: Sql, readAt: Fragment) => sql`json_build_object('id', i
 /** Part of a writing statement: a notice for each row of `recipients`, which yields a user_id. */
 const insertNotices = (sql: Sql, { kind, title, message, organizationId = null, data = {}, example = false }: NewNotice, recipients: Fragment) => sql`
   insert into notices (user_id, position, id, organization_id, kind, title, message, data, example)
-  select user_id, total, new_id(), ${organizationId}::uuid, ${kind}, ${title}, ${message}, ${JSON.stringify(data)}::jsonb, ${example} from (${recipients}) as recipient`;
+  select user_id, total, new_id(), ${organizationId}::uuid, ${kind}, ${holdingClaim(sql, sql`${title}::text`)}, ${message}, ${JSON.stringify(data)}::jsonb, ${example} from (${recipients}) as recipient`;
 
 /** Puts a notice into the inbox of every active member of an organization; in the transaction that `sql` is. */
 export async function notifyMembers(sql: Sql, notice: NewNotice & { organizationId: string }, role?: "ORG_ADMIN") {
@@ -55,7 +56,7 @@ export async function readInbox(sql: Sql, userId: string, { page, limit, unread 
     select json_build_object('items', coalesce((
         select json_agg(${noticeJson(sql, sql`coalesce(read_at, case when position <= box.read_up_to then box.read_up_to_at end)`)} order by position desc)
         from ${unread ? unreadPage(sql, userId, page, limit) : wholePage(sql, userId, page, limit)}), '[]'::json),
-      'page', ${page}::int, 'limit', ${limit}::int, 'total', ${unread ? sql`box.unread` : sql`box.total`}, 'unread', box.unread)::text as answer
+      'page', ${page}::bigint, 'limit', ${limit}::int, 'total', ${unread ? sql`box.unread` : sql`box.total`}, 'unread', box.unread)::text as answer
     from (
       select coalesce(total, 0) as total, coalesce(unread, 0) as unread, coalesce(read_up_to, 0) as read_up_to, read_up_to_at
       from (select) one left join inboxes on user_id = ${userId}) box`;

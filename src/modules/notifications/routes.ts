@@ -1,13 +1,14 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "../../deps";
 import { bearerToken } from "../../guards/authenticate";
+import { limitHeaders } from "../../guards/limits";
 import { signedIn } from "../../guards/signed-in";
 import { Refusal } from "../../http/errors";
 import { jsonText } from "../../http/page";
 import { Message } from "../../http/schema";
 import { addExample, markAllRead, markRead, readInbox } from "./queries";
 import { Inbox, InboxQuery, Marked, MarkRead, NewExample, Notice } from "./schema";
-import { noticeStream } from "./stream";
+import { noticeStream, STREAM_HEADERS } from "./stream";
 
 const EXAMPLES_A_MINUTE = 10;
 
@@ -19,7 +20,11 @@ export const notifications = (deps: Deps) =>
       async ({ caller, body }) => {
         const added = await addExample(deps.sql, caller.userId, { ...body, kind: body.kind ?? "certificate_expiring" }, EXAMPLES_A_MINUTE);
         if ("json" in added) return jsonText(added.json, 201);
-        throw new Refusal(429, `There are ${EXAMPLES_A_MINUTE} examples a minute. Try again in a moment.`, { "retry-after": String(added.retryAfter) });
+        const headers = limitHeaders("examples", { quota: EXAMPLES_A_MINUTE, window: 60 }, { remaining: 0, reset: added.retryAfter });
+        throw new Refusal(429, `There are ${EXAMPLES_A_MINUTE} examples a minute. Try again in a moment.`, {
+          ...headers,
+          "retry-after": String(added.retryAfter),
+        });
       },
       {
         body: NewExample,
@@ -48,6 +53,7 @@ export const notifications = (deps: Deps) =>
     .get(
       "/stream",
       ({ caller, request }) => {
+        if (request.method === "HEAD") return new Response(null, { headers: STREAM_HEADERS }) as never; // a stream has no length to wait for
         const token = bearerToken(request) ?? "";
         const isStillSignedIn = async () => (await deps.tokens.verify(token)) !== undefined;
         return noticeStream(deps, { userId: caller.userId, lastEventId: request.headers.get("last-event-id"), isStillSignedIn }) as never;

@@ -24,7 +24,7 @@ export const NewExample = Body({
 });
 
 export const InboxQuery = t.Object({
-  page: QueryInteger({ minimum: 0, maximum: 1_000_000_000, default: 0 }),
+  page: QueryInteger({ minimum: 0, default: 0 }),
   limit: QueryInteger({ minimum: 1, maximum: 100, default: 10 }),
   unread: t.Optional(QueryBoolean()),
 });

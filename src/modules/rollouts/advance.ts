@@ -30,7 +30,7 @@ export async function advance(tx: Sql, scope: Scope, id: string, now: Date): Pro
   const progress = await readProgress(tx, scope.organizationId, id, now);
   const event = progress && nextEvent(progress);
   if (!event) return false;
-  if (event.action === "predecessor-retired") await retireCertificate(tx, scope, { id: event.predecessorId, version: undefined }, now);
+  if (event.action === "predecessor-retired") await retireCertificate(tx, scope, { id: event.predecessorId, versions: undefined }, now);
   else await changeRollout(tx, scope, id, event, changesOf(tx, event, now));
   return advance(tx, scope, id, now);
 }

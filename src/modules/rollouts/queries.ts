@@ -1,6 +1,7 @@
 import type { Fragment } from "postgres";
 import type { Pool, Sql } from "../../db/connect";
 import { LAST_ID } from "../../db/ids";
+import { matchesVersion, type Versions } from "../../db/versions";
 import { changeFleet } from "../agents/fleet";
 import { unfitness } from "../assignments/queries";
 import type { Unfit } from "../assignments/rules";
@@ -8,7 +9,7 @@ import { auditEach, type Scope } from "../audit/queries";
 import { advance, changeRollout } from "./advance";
 import { deal } from "./deal";
 import { withProgress } from "./progress";
-import type { CompiledRing, Recipe } from "./rules";
+import { askedOf, type CompiledRing, type Recipe } from "./rules";
 import { takeStepsBack } from "./take-back";
 
 type Shown = { json: string; version: number };
@@ -49,7 +50,6 @@ export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: D
   const { certificateId, recipe, rings } = given;
   const id = Bun.randomUUIDv7();
   const demands = { isChosen: sql`true`, material: sql`${recipe.materialType}::text`, withKey: sql`${recipe.includePrivateKey}` };
-  const asked = JSON.stringify(rings.map(({ selector, share }) => ({ selector, share })));
   return changeFleet(sql, organizationId, async (tx) => {
     const [judged] = await tx<{ fault: Unfit | null }[]>`
       with judged as (
@@ -62,7 +62,7 @@ export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: D
         select ${organizationId}, ${id}, agent_id, agent_id, ring from (${deal(tx, tx`agent`, rings)}) as dealt, judged where ring is not null and fault is null),
       created as (
         insert into rollouts (organization_id, id, name, certificate_id, assignment, rings, halt_share, success_share)
-        select ${organizationId}, ${id}, ${given.name}, certificate_id, recipe || jsonb_build_object('certificateId', certificate_id), ${asked}::jsonb,
+        select ${organizationId}, ${id}, ${given.name}, certificate_id, recipe || jsonb_build_object('certificateId', certificate_id), ${askedOf(rings)}::jsonb,
           ${given.haltShare}, ${given.successShare} from judged where fault is null returning id, name, certificate_id),
       audited as (${auditEach(
         tx,
@@ -81,7 +81,7 @@ export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: D
 
 const ON_REQUEST = "Halted on request.";
 
-type Precondition = { id: string; version: number | undefined };
+type Precondition = { id: string; versions: Versions };
 export type Changed = Shown | "missing" | "stale" | "conflict";
 
 export const haltRollout = (sql: Pool, scope: Scope, target: Precondition) =>
@@ -105,13 +105,13 @@ export const rollBack = (sql: Pool, scope: Scope, target: Precondition) =>
   });
 
 /** `conflict` unless it `may`, which speaks of the rollout `r` and the predecessor `old`. */
-export function changeWhile(sql: Pool, { organizationId }: Scope, { id, version }: Precondition, may: Fragment, change: (tx: Sql) => Promise<void>) {
+export function changeWhile(sql: Pool, { organizationId }: Scope, { id, versions }: Precondition, may: Fragment, change: (tx: Sql) => Promise<void>) {
   return changeFleet<Changed>(sql, organizationId, async (tx) => {
     const [current] = await tx<{ version: number; may: boolean }[]>`
       select r.version, ${may} as may from rollouts r left join certificates old on (old.organization_id, old.id) = (r.organization_id, r.predecessor_id)
       where r.organization_id = ${organizationId} and r.id = ${id} for update of r`;
     if (!current) return "missing";
-    if (version !== undefined && version !== current.version) return "stale";
+    if (!matchesVersion(versions, current.version)) return "stale";
     if (!current.may) return "conflict";
     await change(tx);
     return show(tx, organizationId, id);

@@ -37,7 +37,7 @@ export const rollouts = (deps: Deps) =>
         detail: {
           operationId: "createRollout",
           summary: "Roll a certificate out in rings",
-          description: "Every agent of the rings gets an assignment; those of a ring are enabled when it opens. Labels that change later move no agent.",
+          description: "The agents of a ring get their assignments when it opens. Labels that change later move no agent.",
         },
       },
     )
@@ -98,7 +98,7 @@ export const rollouts = (deps: Deps) =>
       },
     });
 
-const targetOf = ({ rolloutId }: { rolloutId: string }, { headers }: Request) => ({ id: idOrNone(rolloutId), version: ifMatch(headers) });
+const targetOf = ({ rolloutId }: { rolloutId: string }, { headers }: Request) => ({ id: idOrNone(rolloutId), versions: ifMatch(headers) });
 
 function answer(outcome: Changed) {
   if (outcome === "missing") return status(404, NotFound);

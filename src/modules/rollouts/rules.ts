@@ -17,6 +17,9 @@ export function readRings(given: NewRing[]): { rings: CompiledRing[] } | { fault
   return { rings };
 }
 
+/** The rings as they are stored, in JSON. */
+export const askedOf = (rings: CompiledRing[]) => JSON.stringify(rings.map(({ selector, share }): Ring => ({ selector, share })));
+
 /** The sentence about an assignment's own body, where it is the `assignment` of another. */
 export const atAssignment = (sentence: string) => sentence.replaceAll("body.", "body.assignment.");
 

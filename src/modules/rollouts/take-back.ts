@@ -1,5 +1,6 @@
 import type { Sql } from "../../db/connect";
-import { auditEach, type Scope } from "../audit/queries";
+import type { Scope } from "../audit/queries";
+import { auditPlaces, auditRenewals } from "./events";
 import { theRollout } from "./progress";
 import { AT_ONCE, holder } from "./take";
 
@@ -25,29 +26,15 @@ export async function takeStepsBack(tx: Sql, scope: Scope, id: string) {
       update assignments a set certificate_id = due.predecessor_id, version = a.version + 1, updated_at = now() from due
       where (a.organization_id, a.agent_id, a.id) = (due.organization_id, due.agent_id, due.assignment_id) and a.id = source_id
         and a.certificate_id = due.certificate_id and not exists (${holder(tx, tx`a`, tx`(due.predecessor_id, a.trust_store_type, a.target)`)})
-      returning a.*),
+      returning a.id, due.certificate_id as old, a.certificate_id as new),
     dropped as (
       delete from rollout_steps s using due
       where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (due.organization_id, due.rollout_id, due.agent_id, due.id)),
     settled as (
       update rollouts set is_busy = false
       where organization_id = ${scope.organizationId} and id = ${id} and status = 'rolled_back' and (select count(*) from due) < ${AT_ONCE}),
-    deleting as (${auditEach(
-      tx,
-      scope,
-      "assignment.deleted",
-      "assignment",
-      tx`
-      select id, jsonb_build_object('rolloutId', ${id}::text, 'agentId', agent_id, 'certificateId', certificate_id, 'trustStoreType', trust_store_type) from deleted`,
-    )}),
-    changing as (${auditEach(
-      tx,
-      scope,
-      "assignment.updated",
-      "assignment",
-      tx`
-      select id, jsonb_build_object('rolloutId', ${id}::text, 'changes', jsonb_build_object('certificateId', certificate_id)) from changed`,
-    )})
+    deleting as (${auditPlaces(tx, scope, id, "assignment.deleted", tx`deleted`)}),
+    changing as (${auditRenewals(tx, scope, id, tx`changed`)})
     select count(*)::int as count from due`;
   return undone?.count === AT_ONCE;
 }

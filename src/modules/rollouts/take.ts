@@ -1,7 +1,8 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "../../db/connect";
 import { targetOf } from "../assignments/queries";
-import { auditEach, type Scope } from "../audit/queries";
+import type { Scope } from "../audit/queries";
+import { auditPlaces, auditRenewals } from "./events";
 import { theRollout } from "./progress";
 
 /** Steps that one transaction takes: less than a second of work, even while the database is busy. */
@@ -67,29 +68,15 @@ export async function takeSteps(tx: Sql, scope: Scope, id: string) {
     changed as (
       update assignments a set certificate_id = due.certificate_id, version = a.version + 1, updated_at = now() from due
       where (a.organization_id, a.agent_id, a.id) = (due.organization_id, due.agent_id, due.source_id) and is_due and not is_new
-        and a.certificate_id = due.predecessor_id returning a.*),
+        and a.certificate_id = due.predecessor_id returning a.id, due.predecessor_id as old, a.certificate_id as new),
     taken as (
       update rollout_steps s set assignment_id = place_id, is_made = is_new and there_id is null from due
       where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (due.organization_id, due.rollout_id, due.agent_id, due.id) and is_due),
     dropped as (
       delete from rollout_steps s using due
       where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (due.organization_id, due.rollout_id, due.agent_id, due.id) and not is_due),
-    making as (${auditEach(
-      tx,
-      scope,
-      "assignment.created",
-      "assignment",
-      tx`
-      select id, jsonb_build_object('rolloutId', ${id}::text, 'agentId', agent_id, 'certificateId', certificate_id, 'trustStoreType', trust_store_type) from made`,
-    )}),
-    changing as (${auditEach(
-      tx,
-      scope,
-      "assignment.updated",
-      "assignment",
-      tx`
-      select id, jsonb_build_object('rolloutId', ${id}::text, 'changes', jsonb_build_object('certificateId', certificate_id)) from changed`,
-    )})
+    making as (${auditPlaces(tx, scope, id, "assignment.created", tx`made`)}),
+    changing as (${auditRenewals(tx, scope, id, tx`changed`)})
     select count(*)::int as count from due`;
   return taken?.count === AT_ONCE;
 }

@@ -1,12 +1,13 @@
 import type { Pool, Sql } from "../../db/connect";
 import { FIRST_ID } from "../../db/ids";
+import type { Versions } from "../../db/versions";
 import { changeFleet } from "../agents/fleet";
 import type { Unfit } from "../assignments/rules";
 import { auditEach, type Scope } from "../audit/queries";
 import { advance, changeRollout } from "../rollouts/advance";
 import { withProgress } from "../rollouts/progress";
 import { changeWhile, rollBack } from "../rollouts/queries";
-import type { CompiledRing } from "../rollouts/rules";
+import { askedOf, type CompiledRing } from "../rollouts/rules";
 import { isAnchor, isRenewed } from "../rollouts/take";
 import { gather } from "./gather";
 import type { Retirement } from "./schema";
@@ -43,7 +44,6 @@ type NewRotation = {
 export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: Date): Promise<Shown | Unsuited | "no certificate" | "conflict"> {
   const { organizationId } = scope;
   const { certificateId, successorId, rings, retire } = given;
-  const asked = JSON.stringify(rings.map(({ selector, share }) => ({ selector, share })));
   const id = Bun.randomUUIDv7();
   return changeFleet(sql, organizationId, async (tx) => {
     const [judged] = await tx<{ fault: Unsuited | "no certificate" | null; isMade: boolean }[]>`
@@ -67,7 +67,7 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
         left join certificates c on c.organization_id = ${organizationId} and c.id = ${successorId}),
       made as (
         insert into rollouts (organization_id, id, name, certificate_id, predecessor_id, rings, halt_share, success_share, retire_share, hold_seconds)
-        select ${organizationId}, ${id}, 'Rotation of ' || common_name, ${successorId}, ${certificateId}, ${asked}::jsonb, ${given.haltShare}, ${given.successShare},
+        select ${organizationId}, ${id}, 'Rotation of ' || common_name, ${successorId}, ${certificateId}, ${askedOf(rings)}::jsonb, ${given.haltShare}, ${given.successShare},
           ${retire?.share ?? null}, ${retire?.holdSeconds ?? null}
         from judged where fault is null and status = 'active' on conflict do nothing returning *),
       audited as (${auditEach(
@@ -87,13 +87,13 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
   });
 }
 
-type Precondition = { certificateId: string; version: number | undefined };
+type Precondition = { certificateId: string; versions: Versions };
 
 /** `conflict` once it is over. Another share begins to hold anew. */
-export async function changeRetirement(sql: Pool, scope: Scope, { certificateId, version }: Precondition, retire: Retirement | null) {
+export async function changeRetirement(sql: Pool, scope: Scope, { certificateId, versions }: Precondition, retire: Retirement | null) {
   const id = await newestId(sql, scope, certificateId);
   const { share, holdSeconds } = retire ?? { share: null, holdSeconds: null };
-  const outcome = await changeWhile(sql, scope, { id, version }, sql`r.status <> 'rolled_back' and old.status = 'active'`, (tx) =>
+  const outcome = await changeWhile(sql, scope, { id, versions }, sql`r.status <> 'rolled_back' and old.status = 'active'`, (tx) =>
     changeRollout(
       tx,
       scope,
@@ -107,8 +107,8 @@ export async function changeRetirement(sql: Pool, scope: Scope, { certificateId,
 }
 
 /** Takes the successor from where the rotation brought it. */
-export const cancelRotation = async (sql: Pool, scope: Scope, { certificateId, version }: Precondition) =>
-  rollBack(sql, scope, { id: await newestId(sql, scope, certificateId), version });
+export const cancelRotation = async (sql: Pool, scope: Scope, { certificateId, versions }: Precondition) =>
+  rollBack(sql, scope, { id: await newestId(sql, scope, certificateId), versions });
 
 async function newestId(sql: Sql, { organizationId }: Scope, certificateId: string) {
   const [row] = await sql<{ id: string | null }[]>`select ${newestOf(sql, organizationId, certificateId)} as id`;

@@ -103,7 +103,7 @@ export const rotations = (deps: Deps) =>
 
 const targetOf = ({ certificateId }: { certificateId: string }, { headers }: Request) => ({
   certificateId: idOrNone(certificateId),
-  version: ifMatch(headers),
+  versions: ifMatch(headers),
 });
 
 function refuse(outcome: "missing" | "stale" | "conflict") {

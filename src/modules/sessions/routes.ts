@@ -6,8 +6,8 @@ import { Empty } from "../../http/schema";
 export const sessions = (deps: Deps) =>
   new Elysia({ prefix: "/auth", tags: ["User"] }).use(signedIn(deps)).post(
     "/sign-out",
-    async ({ caller, status }) => {
-      await deps.tokens.signOut(caller);
+    async ({ caller, set, status }) => {
+      await deps.tokens.signOut(caller, String(set.headers["x-request-id"]));
       return status(204, "");
     },
     {

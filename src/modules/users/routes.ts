@@ -1,8 +1,10 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "../../deps";
 import { signedIn } from "../../guards/signed-in";
+import { Refusal } from "../../http/errors";
+import { etag, ifMatch } from "../../http/etag";
 import { jsonText } from "../../http/page";
-import { Answer, Body, DateTime, Message, Nullable, OneOf, Text, Uuid } from "../../http/schema";
+import { Answer, Body, DateTime, EmptyObject, Integer, Message, Nullable, OneOf, Text, Uuid } from "../../http/schema";
 import { findMe, updateProfile } from "./queries";
 
 const Profile = Body(
@@ -17,11 +19,12 @@ const Me = Answer(
     displayName: Nullable(t.String({ examples: ["Ada"] })),
     fullName: Nullable(t.String({ examples: ["Ada Lovelace"] })),
     platformAdmin: t.Boolean(),
+    version: Integer({ description: "Of the profile: the names and the e-mail address" }),
     createdAt: DateTime,
     updatedAt: DateTime,
     memberships: t.Array(Answer({ organizationId: Uuid, organizationName: t.String({ examples: ["Example Ltd"] }), role: OneOf(["ORG_ADMIN", "ORG_MEMBER"]) })),
   },
-  { title: "Me" },
+  { title: "Me", hasTag: true },
 );
 
 export const users = (deps: Deps) =>
@@ -29,21 +32,24 @@ export const users = (deps: Deps) =>
     .use(signedIn(deps))
     .get(
       "",
-      async ({ caller, status }) => {
+      async ({ caller }) => {
         const me = await findMe(deps.sql, caller.userId, deps.config.platformAdmins.has(caller.userId));
-        return me === undefined ? status(401, "") : jsonText(me);
+        if (me === undefined) throw new Refusal(401, "the user is gone");
+        return jsonText(me.json, 200, { etag: etag(me.version) });
       },
       { response: { 200: Me }, detail: { operationId: "getMe", summary: "The signed-in user and their organizations" } },
     )
     .patch(
       "/profile",
-      async ({ caller, body }) => {
-        await updateProfile(deps.sql, caller.userId, body);
+      async ({ caller, body, request, set, status }) => {
+        const version = await updateProfile(deps.sql, caller.userId, ifMatch(request.headers), body);
+        if (version === "stale") return status(412, {});
+        set.headers.etag = etag(version);
         return { message: "Profile updated" };
       },
       {
         body: Profile,
-        response: { 200: Message, 400: Message },
+        response: { 200: Message, 400: Message, 412: EmptyObject },
         detail: { operationId: "updateProfile", summary: "Update the authenticated user's profile", description: "At least one of the two names." },
       },
     );

@@ -1,5 +1,6 @@
 import type { Pool, Sql } from "../../db/connect";
 import { FIRST_ID } from "../../db/ids";
+import { matchesVersion, type Versions, whereVersion } from "../../db/versions";
 import { auditEach, type Scope } from "../audit/queries";
 import { type Box, findPlace } from "./rules";
 
@@ -63,7 +64,7 @@ export async function createWidget(pool: Pool, scope: Scope, given: NewWidget): 
   });
 }
 
-type Precondition = { id: string; version: number | undefined };
+type Precondition = { id: string; versions: Versions };
 export type Stored = { kind: string; title: string; dashboard: string; settings: Values; position: Box };
 /** What the widget becomes; without a position it goes below the last one of its new dashboard. */
 export type Change = { title: string; dashboard: string; settings: Values; position: Box | undefined };
@@ -71,7 +72,7 @@ export type Change = { title: string; dashboard: string; settings: Values; posit
 export async function updateWidget(
   pool: Pool,
   scope: Scope,
-  { id, version }: Precondition,
+  { id, versions }: Precondition,
   decide: (stored: Stored) => Change | { fault: string },
 ): Promise<{ shown: Shown } | { fault: string } | "missing" | "stale"> {
   const { organizationId } = scope;
@@ -82,7 +83,7 @@ export async function updateWidget(
     if (!stored) return "missing";
     const change = decide(stored);
     if ("fault" in change) return change;
-    if (version !== undefined && stored.version !== version) return "stale";
+    if (!matchesVersion(versions, stored.version)) return "stale";
     const place = await replace(tx, organizationId, id, stored, change);
     if ("fault" in place) return place;
     const next = { ...change, position: place.box };
@@ -112,12 +113,12 @@ async function writeWidget(sql: Sql, scope: Scope, id: string, { title, dashboar
   return row;
 }
 
-export async function deleteWidget(sql: Sql, scope: Scope, { id, version }: Precondition): Promise<"deleted" | "missing" | "stale"> {
+export async function deleteWidget(sql: Sql, scope: Scope, { id, versions }: Precondition): Promise<"deleted" | "missing" | "stale"> {
   const [row] = await sql<{ deleted: boolean }[]>`
     with current as (select id, version from widgets where organization_id = ${scope.organizationId} and id = ${id} for update),
     deleted as (
       delete from widgets using current where organization_id = ${scope.organizationId} and widgets.id = current.id
-        and (${version ?? null}::int is null or current.version = ${version ?? null}) returning widgets.id, kind, title, dashboard),
+        and ${whereVersion(sql, versions, sql`current.version`)} returning widgets.id, kind, title, dashboard),
     audited as (${auditEach(sql, scope, "widget.deleted", "widget", sql`select id, jsonb_build_object('kind', kind, 'title', title, 'dashboard', dashboard) from deleted`)})
     select exists (select from deleted) as deleted from current`;
   if (!row) return "missing";

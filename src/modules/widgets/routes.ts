@@ -71,7 +71,7 @@ export const widgets = (deps: Deps) =>
       async ({ scope, params, body, request, status }) => {
         const { widgetId: id } = params;
         if (!isUuid(id)) return status(404, NotFound);
-        const outcome = await updateWidget(deps.sql, scope, { id, version: ifMatch(request.headers) }, (stored) => decide(stored, body));
+        const outcome = await updateWidget(deps.sql, scope, { id, versions: ifMatch(request.headers) }, (stored) => decide(stored, body));
         if (outcome === "missing") return status(404, NotFound);
         if (outcome === "stale") return status(412, {});
         if ("fault" in outcome) return status(400, { message: outcome.fault });
@@ -92,7 +92,7 @@ export const widgets = (deps: Deps) =>
       "/:widgetId",
       async ({ scope, params, request, status }) => {
         if (!isUuid(params.widgetId)) return status(404, NotFound);
-        const outcome = await deleteWidget(deps.sql, scope, { id: params.widgetId, version: ifMatch(request.headers) });
+        const outcome = await deleteWidget(deps.sql, scope, { id: params.widgetId, versions: ifMatch(request.headers) });
         if (outcome === "missing") return status(404, NotFound);
         return outcome === "stale" ? status(412, {}) : status(204, "");
       },
@@ -108,7 +108,7 @@ export const widgets = (deps: Deps) =>
         const found = isUuid(params.widgetId) && (await findKind(deps.sql, organizationId, params.widgetId));
         if (!found) return status(404, NotFound);
         const ask = { organizationId, userId: actor.type === "user" ? actor.id : undefined, now: deps.clock() };
-        return jsonText(await readData(deps.sql, ask, found.kind as Kind, found.settings));
+        return jsonText(await deps.lanes.run(organizationId, () => readData(deps.sql, ask, found.kind as Kind, found.settings)));
       },
       {
         params: OneWidget,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { presented } from "../../../src/agent/pem";
 import { desiredServer, newAgentHost } from "../../support/agent-host";
@@ -8,10 +8,7 @@ import { endServers, presentedAt, startHaproxy, writePair } from "../../support/
 
 setDefaultTimeout(60_000);
 
-let leaves: Leaves;
-beforeAll(async () => {
-  leaves = await newLeaves();
-});
+const leaves = await newLeaves();
 afterAll(() => {
   endServers();
   leaves.authority.remove();

@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { desired, desiredServer, newAgentHost } from "../../support/agent-host";
 import { type Issued, newAuthority } from "../../support/authority";
 import { type AgentHost, runs } from "../../support/consumers";
 import { stateOf, until, withPrograms } from "../../support/observing";
-import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
+import { newLeaves, testServer } from "../../support/server-conduct";
 import { endServers, presentedAt, startNginx, writePair } from "../../support/tls-servers";
 
 setDefaultTimeout(60_000);
 
-let leaves: Leaves;
-beforeAll(async () => {
-  leaves = await newLeaves();
-});
+const leaves = await newLeaves();
 afterAll(() => {
   endServers();
   leaves.authority.remove();

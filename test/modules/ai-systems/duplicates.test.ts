@@ -29,7 +29,7 @@ describe("POST …/ingest/metrics, sent again", () => {
 
   test("202 twice in one batch counts once", async () => {
     const { send } = await newSender();
-    const samples = [sample(), sample({ value: 2 }), sample({ unit: "ratio" }), sample({ recordedAt: "2026-01-02T10:30:00.0001+01:00" })];
+    const samples = [sample(), sample({ value: 2 }), sample({ unit: "ratio" }), sample({ recordedAt: "2026-01-02T10:30:00.0000001+01:00" })];
     expect((await send(batch(...samples))).body).toEqual({ accepted: 1, duplicates: 3 });
   });
 

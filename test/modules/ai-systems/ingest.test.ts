@@ -102,7 +102,7 @@ describe("POST /organizations/{organizationId}/ai-governance/ingest/metrics", ()
     expect(answer).toMatchObject({ status: 202, body: { accepted: 2, duplicates: 0 } });
     expect(await read(organization)).toMatchObject([{ min: 0.5, max: 0.7, mean: 0.6, count: 2 }]);
     const [system] = (await organization.member("GET", "/ai-governance/systems")).body.items;
-    expect(system).toMatchObject({ key: "loan-scoring", lastSampleAt: "2026-01-02T09:45:00.123Z" });
+    expect(system).toMatchObject({ key: "loan-scoring", lastSampleAt: "2026-01-02T09:45:00.123456Z" });
     const [event] = (await organization.admin("GET", "/audit-events")).body.items;
     expect(event).toMatchObject({
       action: "metrics.ingested",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { anAssignment, importRoot, importWithKey, newAgent, withAssignment } from "../../support/agents";
 import { certificate, importInto } from "../../support/certificates";
+import { newOrganization } from "../../support/people";
 
 const serverConfig = {
   trustStoreType: "nginx_tls",
@@ -128,7 +129,7 @@ describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{as
     expect(second.body.config).not.toHaveProperty("alias");
   });
 
-  test("200 with the new values, a new ETag and an audit event that says what was sent", async () => {
+  test("200 with the new values, a new ETag and an audit event with the old and the new value of what changed", async () => {
     const { organization, update, created, read, events } = await withAssignment();
     const certificateId = await importRoot(organization, "Another Root");
     const patch = { applicationId: "billing", certificateId, materialType: "intermediate_ca", autoRenew: false, enabled: false, config: { alias: "new" } };
@@ -144,7 +145,35 @@ describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{as
     });
     expect(answer.headers.get("etag")).toBe('"2"');
     expect(await read()).toEqual(answer.body);
-    expect(await events("assignment.updated")).toMatchObject([{ targetId: created.id, details: { changes: patch } }]);
+    const [{ targetId, details }] = await events("assignment.updated");
+    expect(targetId).toBe(created.id);
+    expect(details.changes).toEqual({
+      applicationId: { from: "payments", to: "billing" },
+      certificateId: { from: created.certificateId, to: certificateId },
+      materialType: { from: "trust_anchor", to: "intermediate_ca" },
+      autoRenew: { from: true, to: false },
+      enabled: { from: true, to: false },
+      "config.alias": { from: "root", to: "new" },
+    });
+  });
+
+  test("200 with an audit event that shows which command and path were there before", async () => {
+    const organization = await newOrganization();
+    const [agent, { id }] = [await newAgent(organization), await importWithKey(organization)];
+    const config = { trustStorePath: "/etc/nginx/tls", reloadCommand: ["/opt/reload"] };
+    const { body: created } = await organization.admin("POST", agent.assignments, {
+      body: anAssignment(id, { trustStoreType: "nginx_tls", materialType: "server_certificate", config }),
+    });
+    const path = `${agent.assignments}/${created.id}`;
+    const body = { includePrivateKey: true, config: { reloadCommand: ["nc", "-e", "sh"], trustStorePath: "/srv/tls" } };
+    expect(await organization.admin("PATCH", path, { body })).toMatchObject({ status: 200 });
+    const [updated, made] = (await organization.admin("GET", "/audit-events?limit=2")).body.items;
+    expect(made.details).toMatchObject({ agentId: agent.id, certificateId: id, trustStoreType: "nginx_tls", includePrivateKey: false, enabled: true, config });
+    expect(updated.details.changes).toEqual({
+      includePrivateKey: { from: false, to: true },
+      "config.reloadCommand": { from: ["/opt/reload"], to: ["nc", "-e", "sh"] },
+      "config.trustStorePath": { from: "/etc/nginx/tls", to: "/srv/tls" },
+    });
   });
 
   test("200 for an assignment whose certificate was revoked since", async () => {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import { rootCertificates } from "node:tls";
-import { unseal } from "../../../src/crypto/seal";
 import { keyContext } from "../../../src/modules/certificates/import";
+import { MAX_BLOCKS } from "../../../src/modules/certificates/schema";
 import { certificate, chain, importInto } from "../../support/certificates";
 import { newOrganization } from "../../support/people";
 import { world } from "../../support/world";
+import { newPoller } from "../deployments/pollers";
 
 const keyPem = (minted: { privateKey: import("node:crypto").KeyObject }) => minted.privateKey.export({ type: "pkcs8", format: "pem" }) as string;
 const block = (label: string, bytes: Uint8Array) => `-----BEGIN ${label}-----\n${Buffer.from(bytes).toString("base64")}\n-----END ${label}-----\n`;
@@ -59,6 +60,28 @@ describe("POST /organizations/{organizationId}/certificates", () => {
     if (status !== 400) expect(body.imported.length + body.duplicates.length + body.refused.length).toBe(variants.length);
   });
 
+  test("400 for more blocks than one request may hold, of whatever kind, and nothing is stored", async () => {
+    const organization = await newOrganization();
+    const { pem } = certificate();
+    for (const one of [pem, block("CERTIFICATE", new Uint8Array([0x30, 0])), "-----BEGIN A-----\n"])
+      expect(await organization.admin("POST", "/certificates", { body: { pem: pem + one.repeat(MAX_BLOCKS) } })).toMatchObject({
+        status: 400,
+        body: { message: "body.pem holds more than 2000 PEM blocks. Send them in several requests." },
+      });
+    expect((await organization.admin("GET", "/certificates")).body.items).toEqual([]);
+    const { status, body } = await organization.admin("POST", "/certificates", { body: { pem: pem.repeat(MAX_BLOCKS) } });
+    expect([status, body.imported.length, body.duplicates.length]).toEqual([201, 1, MAX_BLOCKS - 1]);
+  });
+
+  test("400 for one block that is larger than any certificate", async () => {
+    const organization = await newOrganization();
+    const pem = block("CERTIFICATE", new Uint8Array(400 * 1024));
+    expect(await organization.admin("POST", "/certificates", { body: { pem } })).toMatchObject({
+      status: 400,
+      body: { message: "body.pem, block 0: It cannot be read: it is larger than 512 KiB." },
+    });
+  });
+
   test("400 for a private key that is not one, is encrypted, or fits no certificate, and nothing is stored", async () => {
     const organization = await newOrganization();
     const { pem } = certificate();
@@ -107,8 +130,8 @@ describe("POST /organizations/{organizationId}/certificates", () => {
     expect(read.text).not.toContain("PRIVATE KEY");
     const [row] = await world.sql`select sealed_private_key as sealed from certificates where organization_id = ${organization.id} and id = ${id}`;
     expect(Buffer.from(row?.sealed).toString("latin1")).not.toContain("PRIVATE KEY");
-    expect(unseal(world.config.secretsKey, row?.sealed, keyContext(organization.id, fingerprintSha256))).toBe(privateKeyPem.trim());
-    expect(() => unseal(world.config.secretsKey, row?.sealed, keyContext(crypto.randomUUID(), fingerprintSha256))).toThrow();
+    expect(world.config.keyring.unseal(row?.sealed, keyContext(organization.id, fingerprintSha256))).toBe(privateKeyPem.trim());
+    expect(() => world.config.keyring.unseal(row?.sealed, keyContext(crypto.randomUUID(), fingerprintSha256))).toThrow();
   });
 
   test("200 adds a private key to a certificate that came before without one", async () => {
@@ -138,6 +161,65 @@ describe("POST /organizations/{organizationId}/certificates", () => {
     const { leaf } = chain();
     const [, leafId] = await importInto(organization, impostor.pem, leaf.pem);
     expect((await organization.admin("GET", `/certificates/${leafId}`)).body.issuerCertificateId).toBeNull();
+  });
+
+  test("200 makes a retired certificate active again: new version and ETag, an audit event, its deployments", async () => {
+    const { organization, assign, ask } = await newPoller();
+    const minted = certificate({ isCa: true });
+    const [id] = await importInto(organization, minted.pem);
+    await assign(id ?? "");
+    await organization.admin("DELETE", `/certificates/${id}`);
+    const without = await ask();
+    expect(without.body.items).toEqual([]);
+    const answer = await organization.admin("POST", "/certificates", { body: { pem: minted.pem + minted.pem } });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        imported: [],
+        duplicates: [
+          { index: 0, id, reactivated: true },
+          { index: 1, id, reactivated: false },
+        ],
+      },
+    });
+    const read = await organization.admin("GET", `/certificates/${id}`);
+    expect([read.body, read.headers.get("etag")]).toMatchObject([{ status: "active", retiredAt: null, version: 3 }, '"3"']);
+    const [event] = (await organization.admin("GET", "/audit-events")).body.items;
+    expect(event).toMatchObject({ action: "certificate.reactivated", targetId: id, requestId: answer.headers.get("x-request-id") });
+    expect(await ask(without.headers.get("etag") ?? "")).toMatchObject({ status: 200, body: { items: [{ certificateId: id }] } });
+    const { items } = (await organization.member("GET", "/certs/monitoring/top-expiring")).body;
+    expect(items.map((each: { certificateId: string }) => each.certificateId)).toEqual([id]);
+    const again = await organization.admin("POST", "/certificates", { body: { pem: minted.pem } });
+    expect(again.body.duplicates).toMatchObject([{ id, reactivated: false }]);
+    expect((await organization.admin("GET", `/certificates/${id}`)).body).toEqual(read.body);
+  });
+
+  test("200 reactivates once for ten at once, and gives the private key that comes with it", async () => {
+    const organization = await newOrganization();
+    const minted = certificate();
+    const [id] = await importInto(organization, minted.pem);
+    await organization.admin("DELETE", `/certificates/${id}`);
+    const body = { pem: minted.pem, privateKeyPem: keyPem(minted) };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => organization.admin("POST", "/certificates", { body })));
+    expect(answers.filter((each) => each.body.duplicates[0].reactivated)).toHaveLength(1);
+    expect((await organization.admin("GET", `/certificates/${id}`)).body).toMatchObject({ status: "active", hasPrivateKey: true, version: 3 });
+    const { items } = (await organization.admin("GET", "/audit-events")).body;
+    for (const action of ["certificate.reactivated", "certificate.key-added"])
+      expect(items.filter((each: { action: string }) => each.action === action)).toHaveLength(1);
+  });
+
+  test("200 leaves a certificate revoked, also one that was retired after it was revoked", async () => {
+    for (const isRetired of [false, true]) {
+      const organization = await newOrganization();
+      const { pem } = certificate();
+      const [id] = await importInto(organization, pem);
+      await organization.admin("POST", `/certificates/${id}/revoke`, { body: { reason: "keyCompromise" } });
+      if (isRetired) await organization.admin("DELETE", `/certificates/${id}`);
+      const before = (await organization.admin("GET", `/certificates/${id}`)).body;
+      const { status, body } = await organization.admin("POST", "/certificates", { body: { pem } });
+      expect({ status, duplicates: body.duplicates }).toMatchObject({ status: 200, duplicates: [{ id, reactivated: false }] });
+      expect((await organization.admin("GET", `/certificates/${id}`)).body).toEqual(before);
+    }
   });
 
   test("201 once for the same certificate imported by ten at once", async () => {

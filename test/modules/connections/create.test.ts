@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import pino from "pino";
 import { listen } from "../../../src/commands/serve";
-import { unseal } from "../../../src/crypto/seal";
 import { createDeps } from "../../../src/deps";
 import { secretsContext } from "../../../src/modules/connections/secrets";
 import { newOrganization } from "../../support/people";
@@ -106,7 +105,7 @@ describe("POST /organizations/{organizationId}/core/connections", () => {
     const { body } = await organization.admin("POST", PATH, { body: github() });
     const [row] = await world.sql`select sealed_secrets as sealed from connections where organization_id = ${organization.id} and id = ${body.id}`;
     const own = { organizationId: organization.id, id: body.id };
-    const open = (place: typeof own) => unseal(world.config.secretsKey, row?.sealed, secretsContext(place));
+    const open = (place: typeof own) => world.config.keyring.unseal(row?.sealed, secretsContext(place));
     expect(Buffer.from(row?.sealed).toString("latin1")).not.toContain("s3cr3t");
     expect(JSON.parse(open(own))).toEqual({ token: "s3cr3t" });
     expect(() => open({ ...own, id: crypto.randomUUID() })).toThrow();

@@ -71,6 +71,32 @@ describe("GET /agent/assignments", () => {
     expect(await keys()).toEqual({ [without]: null });
   });
 
+  test("200 with a private key is an audit event each time, 304 and 200 without one are none", async () => {
+    const { organization, agent, assign, update, ask } = await newPoller();
+    const { id } = await importWithKey(organization);
+    const assignment = await assign(id, { ...SERVER, includePrivateKey: true });
+    const released = async () => {
+      const { items } = (await organization.admin("GET", "/audit-events?limit=100")).body;
+      return items.filter((each: { action: string }) => each.action === "certificate.private-key-released");
+    };
+    const answer = await ask();
+    const event = {
+      actor: { type: "agent", id: agent.id },
+      targetType: "certificate",
+      targetId: id,
+      requestId: answer.headers.get("x-request-id"),
+      details: { agentId: agent.id, assignmentId: assignment.id },
+    };
+    expect(await released()).toMatchObject([event]);
+    expect((await agent.call("GET", PATH, { headers: { "if-none-match": answer.headers.get("etag") ?? "" } })).status).toBe(304);
+    expect(await released()).toHaveLength(1);
+    await ask();
+    expect(await released()).toHaveLength(2);
+    await update(assignment.id, { includePrivateKey: false });
+    await ask();
+    expect(await released()).toHaveLength(2);
+  });
+
   test("200 without what is disabled, deleted, revoked or retired", async () => {
     const { organization, agent, assign, update, ask } = await newPoller();
     const ids = [];
@@ -108,9 +134,9 @@ describe("GET /agent/assignments", () => {
   test("401 rather than an empty state, which would take everything out, for an agent that is deleted meanwhile", async () => {
     const { organization, agent } = await newPoller();
     const ofAgent = { organizationId: organization.id, id: agent.id };
-    expect(await findDesiredState(world.sql, world.config.secretsKey, ofAgent)).toMatchObject({ json: '{"items":[],"keep":[]}' });
+    expect(await findDesiredState(world.sql, world.config.keyring, ofAgent, null)).toMatchObject({ json: '{"items":[],"keep":[]}' });
     await organization.admin("DELETE", agent.path);
-    expect(await findDesiredState(world.sql, world.config.secretsKey, ofAgent)).toBeUndefined();
+    expect(await findDesiredState(world.sql, world.config.keyring, ofAgent, null)).toBeUndefined();
     expect((await agent.call("GET", PATH)).status).toBe(401);
   });
 

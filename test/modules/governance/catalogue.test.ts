@@ -54,6 +54,23 @@ describe("GET /admin/ai-governance/catalog", () => {
     for (const [ref, id] of Object.entries(known)) expect({ ref, id: controls.find((each) => each.ref === ref)?.id }).toEqual({ ref, id });
   });
 
+  test("200 the AI Act as amended: whom each control binds, what it is about, and from when", async () => {
+    const get = await newStaff();
+    const [act, ...others] = (await get()).body.items;
+    expect(act.version).toContain("2026/1744");
+    for (const each of act.controls) expect(each).toMatchObject({ roles: [expect.any(String), ...each.roles.slice(1)], scope: expect.any(String) });
+    const applies = (ref: string) => act.controls.find((each: { ref: string }) => each.ref === ref).applies;
+    expect(applies("Art. 14")).toEqual([
+      { when: "annex_iii", from: "2027-12-02" },
+      { when: "annex_i", from: "2028-08-02" },
+    ]);
+    expect(applies("Art. 50(2)")).toEqual([
+      { when: "always", from: "2026-08-02" },
+      { when: "placed_on_market_before_2026-08-02", from: "2026-12-02" },
+    ]);
+    for (const { controls } of others) for (const each of controls) expect(Object.keys(each)).toEqual(["id", "ref", "title", "group", "summary"]);
+  });
+
   test.each([...FRAMEWORKS])("200 %s alone", async (framework) => {
     const get = await newStaff();
     const { items } = (await get(`?framework=${framework}`)).body;

@@ -3,9 +3,16 @@ import catalog from "../../../src/modules/governance/catalog.json";
 import { summarize } from "../../../src/modules/governance/rules";
 import { call } from "../../support/call";
 import { newOrganization } from "../../support/people";
+import { world } from "../../support/world";
 import { change, control } from "./controls";
+import releasedRefs from "./released-refs.json";
 
 const FRAMEWORKS = "/ai-governance/frameworks";
+
+/** Every control that a release has had; a status of any of them may be in a database. A later catalogue adds its own here. */
+const released = Object.entries(releasedRefs).flatMap(([framework, refs]) =>
+  refs.map((ref) => ({ framework, ref, id: Bun.randomUUIDv5(`${framework} ${ref}`, "de91e746-1c19-4d62-ae50-aec2c4c7e92f") })),
+);
 
 describe("GET /organizations/{organizationId}/ai-governance/frameworks", () => {
   test("403 without organization headers, 401 for a token that proves nothing", async () => {
@@ -27,6 +34,25 @@ describe("GET /organizations/{organizationId}/ai-governance/frameworks", () => {
     expect(items[2].progress).toEqual({ total: 38, counts: { not_started: 33, in_progress: 1, implemented: 3, not_applicable: 1 }, percent: 8 });
     expect(items[1].progress).toEqual({ total: 72, counts: { not_started: 72, in_progress: 0, implemented: 0, not_applicable: 0 }, percent: 0 });
     expect((await other.member("GET", FRAMEWORKS)).body.items[2].progress.counts.not_started).toBe(38);
+  });
+
+  test("200 every status that an earlier release stored is still there, counted and with its history", async () => {
+    const organization = await newOrganization();
+    await world.sql`
+      with stored as (
+        insert into controls (organization_id, control_id, framework, status, note)
+        select ${organization.id}, id, framework, 'implemented', ref from jsonb_to_recordset(${JSON.stringify(released)}::jsonb) as control (id uuid, framework text, ref text)
+        returning *)
+      insert into control_changes (organization_id, control_id, version, status, note, evidence, actor)
+      select organization_id, control_id, version, status, note, evidence, '{"type":"gateway","role":"ORG_ADMIN"}' from stored`;
+    for (const { key, progress } of (await organization.member("GET", FRAMEWORKS)).body.items) {
+      const own = released.filter((each) => each.framework === key);
+      expect({ key, ...progress }).toMatchObject({ key, total: own.length, counts: { implemented: own.length }, percent: 100 });
+      const { items } = (await organization.member("GET", `${FRAMEWORKS}/${key}/controls`)).body;
+      expect(items.map(({ id, note }: { id: string; note: string }) => ({ framework: key, ref: note, id }))).toEqual(own);
+      const { history } = (await organization.member("GET", `${FRAMEWORKS}/${key}/controls/${own[0]?.id}`)).body;
+      expect(history.items).toMatchObject([{ note: own[0]?.ref, status: "implemented" }]);
+    }
   });
 
   test("100 percent only when every applicable control is implemented", () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { createKeyring } from "../../../src/crypto/keyring";
 import { call } from "../../support/call";
 import { DOCUMENTS, newStaff, withDocument, withJobs } from "../../support/knowledge";
 import { newUser } from "../../support/people";
@@ -112,7 +113,7 @@ describe("GET /files/{key}", () => {
 
   test("403 for a link that another SECRETS_KEY signed", async () => {
     const { url } = await withLink();
-    const other = startServer({ ...world.config, secretsKey: Buffer.alloc(32, 8) }, world.database);
+    const other = startServer({ ...world.config, keyring: createKeyring([Buffer.alloc(32, 8)]) }, world.database);
     expect(await call("GET", url.pathname + url.search, { url: other.url })).toMatchObject(INVALID);
     await other.server.stop(true);
   });

@@ -1,8 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { newOrganization, newUser, type TestOrganization } from "../../support/people";
+import { world } from "../../support/world";
 
 const invite = (organization: TestOrganization, body: unknown, headers: Record<string, string> = {}) =>
   organization.admin("POST", "/members", { body, headers });
+/** Lets an invitation's seven days pass. */
+const expire = (organization: TestOrganization, id: string) =>
+  world.sql`update members set invitation_expires_at = now() - interval '1 second' where organization_id = ${organization.id} and id = ${id}`;
 const newEmail = () => `${crypto.randomUUID()}@people.example`;
 
 describe("POST /organizations/{organizationId}/members", () => {
@@ -51,6 +55,27 @@ describe("POST /organizations/{organizationId}/members", () => {
     expect((await invite(organization, { email: newEmail() })).status).toBe(201);
     expect((await invite(organization, { email: newEmail() })).status).toBe(403);
     expect((await invite(organization, { email: first })).status).toBe(201);
+  });
+
+  test("201 in the place of an invitation that has expired: it holds no seat, until it is sent again", async () => {
+    const organization = await newOrganization({ seatLimit: 1 });
+    const [first, second] = [newEmail(), newEmail()];
+    const { body } = await invite(organization, { email: first });
+    expect((await invite(organization, { email: second })).status).toBe(403);
+    await expire(organization, body.id);
+    const taken = await invite(organization, { email: second });
+    expect(taken.status).toBe(201);
+    expect(await invite(organization, { email: first })).toMatchObject({ status: 403, body: { message: "Every seat of this organization is taken." } });
+    await expire(organization, taken.body.id);
+    expect(await invite(organization, { email: first })).toMatchObject({ status: 201, body: { id: body.id, status: "invited" } });
+  });
+
+  test("201 again without role and names keeps those that it has, with them changes them", async () => {
+    const organization = await newOrganization();
+    const email = newEmail();
+    await invite(organization, { email, role: "ORG_ADMIN", firstName: "Grace", lastName: "Hopper" });
+    expect((await invite(organization, { email })).body).toMatchObject({ role: "ORG_ADMIN", firstName: "Grace", lastName: "Hopper", version: 2 });
+    expect((await invite(organization, { email, role: "ORG_MEMBER" })).body).toMatchObject({ role: "ORG_MEMBER", firstName: "Grace", version: 3 });
   });
 
   test("201 for exactly as many of twenty racing invitations as there are seats", async () => {

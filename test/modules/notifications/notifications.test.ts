@@ -76,9 +76,12 @@ describe("GET /users/me/notifications/inbox", () => {
     expect(await call("GET", "/users/me/notifications/inbox?page=x")).toMatchObject({ status: 401, body: "" });
   });
 
-  test.each(["page=-1", "page=x", "page=1.5", "limit=0", "limit=101", "limit=", "unread=yes", "page=99999999999"])("400 for %s", async (query) => {
-    expect((await (await newUser()).call("GET", `/users/me/notifications/inbox?${query}`)).status).toBe(400);
-  });
+  test.each(["page=-1", "page=x", "page=1.5", "limit=0", "limit=101", "limit=", "unread=yes", "page=1e3", "page=9007199254740993.5", "page=Infinity"])(
+    "400 for %s",
+    async (query) => {
+      expect((await (await newUser()).call("GET", `/users/me/notifications/inbox?${query}`)).status).toBe(400);
+    },
+  );
 
   test("200 newest first, page by page, with exact totals on each", async () => {
     const { user } = await withNotices(7);
@@ -90,7 +93,14 @@ describe("GET /users/me/notifications/inbox", () => {
     ];
     expect(pages.map(titles)).toEqual([["7", "6", "5"], ["4", "3", "2"], ["1"], []]);
     for (const [page, each] of pages.entries()) expect(each).toMatchObject({ page, limit: 3, total: 7, unread: 7 });
-    expect(await inbox(user, "?page=1000000000&limit=100")).toMatchObject({ items: [], total: 7 });
+    for (const beyond of ["2147483648", "99999999999", "9007199254740991", "9223372036854775808", "9".repeat(400)])
+      for (const unread of ["", "&unread=true"])
+        expect(await inbox(user, `?page=${beyond}&limit=100${unread}`)).toMatchObject({
+          items: [],
+          page: Math.min(Number(beyond), Number.MAX_SAFE_INTEGER),
+          total: 7,
+          unread: 7,
+        });
   });
 
   test("200 unread ones alone, and their number as the total", async () => {
@@ -170,6 +180,12 @@ describe("GET /users/me/notifications/stream", () => {
 
   test("401 for a stranger", async () => {
     expect((await call("GET", "/users/me/notifications/stream")).status).toBe(401);
+  });
+
+  test("200 at once for HEAD: nobody listens, because there is no body to read", async () => {
+    const { user } = await withNotices(1);
+    const answer = await call("HEAD", "/users/me/notifications/stream", { token: user.token });
+    expect([answer.status, answer.headers.get("content-type"), answer.text]).toEqual([200, "text/event-stream", ""]);
   });
 
   test("200 sends what comes, and a client that comes back gets what it missed", async () => {

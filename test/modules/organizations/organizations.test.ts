@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { grantPlatformAdmin } from "../../../src/modules/users/queries";
+import { newApiToken } from "../../support/api-tokens";
 import { call } from "../../support/call";
-import { newUser } from "../../support/people";
+import { newOrganization, newUser } from "../../support/people";
 import { world } from "../../support/world";
 
 /** A user of the platform's staff; calls carry the staff headers. */
@@ -60,5 +61,94 @@ describe("GET /admin/organizations", () => {
     expect(first.items.map((each: { id: string }) => each.id)).toEqual([ids[2], ids[1]]);
     const second = (await staff.call("GET", `/admin/organizations?limit=1&cursor=${first.nextCursor}`)).body;
     expect(second.items.map((each: { id: string }) => each.id)).toEqual([ids[0]]);
+  });
+});
+
+describe("PATCH /admin/organizations/{organizationId}", () => {
+  test("401 for a stranger, 403 for a user who is no staff, 404 for one that does not exist", async () => {
+    const [staff, user, { id }] = [await newStaff(), await newUser(), await newOrganization()];
+    const path = `/admin/organizations/${id}`;
+    expect(await call("PATCH", path, { body: { seatLimit: 1 } })).toMatchObject({ status: 401, body: "" });
+    expect((await user.call("PATCH", path, { body: { seatLimit: 1 }, headers: { "x-user-id": user.id } })).status).toBe(403);
+    for (const unknown of [crypto.randomUUID(), "nonsense"]) {
+      expect((await staff.call("PATCH", `/admin/organizations/${unknown}`, { seatLimit: 1 })).status).toBe(404);
+      expect((await staff.call("GET", `/admin/organizations/${unknown}`)).status).toBe(404);
+    }
+  });
+
+  test.each([
+    [{}, "The body must have at least 1 of its fields."],
+    [{ name: null }, "body.name must be text of 1 to 200 characters, without NUL."],
+    [{ seatLimit: 0 }, "body.seatLimit must be a whole number from 1 to 1000000."],
+    [{ seatLimit: "5" }, "body.seatLimit must be a whole number from 1 to 1000000."],
+    [{ id: "x" }, "body.id is not a known field."],
+  ])("400 for %j", async (body, message) => {
+    const [staff, { id }] = [await newStaff(), await newOrganization()];
+    expect(await staff.call("PATCH", `/admin/organizations/${id}`, body)).toMatchObject({ status: 400, body: { message } });
+  });
+
+  test("200 changes name and seat limit, null takes the limit away, and the audit trail keeps both sides", async () => {
+    const [staff, organization] = [await newStaff(), await newOrganization({ seatLimit: 5 })];
+    const path = `/admin/organizations/${organization.id}`;
+    const { name } = (await staff.call("GET", path)).body;
+    const changed = await staff.call("PATCH", path, { name: " New ", seatLimit: 7 });
+    expect([changed.status, changed.headers.get("etag")]).toEqual([200, '"2"']);
+    expect(changed.body).toMatchObject({ id: organization.id, name: "New", seatLimit: 7, seatsTaken: 0, version: 2 });
+    const [event] = (await organization.admin("GET", "/audit-events")).body.items;
+    expect(event).toMatchObject({
+      action: "organization.updated",
+      targetId: organization.id,
+      actor: { type: "user", id: staff.id },
+      details: { from: { name, seatLimit: 5 }, to: { name: "New", seatLimit: 7 } },
+    });
+    const trail = (await staff.call("GET", `/admin/audit-events?targetId=${organization.id}`)).body.items;
+    expect(trail).toMatchObject([{ action: "organization.updated", actor: { type: "user", id: staff.id }, details: event.details }, {}]);
+    expect((await staff.call("PATCH", path, { name: "New" })).body).toMatchObject({ seatLimit: 7, version: 2 });
+    expect((await staff.call("PATCH", path, { seatLimit: null })).body).toMatchObject({ name: "New", seatLimit: null, version: 3 });
+    expect((await staff.call("GET", path)).headers.get("etag")).toBe('"3"');
+  });
+});
+
+describe("GET /organizations/{organizationId}", () => {
+  test("200 in either role: name, seats and ETag; expired invitations take no seat", async () => {
+    const organization = await newOrganization({ seatLimit: 5 });
+    const user = await organization.join();
+    for (const email of ["a@people.example", "b@people.example"]) await organization.admin("POST", "/members", { body: { email } });
+    await world.sql`
+      update members set invitation_expires_at = now() - interval '1 second' where organization_id = ${organization.id} and email = 'b@people.example'`;
+    for (const read of [organization.admin, organization.member]) {
+      const { status, body, headers } = await read("GET", "", { token: user.token });
+      expect([status, headers.get("etag")]).toEqual([200, '"1"']);
+      expect(body).toMatchObject({ id: organization.id, name: `Organization ${organization.id}`, seatLimit: 5, seatsTaken: 2, version: 1 });
+    }
+  });
+});
+
+describe("PATCH /organizations/{organizationId}", () => {
+  test("403 for an ORG_MEMBER, and for the seat limit to all but platform staff", async () => {
+    const organization = await newOrganization({ seatLimit: 5 });
+    const [admin, staff] = [await organization.join(), await organization.join()];
+    await grantPlatformAdmin(world.sql, staff.id, true);
+    expect((await organization.member("PATCH", "", { body: { name: "New" } })).status).toBe(403);
+    const refusal = { status: 403, body: { message: "Only platform staff may change body.seatLimit." } };
+    for (const wish of [{}, { token: admin.token }, { token: (await newApiToken(organization)).token }])
+      for (const seatLimit of [6, null]) expect(await organization.admin("PATCH", "", { body: { name: "New", seatLimit }, ...wish })).toMatchObject(refusal);
+    expect((await organization.admin("GET", "")).body).toMatchObject({ name: `Organization ${organization.id}`, seatLimit: 5, version: 1 });
+    expect(await organization.admin("PATCH", "", { body: { seatLimit: 6 }, token: staff.token })).toMatchObject({ status: 200, body: { seatLimit: 6 } });
+  });
+
+  test("412 for a stale If-Match, and nothing changes", async () => {
+    const organization = await newOrganization();
+    const stale = await organization.admin("PATCH", "", { body: { name: "New" }, headers: { "if-match": '"2"' } });
+    expect(stale).toMatchObject({ status: 412, body: {} });
+    expect((await organization.admin("GET", "")).body.version).toBe(1);
+  });
+
+  test("200 for exactly one of twenty with the same If-Match", async () => {
+    const organization = await newOrganization();
+    const rename = (index: number) => organization.admin("PATCH", "", { body: { name: `Name ${index}` }, headers: { "if-match": '"1"' } });
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => rename(index)));
+    expect(answers.map((each) => each.status).toSorted()).toEqual([200, ...Array(19).fill(412)]);
+    expect((await organization.admin("GET", "")).body.version).toBe(2);
   });
 });

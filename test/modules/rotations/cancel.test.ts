@@ -62,7 +62,7 @@ describe("DELETE /organizations/{organizationId}/certificates/{certificateId}/su
     expect(await read()).toMatchObject({ status: "cancelled", observed: 0, version: 2 });
     const requestId = answer.headers.get("x-request-id");
     expect(await events("rollout.rolled-back")).toMatchObject([{ requestId }]);
-    expect((await events("assignment.updated"))[0]).toMatchObject({ requestId, targetId: leaf.id, details: { changes: { certificateId: old } } });
+    expect((await events("assignment.updated"))[0]).toMatchObject({ requestId, targetId: leaf.id, details: { changes: { certificateId: { to: old } } } });
     await passMinute();
     expect(await bound(second)).toEqual([old]);
   });

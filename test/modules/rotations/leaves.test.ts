@@ -34,7 +34,9 @@ describe("a leaf and its successor, which cannot lie in one place", () => {
     const { commonName, updatedAt, ...rest } = (await organization.member("GET", `${agent.assignments}/${before.id}`)).body;
     expect(rest).toMatchObject({ config: before.config, autoRenew: true, enabled: true, etag: '"2"' });
     expect([commonName === before.commonName, updatedAt >= before.updatedAt]).toEqual([false, true]);
-    expect(await events("assignment.updated")).toMatchObject([{ targetId: before.id, details: { rolloutId: id, changes: { certificateId: next.id } } }]);
+    expect(await events("assignment.updated")).toMatchObject([
+      { targetId: before.id, details: { rolloutId: id, changes: { certificateId: { from: old.id, to: next.id } } } },
+    ]);
     expect(await read()).toMatchObject({ total: 1, observed: 0, skipped: 0 });
     await report("installed", agent);
     expect(await read()).toMatchObject({ total: 1, observed: 1, share: 1 });

@@ -38,6 +38,35 @@ describe("PATCH /users/me/profile", () => {
     expect((await user.call("GET", "/users/me")).body).toMatchObject({ id: user.id, email: user.email, displayName: "Countess", fullName: "Ada Lovelace" });
   });
 
+  test("412 for a stale If-Match, and nothing changes", async () => {
+    const user = await newUser();
+    const headers = { "if-match": '"2", W/"1"' };
+    expect(await user.call("PATCH", "/users/me/profile", { body: { displayName: "A" }, headers })).toMatchObject({ status: 412, body: {} });
+    expect((await user.call("GET", "/users/me")).body).toMatchObject({ displayName: "Ada Lovelace", version: 1 });
+  });
+
+  test("200 with the ETag of /users/me, which a change moves on, and neither another token nor the same name does", async () => {
+    const user = await newUser();
+    const tagOf = async (token = user.token) => (await call("GET", "/users/me", { token })).headers.get("etag") ?? "";
+    const rename = (displayName: string, tag: string) => user.call("PATCH", "/users/me/profile", { body: { displayName }, headers: { "if-match": tag } });
+    expect(await tagOf()).toBe('"1"');
+    const changed = await rename("Countess", '"7", "1"');
+    expect([changed.status, changed.headers.get("etag")]).toEqual([200, '"2"']);
+    expect((await rename("Ada", '"1"')).status).toBe(412);
+    expect((await rename("Countess", '"2"')).headers.get("etag")).toBe('"2"');
+    expect(await tagOf((await newUser({ sub: user.id, email: user.email })).token)).toBe('"2"');
+    expect(await tagOf((await newUser({ sub: user.id })).token)).toBe('"3"'); // another e-mail address
+    expect((await rename("Ada", "*")).headers.get("etag")).toBe('"4"');
+  });
+
+  test("200 for exactly one of twenty with the same If-Match", async () => {
+    const user = await newUser();
+    await user.call("GET", "/users/me");
+    const rename = (index: number) => user.call("PATCH", "/users/me/profile", { body: { displayName: `Ada ${index}` }, headers: { "if-match": '"1"' } });
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => rename(index)));
+    expect(answers.map((each) => each.status).toSorted()).toEqual([200, ...Array(19).fill(412)]);
+  });
+
   test("200 counts characters, not UTF-16 units", async () => {
     const user = await newUser();
     expect((await update({ fullName: "🦆".repeat(120) }, user.token)).status).toBe(200);

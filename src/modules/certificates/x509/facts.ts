@@ -1,4 +1,4 @@
-import { X509Certificate } from "node:crypto";
+import { type KeyObject, X509Certificate } from "node:crypto";
 import { children, contentOf, context, type Der, DerError, readInteger, readOid, readOne, readTime, TAG } from "./der";
 import { type KeyFacts, readKey, readSignatureAlgorithm } from "./keys";
 import { type AlternativeNames, formatName, readAlternativeNames, readableName, readName } from "./names";
@@ -63,7 +63,8 @@ const hash = (algorithm: "sha1" | "sha256", bytes: Uint8Array) => new Bun.Crypto
  */
 export function parseCertificate(der: Uint8Array): ParsedCertificate {
   const [toBeSigned, outerAlgorithm] = children(readOne(der), TAG.sequence);
-  const x509 = openCertificate(der);
+  const pem = toPem(der);
+  const x509 = openCertificate(pem);
   const fields = children(toBeSigned, TAG.sequence);
   if (fields[0]?.tag === context(0)) fields.shift(); // the version, absent in X.509 v1
   const [serial, , issuer, validity, subject, publicKeyInfo, ...rest] = fields;
@@ -84,7 +85,7 @@ export function parseCertificate(der: Uint8Array): ParsedCertificate {
     notBefore,
     notAfter,
     ...readConstraints(extension("2.5.29.19")),
-    selfSigned: Buffer.compare(subject.raw, issuer.raw) === 0 && isSignedBy(x509, x509),
+    selfSigned: Buffer.compare(subject.raw, issuer.raw) === 0 && isSignedBy(x509, publicKeyOf(x509)),
     facts: {
       serialNumber: readInteger(serial),
       fingerprintSha1: hash("sha1", der),
@@ -96,23 +97,33 @@ export function parseCertificate(der: Uint8Array): ParsedCertificate {
       extendedKeyUsage: readExtendedKeyUsage(extension("2.5.29.37")),
       subjectAlternativeNames,
     },
-    pem: toPem(der),
+    pem,
     x509,
   };
 }
 
-/** True when `issuer`'s key signed the certificate. A key that the platform cannot use proves nothing. */
-export function isSignedBy(certificate: X509Certificate, issuer: X509Certificate) {
+/** Returns undefined for a key that the platform cannot use. */
+export function publicKeyOf(certificate: X509Certificate) {
   try {
-    return certificate.verify(issuer.publicKey);
+    return certificate.publicKey;
+  } catch {
+    return;
+  }
+}
+
+/** True when `key` signed the certificate. A key that the platform cannot use proves nothing. */
+export function isSignedBy(certificate: X509Certificate, key: KeyObject | undefined) {
+  try {
+    return key !== undefined && certificate.verify(key);
   } catch {
     return false;
   }
 }
 
-function openCertificate(der: Uint8Array) {
+/** From PEM, because the platform takes no more than 100 KiB of DER. */
+function openCertificate(pem: string) {
   try {
-    return new X509Certificate(der);
+    return new X509Certificate(pem);
   } catch {
     throw new DerError("it is not one that X.509 allows");
   }
@@ -127,7 +138,7 @@ function toPem(der: Uint8Array) {
 }
 
 /** Looks an extension's value up by its OID. */
-function readExtensions(wrapper: Der | undefined) {
+export function readExtensions(wrapper: Der | undefined) {
   const list = wrapper ? children(children(wrapper, context(3))[0], TAG.sequence) : [];
   const values = new Map(
     list.map((each) => {

@@ -9,9 +9,9 @@ type Row = { data: string };
 type Progress = { frameworkKey: FrameworkKey; groupBy: "none" | "group"; countNotApplicable: boolean };
 
 /** How far the controls of a framework are; one that nobody has touched is not started. */
-export async function complianceProgress(sql: Sql, { organizationId }: Ask, { frameworkKey, groupBy, countNotApplicable }: Progress) {
-  const touched = await listStatuses(sql, organizationId);
-  const controls = controlsOf(frameworkKey).map(({ id, group }) => ({ group, status: touched.get(id) ?? ("not_started" as const) }));
+export async function complianceProgress(sql: Sql, { organizationId, now }: Ask, { frameworkKey, groupBy, countNotApplicable }: Progress) {
+  const touched = await listStatuses(sql, organizationId, now);
+  const controls = controlsOf(frameworkKey).map(({ id, group }) => ({ group, status: touched.get(id)?.status ?? ("not_started" as const) }));
   const groups = Map.groupBy(groupBy === "group" ? controls : [], (each) => each.group);
   const progress = (of: typeof controls) =>
     progressOf(

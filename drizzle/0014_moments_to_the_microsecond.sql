@@ -1,0 +1,1 @@
+ALTER TABLE "ai_systems" ALTER COLUMN "last_sample_at" SET DATA TYPE timestamp (6) with time zone;

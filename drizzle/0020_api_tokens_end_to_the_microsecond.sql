@@ -1,0 +1,1 @@
+ALTER TABLE "api_tokens" ALTER COLUMN "expires_at" SET DATA TYPE timestamp (6) with time zone;

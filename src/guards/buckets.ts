@@ -1,0 +1,47 @@
+/** So many requests at once, and as many again in each window of so many seconds. */
+export type Limit = { quota: number; window: number };
+/** What a bucket still has, and in how many seconds it is full again; or, when it is empty, in how many seconds it has one. */
+export type Charge = { remaining: number; reset: number; isEmpty: boolean };
+
+const MAX_BUCKETS = 200_000;
+
+/**
+ * Token buckets in memory. Each is one number, the moment when it would be full again, so that no timer refills them. `now` is a
+ * clock in milliseconds that never goes back. Beyond `max`, the least recently used buckets are dropped, which makes them full again.
+ */
+export function createBuckets({ quota, window }: Limit, max = MAX_BUCKETS, now = () => performance.now()) {
+  const capacity = window * 1_000;
+  const interval = capacity / quota;
+  const rounding = interval / 1_000;
+  let young = new Map<string, number>();
+  let old = new Map<string, number>();
+
+  function remember(key: string, fullAt: number) {
+    if (young.size >= max / 2 && !young.has(key)) [young, old] = [new Map(), young];
+    young.set(key, fullAt);
+  }
+
+  const fullAtOf = (key: string, at: number) => Math.max(young.get(key) ?? old.get(key) ?? at, at);
+  const empty = (fullAt: number, at: number) => ({ remaining: 0, reset: Math.ceil((fullAt + interval - capacity - at) / 1_000), isEmpty: true });
+  const lacksOne = (fullAt: number, at: number) => fullAt + interval - at > capacity + rounding;
+
+  /** Takes one from the bucket, if it has one. */
+  function take(key: string): Charge {
+    const at = now();
+    const fullAt = fullAtOf(key, at);
+    const isEmpty = lacksOne(fullAt, at);
+    remember(key, isEmpty ? fullAt : fullAt + interval);
+    if (isEmpty) return empty(fullAt, at);
+    const used = fullAt + interval - at;
+    return { remaining: Math.floor((capacity - used + rounding) / interval), reset: Math.ceil(used / 1_000), isEmpty };
+  }
+
+  /** Returns what `take` would say of an empty bucket; undefined where it has one. */
+  function peek(key: string): Charge | undefined {
+    const at = now();
+    const fullAt = fullAtOf(key, at);
+    return lacksOne(fullAt, at) ? empty(fullAt, at) : undefined;
+  }
+
+  return { take, peek, size: () => young.size + old.size };
+}

@@ -1,0 +1,18 @@
+import type { Deps } from "../deps";
+import { takeSpooledEvents } from "../modules/audit/spool";
+
+const EVERY = 5_000;
+/** The longest that the end of the server waits for a database that is away. */
+const PATIENCE = 5_000;
+
+/** Writes the counted audit events, and those that the command line left, every five seconds. Returns how to stop: what is left is written first. */
+export function keepAuditTrail({ denials, reads, sql, config, log }: Pick<Deps, "denials" | "reads" | "sql" | "config" | "log">) {
+  const takeSpooled = () => takeSpooledEvents(sql, config.dataDir).catch((err) => log.warn({ err }, "audit events of the command line wait to be written"));
+  const write = () => Promise.all([denials.flush(), reads.flush(), takeSpooled()]);
+  const timer = setInterval(write, EVERY);
+  void takeSpooled();
+  return async () => {
+    clearInterval(timer);
+    await Promise.race([write(), Bun.sleep(PATIENCE)]);
+  };
+}

@@ -1,0 +1,47 @@
+import { randomBytes } from "node:crypto";
+import { type Config, ConfigError } from "../config";
+import { formerFile, keepFormer, readKeys, writeKeys } from "../crypto/secrets-file";
+import type { Pool } from "../db/connect";
+import { resealAll } from "../db/reseal";
+import { checkKeys, retireKeys } from "../db/secret-keys";
+import type { Tell } from "./socket";
+
+type Ring = Pick<Config, "keyring" | "secretsFile">;
+
+/**
+ * Seals everything with the first key of SECRETS_KEY, while servers read and write. Where the secrets are kept by us it makes
+ * that key first. Run again after a kill, it goes on.
+ */
+export async function rotateSecrets(sql: Pool, { keyring, secretsFile }: Ring, tell: Tell) {
+  if (secretsFile) makeKey(secretsFile, keyring);
+  const [current = "", ...former] = keyring.ids();
+  const wrongKeys = await checkKeys(sql, keyring);
+  if (wrongKeys) throw new ConfigError([wrongKeys]);
+  tell(`Sealing with the key ${current}.`);
+  const totals = await resealAll(sql, keyring, ({ table, resealed }) => tell(`${table}: ${resealed} resealed`));
+  const unreadable = totals.filter((each) => each.unreadable > 0);
+  for (const each of unreadable) tell(`${each.table}: ${each.unreadable} values are left as they are, because no key of SECRETS_KEY opens them.`);
+  await retireKeys(sql, keyring);
+  tell(
+    `Done: ${totals.reduce((sum, { resealed }) => sum + resealed, 0)} values resealed (${totals.map((each) => `${each.table} ${each.resealed}`).join(", ")}).`,
+  );
+  if (secretsFile) endRotation(secretsFile, former, tell);
+  else if (former.length > 0) tell(`Nothing is sealed with ${former.join(", ")} any more: SECRETS_KEY may drop it. Older backups still need it.`);
+  else tell("SECRETS_KEY lists one key. To rotate it, put a new one before it: SECRETS_KEY=new,old.");
+}
+
+/** Makes a key and puts it before the others, in the file first: what is sealed with it must open after a kill. An unfinished rotation has its key. */
+function makeKey(file: string, keyring: Ring["keyring"]) {
+  const keys = readKeys(file);
+  if (keys.length > 1) return;
+  const key = randomBytes(32);
+  keepFormer(file, keyring.ids()[0] ?? "");
+  writeKeys(file, [key.toString("base64"), ...keys]);
+  keyring.addFirst(key);
+}
+
+function endRotation(file: string, former: string[], tell: Tell) {
+  writeKeys(file, readKeys(file).slice(0, 1));
+  tell(`${file} holds the new key alone. Keep a copy of it, apart from backups.`);
+  for (const id of former) tell(`Older backups still need the former key, which is kept in ${formerFile(file, id)}: move it to them, or delete it.`);
+}

@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { Webhook } from "standardwebhooks";
+import { PATIENT } from "../../src/db/connect";
+import { migrate } from "../../src/db/migrate";
+import { reachDatabase } from "../../src/db/open";
+import { missingParameters } from "../../src/db/session";
+import { databaseUrlFault, readUrl } from "../../src/db/url";
+import { prepareJobs } from "../../src/jobs/start";
+import { createLog } from "../../src/log";
+import { addAdmin } from "../../src/modules/members/queries";
+import { createOrganization } from "../../src/modules/organizations/queries";
+import { saveUser } from "../../src/modules/users/queries";
+import { call, type Wish } from "../support/call";
+import { certificate } from "../support/certificates";
+import { sign } from "../support/people";
+import { connectTo, startPostgres } from "../support/postgres";
+import { newPlace, run } from "../support/program";
+import { targetOf, viaPort } from "../support/proxy";
+import { startServer, world } from "../support/world";
+
+setDefaultTimeout(60_000);
+
+/** Defaults of a database, each of which changes what statements do or what their results look like. */
+const HOSTILE = {
+  default_transaction_isolation: "'repeatable read'",
+  search_path: "decoy, public",
+  bytea_output: "escape",
+  DateStyle: "'SQL, DMY'",
+  IntervalStyle: "sql_standard",
+  TimeZone: "'Asia/Kathmandu'",
+  standard_conforming_strings: "off",
+  extra_float_digits: "-10",
+  jit: "on",
+  statement_timeout: "1",
+  lock_timeout: "1",
+  idle_in_transaction_session_timeout: "1",
+  idle_session_timeout: "50",
+};
+
+const DECOYS = [
+  "create schema decoy",
+  "create table decoy.members (nothing int)",
+  "create table decoy.organizations (id uuid)",
+  "create function decoy.iso(timestamptz) returns text language sql as 'select ''decoy'''",
+  "create function decoy.new_id() returns uuid language sql as 'select ''00000000-0000-0000-0000-000000000000''::uuid'",
+];
+
+let postgres: Awaited<ReturnType<typeof startPostgres>>;
+let server: ReturnType<typeof startServer>;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  const { $client: admin } = connectTo(postgres.url, PATIENT);
+  const [row] = await admin`select current_database() as name`;
+  for (const each of DECOYS) await admin.unsafe(each);
+  for (const [name, value] of Object.entries(HOSTILE)) await admin.unsafe(`alter database ${row?.name} set ${name} = ${value}`);
+  await admin.end();
+  const { $client: sql } = connectTo(postgres.url, PATIENT);
+  await migrate(sql);
+  await sql.end();
+  server = startServer(world.config, { db: connectTo(postgres.url, { max: Bun.env.TEST_DATABASE_URL ? 8 : 1 }) });
+});
+afterAll(async () => {
+  await server.server.stop(true);
+  await server.sql.end({ timeout: 1 });
+  await postgres.stop();
+});
+
+/** An organization in the hostile database. */
+async function newOrganization(seatLimit?: number) {
+  const id = Bun.randomUUIDv7();
+  const by = { actor: { type: "command-line" as const }, requestId: null };
+  const userId = crypto.randomUUID();
+  const email = `${userId}@people.example`;
+  await saveUser(server.sql, { userId, email, name: null });
+  await createOrganization(server.sql, { id, name: `Organization ${id}`, seatLimit }, by);
+  await addAdmin(server.sql, { ...by, organizationId: id }, { userId, email });
+  const token = await sign({ sub: userId, email });
+  const headers = { "x-organization-id": id, "x-organization-role": "ORG_ADMIN" };
+  const ask = (method: string, path: string, wish: Wish = {}) => call(method, `/organizations/${id}${path}`, { url: server.url, token, ...wish, headers });
+  return Object.assign(ask, { id });
+}
+
+describe("a database with defaults of its own", () => {
+  test("201 for exactly as many of twenty racing invitations as there are seats", async () => {
+    const organization = await newOrganization(5);
+    const invite = () => organization("POST", "/members", { body: { email: `${crypto.randomUUID()}@people.example` } });
+    const answers = await Promise.all(Array.from({ length: 20 }, invite));
+    expect(answers.map((each) => each.status).toSorted()).toEqual([...Array(4).fill(201), ...Array(16).fill(403)]);
+  });
+
+  test("2xx with the moments, numbers and bytes that went in", async () => {
+    const organization = await newOrganization();
+    const recordedAt = new Date(Date.now() - 60_000).toISOString();
+    await organization("POST", "/certificates", { body: { pem: certificate({ isCa: true }).pem } });
+    const { body } = await organization("GET", "/certificates");
+    expect(body.items).toMatchObject([{ id: expect.stringMatching(/^[0-9a-f-]{14}7/), notAfter: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12,}Z$/) }]);
+
+    const { body: ingest } = await organization("POST", "/ai-governance/ingest/keys", { body: { name: "Collectors" } });
+    const batch = JSON.stringify({ system: "scoring", samples: [{ metric: "accuracy", value: 0.1234567890123, recordedAt }] });
+    const [id, at] = [crypto.randomUUID(), new Date()];
+    const signature = new Webhook(ingest.key).sign(id, at, batch); // the server unseals the key to check it
+    const headers = { "webhook-id": id, "webhook-timestamp": `${Math.floor(at.getTime() / 1_000)}`, "webhook-signature": signature };
+    const sent = await call("POST", `/organizations/${organization.id}/ai-governance/ingest/metrics`, {
+      url: server.url,
+      raw: batch,
+      headers: { ...headers, "content-type": "application/json" },
+    });
+    expect(sent).toMatchObject({ status: 202, body: { accepted: 1 } });
+    const [row] = await server.sql`select value::text as value, recorded_at = ${recordedAt}::timestamptz as "isExact" from metric_samples`;
+    expect(row).toEqual({ value: "0.1234567890123", isExact: true });
+  });
+
+  test("keeps none of them in a session, whatever the connection string asks for", async () => {
+    const url = new URL(postgres.url);
+    url.searchParams.set(
+      "options",
+      Object.keys(HOSTILE)
+        .map((name) => `-c ${name}=${HOSTILE[name as keyof typeof HOSTILE].replaceAll(/[' ]/g, "")}`)
+        .slice(2, 4)
+        .join(" "),
+    );
+    const { $client: sql } = connectTo(url.href, { max: 1 });
+    expect(await missingParameters(sql)).toEqual([]);
+    await sql.end();
+  });
+
+  test("serves the job queue", async () => {
+    await prepareJobs(server.deps);
+    const id = crypto.randomUUID();
+    await server.sql.begin((tx) => server.deps.queue.send(tx, "index-document", id, { documentId: id }));
+    expect(await server.deps.queue.isPending(server.sql, "index-document", id)).toBe(true);
+    await server.deps.queue.stop();
+  });
+});
+
+/** Passes a connection on, but drops what a session asks for at its start, as a pooler does that was told to ignore it. */
+async function startPooler(url: string) {
+  const pooler = createServer((near) => {
+    const far = connect(targetOf(url));
+    near.once("data", (startup) => {
+      const kept = startup.toString("latin1").slice(8).split("\0").slice(0, 4).join("\0");
+      const packet = Buffer.from(`\0\0\0\0${startup.toString("latin1", 4, 8)}${kept}\0\0`, "latin1");
+      packet.writeInt32BE(packet.length);
+      far.write(packet);
+      near.on("data", (data) => far.write(data));
+    });
+    far.on("data", (data) => near.write(data));
+    for (const [each, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      each.on("error", () => {}).on("close", () => other.destroy());
+  });
+  pooler.listen(0, "127.0.0.1");
+  await once(pooler, "listening");
+  return { url: viaPort(url, (pooler.address() as AddressInfo).port), stop: () => pooler.close() };
+}
+
+describe("a pooler that drops what a session asks for", () => {
+  test("is named in a sentence, with what is missing", async () => {
+    const pooler = await startPooler(postgres.url);
+    const reached = reachDatabase({ databaseUrl: pooler.url, dataDir: "" }, createLog("silent"), PATIENT).then(
+      ({ stop }) => stop(),
+      (error: Error) => error.message,
+    );
+    const expected = Bun.env.TEST_DATABASE_URL ? expect.stringContaining("DateStyle = 'ISO, MDY', IntervalStyle = 'postgres'") : undefined; // the embedded one reads no defaults
+    expect(await reached).toEqual(expected);
+    pooler.stop();
+  });
+});
+
+describe("what the environment says of Postgres", () => {
+  test("moves neither the embedded database nor that of DATABASE_URL", async () => {
+    const place = await newPlace();
+    const names = [
+      "PGHOST",
+      "PGPORT",
+      "PGUSER",
+      "PGUSERNAME",
+      "PGPASSWORD",
+      "PGDATABASE",
+      "PGAPPNAME",
+      "PGTARGETSESSIONATTRS",
+      "PGOPTIONS",
+      "PGTZ",
+      "PGSSLMODE",
+    ];
+    const more = [
+      "PGMAX",
+      "PGIDLE_TIMEOUT",
+      "PGCONNECT_TIMEOUT",
+      "PGMAX_LIFETIME",
+      "PGMAX_PIPELINE",
+      "PGPREPARE",
+      "PGDEBUG",
+      "PGFETCH_TYPES",
+      "PGSSL",
+      "PGBACKOFF",
+    ];
+    const hostile = Object.fromEntries([...names, ...more].map((name) => [name, "1"]));
+    expect(await run(["migrate"], { ...place.env, ...hostile })).toMatchObject({ code: 0, err: "" });
+    expect(await run(["migrate"], place.env)).toMatchObject({ code: 0, out: "The database is up to date." });
+    await place.remove();
+  });
+});
+
+describe("a connection string", () => {
+  test.each([
+    ["postgres://h", [{ host: "h", port: 5432 }]],
+    ["postgres://h:1/?port=2", [{ host: "h", port: 2 }]],
+    [
+      "postgres://h:1/?host=a,b",
+      [
+        { host: "a", port: 5432 },
+        { host: "b", port: 1 },
+      ],
+    ],
+    [
+      "postgres:///?host=a,b&port=1,2",
+      [
+        { host: "a", port: 1 },
+        { host: "b", port: 2 },
+      ],
+    ],
+    [
+      "postgres:///?host=a,b&port=7",
+      [
+        { host: "a", port: 7 },
+        { host: "b", port: 7 },
+      ],
+    ],
+    ["postgres://[::1]:5433/x", [{ host: "::1", port: 5433 }]],
+    ["postgres://%2Frun%2Fpg/x", [{ path: "/run/pg/.s.PGSQL.5432" }]],
+    ["postgres:///x?host=/run/pg&port=6", [{ path: "/run/pg/.s.PGSQL.6" }]],
+  ])("says where the server listens: %s", (url, targets) => {
+    expect<object[]>(readUrl(url).targets).toEqual(targets);
+  });
+
+  test("says who connects, to which database, and how, as libpq reads it", () => {
+    const url =
+      "postgres://ada:s%40fe@h/shop?user=grace&password=other&dbname=ledger&connect_timeout=1&application_name=x&options=-c%20work_mem%3D5MB&target_session_attrs=any";
+    expect(readUrl(url)).toMatchObject({
+      user: "grace",
+      password: "other",
+      database: "ledger",
+      connectTimeout: 2,
+      applicationName: "x",
+      serverOptions: "-c work_mem=5MB",
+    });
+    expect(readUrl("postgres://ada:s%40fe@h/sh%20op")).toMatchObject({ user: "ada", password: "s@fe", database: "sh op", connectTimeout: 5 });
+  });
+
+  test("hands options, name and user on to Postgres", async () => {
+    const url = new URL(postgres.url);
+    const { username } = url;
+    url.username = "";
+    for (const [name, value] of Object.entries({ user: username, application_name: "from the test", options: "-c work_mem=5MB" }))
+      url.searchParams.set(name, value);
+    const { $client: sql } = connectTo(url.href, { max: 1 });
+    const [row] = await sql`select current_setting('application_name') as name, current_setting('work_mem') as memory`;
+    expect(row).toEqual(Bun.env.TEST_DATABASE_URL ? { name: "from the test", memory: "5MB" } : { name: "", memory: "4MB" }); // the embedded one has one session for ever
+    await sql.end();
+  });
+
+  test.each([
+    ["sslcrl=x", 'DATABASE_URL: the parameter "sslcrl" is not known. Known are host, port, user, password,'],
+    ["search_path=x", 'DATABASE_URL: the parameter "search_path" is not known.'],
+    ["port=x", 'DATABASE_URL: port must be a number from 1 to 65535, not "x".'],
+    ["port=1,2", "DATABASE_URL: port names 2 ports for 1 host."],
+    ["connect_timeout=soon", 'DATABASE_URL: connect_timeout must be a whole number of seconds, not "soon".'],
+    ["target_session_attrs=standby", "DATABASE_URL: target_session_attrs=standby is not supported: "],
+  ])("stops the start with a sentence: %s", (parameters, sentence) => {
+    expect(databaseUrlFault(`postgres://h/x?${parameters}`)).toStartWith(sentence);
+  });
+});

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { resolve } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { PATIENT, type Pool } from "../../src/db/connect";
+import { migrate } from "../../src/db/migrate";
+import { updateRollout } from "../../src/modules/rollouts/advance";
+import { withQueue } from "../support/everything";
+import { columnsOf, empty, exampleRows, fill, type Rows, readAll } from "../support/filled";
+import { applyFirst, migrationFiles } from "../support/migrations";
+import { connectTo, startPostgres } from "../support/postgres";
+import { numberIds, type Recording, replay } from "../support/recording";
+
+setDefaultTimeout(120_000);
+withQueue();
+
+/** What migrations change in rows that exist, each with its reason; everything else stays to the letter. */
+const CHANGED: Record<string, string[]> = {
+  // 0006 numbers the changes of a control, which were known by an id before
+  control_changes: ["id", "version"],
+};
+
+/** What the release before this one sends to its database. `bun run record:release` makes it of the release at hand: run it at each, once it is out. */
+const RECORDING = resolve(import.meta.dir, "../fixtures/previous-release.json.gz");
+
+let postgres: Awaited<ReturnType<typeof startPostgres>>;
+let sql: Pool;
+let example: Rows;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  sql = connectTo(postgres.url, PATIENT).$client;
+  example = await exampleRows();
+});
+afterAll(async () => {
+  await sql.end();
+  await postgres.stop();
+});
+beforeEach(() => empty(sql));
+
+const pick = (row: Record<string, unknown>, names: string[]) => JSON.stringify(names.map((name) => [name, row[name]]));
+const textOf = (rows: Record<string, unknown>[], names: string[]) => rows.map((row) => pick(row, names)).toSorted();
+
+describe("a database of an earlier release, with one of everything in it", () => {
+  test.each(migrationFiles.slice(1).map(({ name }, index) => [name, index + 1] as const))("keeps every row through %s and what follows", async (_, count) => {
+    await applyFirst(sql, count);
+    await fill(sql, example);
+    const columns = await columnsOf(sql);
+    const before = await readAll(sql);
+    for (const [table, rows] of before) expect({ table, isFilled: rows.length > 0 }).toEqual({ table, isFilled: true });
+
+    expect(await migrate(sql)).toEqual(migrationFiles.slice(count).map((each) => each.name));
+    const after = await readAll(sql);
+    for (const [table, rows] of before) {
+      const kept = (columns.get(table) ?? []).map((each) => each.name).filter((name) => !CHANGED[table]?.includes(name));
+      expect({ table, rows: textOf(after.get(table) ?? [], kept) }).toEqual({ table, rows: textOf(rows, kept) });
+    }
+  });
+});
+
+describe("0012, which takes the steps of a rollout one ring after the other", () => {
+  const organizationId = Bun.randomUUIDv7();
+  const certificateId = Bun.randomUUIDv7();
+  const [running, rolledBack] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+  const agents = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+  const assignments = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+  const recipe = {
+    applicationId: "mail",
+    certificateId,
+    trustStoreType: "openssl_ca_dir",
+    materialType: "trust_anchor",
+    includePrivateKey: false,
+    autoRenew: true,
+  };
+
+  /** Two rings of one agent each, as the release before made them: the second one's assignment is there, disabled. */
+  async function makeOldRollouts() {
+    const [certificate] = example.get("certificates") ?? [];
+    const rows: Rows = new Map<string, Record<string, unknown>[]>([
+      ["organizations", [{ id: organizationId, name: "Rolling" }]],
+      ["certificates", [{ ...certificate, organization_id: organizationId, id: certificateId, status: "active" }]],
+      [
+        "agents",
+        agents.map((id, index) => ({ organization_id: organizationId, id, name: `web-${index}`, labels: {}, token_hash: `\\x0${index}`, version: 1 })),
+      ],
+    ]);
+    await fill(sql, rows);
+    const assignment = JSON.stringify({ ...recipe, config: {} });
+    for (const [id, status] of [
+      [running, "running"],
+      [rolledBack, "rolled_back"],
+    ] as const)
+      await sql`insert into rollouts (organization_id, id, name, certificate_id, assignment, rings, halt_share, success_share, status)
+        values (${organizationId}, ${id}, 'Old', ${certificateId}, ${assignment}::text::jsonb, '[{"selector": null, "share": 0.5}, {"selector": null, "share": 1}]', 1, 1, ${status})`;
+    for (const [index, agentId] of agents.entries()) {
+      await sql`insert into assignments (organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key, config, target, auto_renew, enabled,
+          updated_at, reported_state, reported_fingerprint, reported_at)
+        select ${organizationId}, ${assignments[index] ?? ""}, ${agentId}, id, 'mail', 'openssl_ca_dir', 'trust_anchor', false, '{}', '', true, ${index === 0},
+          now() - interval '1 hour', case when ${index === 0} then 'installed' end, fingerprint_sha256, now() from certificates where organization_id = ${organizationId}`;
+      for (const id of [running, rolledBack])
+        await sql`insert into rollout_steps (organization_id, rollout_id, agent_id, assignment_id, ring, is_made)
+          values (${organizationId}, ${id}, ${agentId}, ${(id === running ? assignments[index] : crypto.randomUUID()) ?? ""}, ${index + 1}, true)`;
+    }
+  }
+
+  test("leaves the open ring as it is, lets the closed one wait, and ends what was rolled back", async () => {
+    await applyFirst(sql, 12);
+    await makeOldRollouts();
+    await migrate(sql);
+    const steps = () => sql`
+      select ring, s.agent_id as agent, s.assignment_id is not null as taken, a.enabled from rollout_steps s
+      left join assignments a on (a.organization_id, a.agent_id, a.id) = (s.organization_id, s.agent_id, s.assignment_id)
+      where s.organization_id = ${organizationId} order by ring`;
+    const [first, second] = agents;
+    expect([...(await steps())]).toEqual([
+      { ring: 1, agent: first, taken: true, enabled: true },
+      { ring: 2, agent: second, taken: false, enabled: null },
+    ]);
+    expect([...(await sql`select id, is_busy as busy from rollouts where organization_id = ${organizationId} order by id`)]).toEqual([
+      { id: running, busy: true },
+      { id: rolledBack, busy: false },
+    ]);
+
+    await updateRollout(sql, { organizationId, actor: { type: "server" }, requestId: null }, running, new Date(), new AbortController().signal);
+    expect([...(await steps())]).toEqual([
+      { ring: 1, agent: first, taken: true, enabled: true },
+      { ring: 2, agent: second, taken: true, enabled: true },
+    ]);
+  });
+});
+
+describe("the previous release beside the new schema", () => {
+  test("has every statement done as before, row for row", async () => {
+    await migrate(sql);
+    await numberIds(sql);
+    const recording: Recording = JSON.parse(gunzipSync(await Bun.file(RECORDING).bytes()).toString());
+    const outcomes = await replay(sql, recording);
+    const expected = recording.steps.map(({ text, count }) => ({ text: recording.texts[text], count }));
+    expect(outcomes).toEqual(expected as typeof outcomes);
+    expect(outcomes.length).toBeGreaterThan(150);
+  });
+});

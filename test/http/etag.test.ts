@@ -1,0 +1,65 @@
+import { describe, expect, test } from "bun:test";
+import { ifMatch } from "../../src/http/etag";
+
+const read = (...values: string[]) => {
+  const headers = new Headers();
+  for (const value of values) headers.append("if-match", value);
+  return ifMatch(headers);
+};
+
+describe("If-Match", () => {
+  test("accepts any version where it is absent or *", () => {
+    expect(read()).toBeUndefined();
+    expect(read("*")).toBeUndefined();
+    expect(read(" * ")).toBeUndefined();
+  });
+
+  test.each([
+    [['"1"'], [1]],
+    [['"1", "2"'], [1, 2]],
+    [['"1","2"\t , "30"'], [1, 2, 30]],
+    [[', "1",, "2",'], [1, 2]],
+    [
+      ['"1"', '"2"'],
+      [1, 2],
+    ],
+    [['"0"'], [0]],
+    [['"a,b", "1"'], [1]],
+    [['"", "1"'], [1]],
+    [['W/"1", "2"'], [2]],
+    [['"7", "7"'], [7]],
+  ])("%j accepts the versions of its strong tags: %j", (values, versions) => {
+    expect(read(...values)).toEqual(versions);
+  });
+
+  test.each([
+    'W/"1"',
+    'w/"1"',
+    "",
+    "1",
+    "nonsense",
+    '"1',
+    '1"',
+    '"1" "2"',
+    '"1"; "2"',
+    '*, "1"',
+    '"1", *',
+    '"1", nonsense',
+    '"01"',
+    '"+1"',
+    '"1 "',
+    '"1.0"',
+    '"-1"',
+    '"9999999999"',
+    '"99999999999999999999"',
+    `${'"1", '.repeat(1_000)}"1"`,
+  ])("%j accepts no version", (value) => {
+    expect(read(value)).toEqual([]);
+  });
+
+  test("is read in linear time, whatever it holds", () => {
+    const startedAt = performance.now();
+    for (const value of [" ", "\t,", '"', '"1"\t', "W/", ","]) read(`"1"${value.repeat(16_000 / value.length)}x`);
+    expect(performance.now() - startedAt).toBeLessThan(50);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test";
+import { call } from "../support/call";
+import { isWriting, nameOf, type Operation, operations } from "../support/document";
+import { type Everything, newEverything, withQueue } from "../support/everything";
+import { rowsOf } from "../support/rows";
+import { world } from "../support/world";
+import { NEEDS } from "./needs";
+
+withQueue();
+
+const isOpenTo = ({ security }: Operation) => security.some((each) => each.includes("apiToken"));
+const byName = (list: Operation[]) => list.map((operation) => [nameOf(operation), operation] as const);
+const within = operations.filter((each) => /^(\/portal)?\/organizations\/\{/.test(each.path) && each.id !== "ingestMetrics");
+const closed = operations.filter((each) => !isOpenTo(each) && each.security.length > 0);
+
+const bearer = ({ keys }: Everything) => ({ authorization: `Bearer ${keys.apiToken}` });
+
+/** The path with every query that it cannot do without. */
+const pathOf = (everything: Everything, operation: Operation) => {
+  const required = operation.parameters.filter((each) => each.in === "query" && each.required);
+  return `${everything.pathOf(operation)}?${required.map((each) => `${each.name}=${everything.ids[each.name] ?? "keys"}`).join("&")}`;
+};
+
+test("every operation of an organization is open to its API tokens, and no other", () => {
+  expect(operations.filter(isOpenTo).map(nameOf)).toEqual(within.map(nameOf));
+});
+
+describe.each(byName(within.filter(isWriting)))("%s", (_, operation) => {
+  test("is done for an API token, which the audit trail names", async () => {
+    const everything = await newEverything();
+    const { organization, ids } = everything;
+    const { headers, ...wish } = (await NEEDS[operation.id]?.(everything)) ?? {};
+    const requestId = crypto.randomUUID();
+    const { status, text } = await everything.send(operation, { ...wish, headers: { ...headers, ...bearer(everything), "x-request-id": requestId } });
+    expect({ text, isDone: status < 300 }).toEqual({ text, isDone: true });
+    const actors = await world.sql`select distinct actor from audit_events where organization_id = ${organization.id} and request_id = ${requestId}`;
+    expect([...actors]).toEqual([{ actor: { type: "api-token", id: ids.apiTokenId, role: "ORG_ADMIN" } }]);
+  });
+});
+
+describe.each(byName(within.filter((each) => !isWriting(each))))("%s", (_, operation) => {
+  test("200 for an API token, the same as for a user", async () => {
+    const everything = await newEverything();
+    const ask = async (who: object) =>
+      call("GET", pathOf(everything, operation), { headers: { ...everything.credentials(operation, true), ...(who as Record<string, string>) } });
+    expect((await ask(bearer(everything))).status).toBe(200);
+    expect((await ask({})).status).toBe(200);
+  });
+});
+
+describe.each(byName(closed))("%s", (_, operation) => {
+  test("401 for an API token, and nothing changes", async () => {
+    const everything = await newEverything();
+    const before = await rowsOf(everything.organization.id);
+    const headers = { ...everything.credentials(operation, true), ...everything.organization.headers("ORG_ADMIN"), ...bearer(everything) };
+    expect((await call(operation.method, everything.pathOf(operation), { headers })).status).toBe(401);
+    expect(await rowsOf(everything.organization.id)).toEqual(before);
+  });
+});
