@@ -42,7 +42,10 @@ async function serve({ demo = false }: Options) {
   const stopTasks = serveMaintenance(deps);
   log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "certitude serves");
   const stopTrail = keepAuditTrail(deps);
+  let isEnding = false;
   const end = async (reason: string, exitCode: number) => {
+    if (isEnding) return; // the demo's own requests fail once the server stops
+    isEnding = true;
     for (const each of ["SIGTERM", "SIGINT"] as const) process.removeAllListeners(each).once(each, () => process.exit(1));
     log.info({ reason }, "stopping");
     stopKeeping();

@@ -24,13 +24,14 @@ export async function run({ cwd, env }: Place, ...args: string[]) {
   return { code, stdout: stdout.trim(), stderr: stderr.trim() };
 }
 
-/** Starts the executable's server, on a free port, and waits until it serves. */
+/** Starts the executable's server, on a free port, and waits until it serves. `printed` holds what it prints beside its log. */
 export async function serve({ cwd, env }: Place, ...args: string[]) {
   const child = Bun.spawn([PROGRAM, "serve", ...args], { cwd, env: { PORT: "0", ...env }, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const lines: Record<string, unknown>[] = [];
+  const printed: string[] = [];
   const started = Promise.withResolvers<string>();
   const output = readLines(child.stdout, (line) => {
-    if (!line.startsWith("{")) return;
+    if (!line.startsWith("{")) return printed.push(line);
     const entry = JSON.parse(line) as Record<string, unknown>;
     lines.push(entry);
     if (entry.msg === "certitude serves") started.resolve(String(entry.url).replace(/\/$/, ""));
@@ -47,7 +48,7 @@ export async function serve({ cwd, env }: Place, ...args: string[]) {
     await output;
     return code;
   }
-  return { url, lines, stop };
+  return { url, lines, printed, stop };
 }
 
 /** Starts a command that goes on until it is ended, and keeps what it logs. */
