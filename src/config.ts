@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { readKeyring } from "./crypto/keyring";
-import { directoryFault } from "./db/private-directory";
-import { databaseUrlFault } from "./db/url";
-import { coveredFamilies, type Networks, readNetworks } from "./guards/networks";
-import { KINDS, readRateLimits } from "./guards/rate-limits";
-import { isSecureUrl } from "./guards/secure-url";
+import { coveredFamilies, type Networks, readNetworks } from "#auth/cidr";
+import { isSecureUrl } from "#auth/secure-url";
+import { readKeyring } from "#crypto/keyring";
+import { directoryFault } from "#db/private-directory";
+import { databaseUrlFault } from "#db/url";
+import { KINDS, readRateLimits } from "#limits/rate-limits";
 import { findMisspelled } from "./misspelled";
 
 export type Config = ReturnType<typeof readConfig>;

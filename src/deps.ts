@@ -1,19 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { createTokens, type Tokens } from "#auth/tokens";
+import { createGatewayCheck, type GatewayCheck } from "#auth/trusted-gateway";
+import type { Db, Pool } from "#db/connect";
+import { createMetrics, type Metrics } from "#http/metrics";
+import { createQueue, type Queue } from "#jobs/queue";
+import { createLanes, type Lanes, lanesFor } from "#limits/lanes";
+import { createLimits, type Limits } from "#limits/limits";
+import { type CountedEvents, createCountedEvents } from "#modules/people/audit/services/counted-events";
+import { createFeed, type Feed } from "#modules/people/notifications/services/feed";
+import { createOrganizationLookup } from "#modules/people/organizations/queries";
+import { createFileStore } from "#storage/files";
+import type { ObjectStore } from "#storage/store";
 import type { Config } from "./config";
-import type { Db, Pool } from "./db/connect";
-import { createLimits, type Limits } from "./guards/limits";
-import { createGatewayCheck, type GatewayCheck } from "./guards/peer";
-import { createTokens, type Tokens } from "./guards/tokens";
-import { createLanes, type Lanes, lanesFor } from "./http/lanes";
-import { createMetrics, type Metrics } from "./http/metrics";
-import { createQueue, type Queue } from "./jobs/queue";
-import { type CountedEvents, createCountedEvents } from "./modules/audit/counted";
-import { createFeed, type Feed } from "./modules/notifications/feed";
-import { createOrganizationLookup } from "./modules/organizations/queries";
-import { createFileStore } from "./storage/files";
-import type { ObjectStore } from "./storage/store";
 
 /** What the program hands to routes and jobs. */
 export type Deps = {

@@ -1,4 +1,4 @@
 import { afterAll } from "bun:test";
-import { world } from "./support/world";
+import { world } from "./support/server/world";
 
 afterAll(() => world.stop());

@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
-import { beginChange, type Change } from "./change";
-import type { Desired, Report } from "./exchange";
-import type { Host } from "./host";
-import { isUnsettled, rollBack, settle } from "./ledger";
-import { type AssignmentRecord, type Memory, newRecord, noteReport } from "./memory";
-import { fingerprintOf } from "./pem";
+import type { Host } from "./host/host";
+import { fingerprintOf } from "./host/pem";
+import type { Desired, Report } from "./server-client";
+import { type AssignmentRecord, type Memory, newRecord, noteReport } from "./state";
 import type { Material, Target } from "./store";
 import { storeOf } from "./stores/stores";
 import { isSamePlace, readMaterial, readTarget } from "./targets";
+import { isUnsettled, rollBack, settle } from "./transaction/journal";
+import { beginChange, type Change } from "./transaction/transaction";
 import { verifyEndpoint } from "./verify";
 
 export type Work = {

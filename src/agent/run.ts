@@ -1,11 +1,11 @@
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { type Cycle, runCycle } from "./cycle";
-import { createExchange, Unreachable } from "./exchange";
-import { describeHost, type Host } from "./host";
-import { openMemory } from "./memory";
-import { backoffOf, pauseOf } from "./pace";
+import { backoffOf, pauseOf } from "./backoff";
+import { describeHost, type Host } from "./host/host";
+import { type Cycle, runCycle } from "./pass";
+import { createExchange, Unreachable } from "./server-client";
+import { openMemory } from "./state";
 
 export type AgentOptions = {
   server: string;

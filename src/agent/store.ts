@@ -1,7 +1,7 @@
-import type { AssignmentConfig } from "../modules/assignments/schema";
-import type { MaterialType, TrustStoreType } from "../modules/trust-stores/catalogue";
-import type { Change } from "./change";
-import type { Host } from "./host";
+import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
+import type { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
+import type { Host } from "./host/host";
+import type { Change } from "./transaction/transaction";
 
 /** One assignment's place on this host. */
 export type Target = {

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { Value } from "@sinclair/typebox/value";
-import { completeConfig, storesFor, unknownMaterial } from "../modules/assignments/rules";
-import type { AssignmentConfig } from "../modules/assignments/schema";
-import { DesiredState } from "../modules/deployments/schema";
-import type { Desired } from "./exchange";
-import { fingerprintOf, isForeignKey } from "./pem";
+import { DesiredState } from "#modules/fleet/agent-protocol/schema";
+import { completeConfig, storesFor, unknownMaterial } from "#modules/fleet/assignments/rules";
+import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
+import { fingerprintOf, isForeignKey } from "./host/pem";
+import type { Desired } from "./server-client";
 import type { Material, Target } from "./store";
 
 const Schema = DesiredState.properties.items.items;

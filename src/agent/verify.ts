@@ -1,7 +1,7 @@
 import { connect, isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
-import type { Host } from "./host";
-import { fingerprintOf, toPem } from "./pem";
+import type { Host } from "./host/host";
+import { fingerprintOf, toPem } from "./host/pem";
 import type { Material, Target } from "./store";
 
 const PAUSE = 250;

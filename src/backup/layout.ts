@@ -1,4 +1,4 @@
-import type { Sql } from "../db/connect";
+import type { Sql } from "#db/connect";
 import type { Partition, Sequence, Table } from "./format";
 
 /** Returns the tables of the schema, each after those that it refers to, with the columns that are stored rather than computed. */

@@ -1,6 +1,6 @@
-import type { Pool, Sql } from "../db/connect";
-import { migrateWithin } from "../db/migrate";
-import type { ObjectStore } from "../storage/store";
+import type { Pool, Sql } from "#db/connect";
+import { migrateWithin } from "#db/migrate";
+import type { ObjectStore } from "#storage/store";
 import { BackupError, findTable, type Partition, readFrames, type Sequence, type Table } from "./format";
 import { quote, readTables } from "./layout";
 import type { Verified } from "./verify";

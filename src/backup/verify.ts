@@ -1,5 +1,5 @@
-import { type Keyring, keyIdOf } from "../crypto/keyring";
-import { contextOf, SEALED_COLUMNS } from "../db/sealed-columns";
+import { type Keyring, keyIdOf } from "#crypto/keyring";
+import { contextOf, SEALED_COLUMNS } from "#db/sealed-columns";
 import { BackupError, findTable, type Header, readFrames, type Table, type Totals, VERSION } from "./format";
 import { parseRecord } from "./record";
 

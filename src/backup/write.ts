@@ -1,8 +1,8 @@
 import { existsSync, rmSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { Pool, Sql } from "#db/connect";
 import { version } from "../../package.json";
-import type { Pool, Sql } from "../db/connect";
 import { BackupError, createEncoder, type Table, type Totals, VERSION } from "./format";
 import { quote, readPartitions, readSequences, readTables } from "./layout";
 

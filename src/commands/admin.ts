@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { migrate } from "../db/migrate";
-import { isUuid } from "../http/schema";
-import { addAdmin } from "../modules/members/queries";
-import { createOrganization } from "../modules/organizations/queries";
-import { grantPlatformAdmin, saveUser } from "../modules/users/queries";
+import { migrate } from "#db/migrate";
+import { isUuid } from "#http/schema";
+import { addAdmin } from "#modules/people/members/queries";
+import { createOrganization } from "#modules/people/organizations/queries";
+import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";
 import { CommandError, withDatabase } from "./environment";
 
 const BY = { actor: { type: "command-line" as const }, requestId: null };

@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
+import { thisHost } from "#agent/host/host";
+import { runAgent } from "#agent/run";
+import { createLog } from "#log";
 import { version } from "../../package.json";
-import { thisHost } from "../agent/host";
-import { runAgent } from "../agent/run";
-import { createLog } from "../log";
 import { readDuration } from "./arguments";
 import { CommandError } from "./environment";
 

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { migrate } from "../db/migrate";
-import { createApiToken } from "../modules/api-tokens/queries";
-import { hashApiToken, newApiToken } from "../modules/api-tokens/rules";
-import { createOrganizationLookup } from "../modules/organizations/queries";
+import { migrate } from "#db/migrate";
+import { createApiToken } from "#modules/people/api-tokens/queries";
+import { hashApiToken, newApiToken } from "#modules/people/api-tokens/rules";
+import { createOrganizationLookup } from "#modules/people/organizations/queries";
 import { readDuration, readUuid } from "./arguments";
 import { CommandError, withDatabase } from "./environment";
 

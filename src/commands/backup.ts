@@ -1,21 +1,21 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { BackupError } from "../backup/format";
-import { restoreBackup } from "../backup/restore";
-import { type Verified, verifyBackup } from "../backup/verify";
-import { writeBackup } from "../backup/write";
-import type { Config } from "../config";
-import { readKeyring } from "../crypto/keyring";
-import { readKeys } from "../crypto/secrets-file";
-import type { Db } from "../db/connect";
-import { checkKeys } from "../db/secret-keys";
-import { createQueue } from "../jobs/queue";
-import { prepareJobs } from "../jobs/start";
-import { createLog } from "../log";
-import { openSource } from "../maintenance/backup-source";
-import { findUnfinished, INDEX_DOCUMENT } from "../modules/knowledge/indexing";
-import { createFileStore } from "../storage/files";
+import { BackupError } from "#backup/format";
+import { restoreBackup } from "#backup/restore";
+import { type Verified, verifyBackup } from "#backup/verify";
+import { writeBackup } from "#backup/write";
+import type { Config } from "#config";
+import { readKeyring } from "#crypto/keyring";
+import { readKeys } from "#crypto/secrets-file";
+import type { Db } from "#db/connect";
+import { checkKeys } from "#db/secret-keys";
+import { createQueue } from "#jobs/queue";
+import { prepareJobs } from "#jobs/start";
+import { createLog } from "#log";
+import { openSource } from "#maintenance/backup-source";
+import { findUnfinished, INDEX_DOCUMENT } from "#modules/knowledge/documents/queries/indexing";
+import { createFileStore } from "#storage/files";
 import { CommandError, readConfigOrExit, withDatabase } from "./environment";
 
 export const addBackup = (program: Command) =>

@@ -1,7 +1,7 @@
-import { type Config, ConfigError, readConfig } from "../config";
-import { type Db, PATIENT } from "../db/connect";
-import { reachDatabase } from "../db/open";
-import { createLog } from "../log";
+import { type Config, ConfigError, readConfig } from "#config";
+import { type Db, PATIENT } from "#db/connect";
+import { reachDatabase } from "#db/open";
+import { createLog } from "#log";
 
 /** Words for a person, and the exit code: 1 failed, 2 wrong usage. */
 export class CommandError extends Error {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { Pool } from "../db/connect";
-import { migrate, migrationStatus } from "../db/migrate";
+import type { Pool } from "#db/connect";
+import { migrate, migrationStatus } from "#db/migrate";
 import { withDatabase } from "./environment";
 
 export const addMigrate = (program: Command) =>

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { createApp } from "../app";
-import { readConfig } from "../config";
-import { connectDatabase } from "../db/connect";
-import { createDeps } from "../deps";
-import { createLog } from "../log";
+import { createApp } from "#app";
+import { readConfig } from "#config";
+import { connectDatabase } from "#db/connect";
+import { createDeps } from "#deps";
+import { createLog } from "#log";
 
 /** Any will do: the document asks neither a database nor a secret. */
 const NOWHERE = { DATABASE_URL: "postgres://localhost/none", JWT_SECRET: "x".repeat(32), SECRETS_KEY: Buffer.alloc(32).toString("base64") };

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
+import { ConfigError } from "#config";
 import { version } from "../../package.json";
-import { ConfigError } from "../config";
 import { addAdminCommand } from "./admin";
 import { addAgent } from "./agent";
 import { addApiToken } from "./api-token";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { migrate } from "../db/migrate";
-import { rotateSecrets } from "../maintenance/rotate";
-import { askServer } from "../maintenance/socket";
+import { migrate } from "#db/migrate";
+import { rotateSecrets } from "#maintenance/rotate";
+import { askServer } from "#maintenance/socket";
 import { readConfigOrExit, withDatabase } from "./environment";
 
 export function addSecrets(program: Command) {

@@ -1,15 +1,15 @@
 import type { Server } from "bun";
 import type { Command } from "commander";
-import { createApp } from "../app";
-import { openDatabase } from "../db/open";
-import { mayTrustLocalPrograms, startDemo } from "../demo/demo";
-import { createDeps, type Deps } from "../deps";
-import { createFetch } from "../http/edge";
-import { keepAuditTrail } from "../jobs/audit-trail";
-import { keepPartitions } from "../jobs/partitions";
-import { prepareJobs, runJobs } from "../jobs/start";
-import { createLog } from "../log";
-import { serveMaintenance } from "../maintenance/tasks";
+import { createApp } from "#app";
+import { openDatabase } from "#db/open";
+import { mayTrustLocalPrograms, startDemo } from "#demo/demo";
+import { createDeps, type Deps } from "#deps";
+import { createFetch } from "#http/server-fetch";
+import { keepAuditTrail } from "#jobs/audit-trail";
+import { keepPartitions } from "#jobs/partitions";
+import { prepareJobs, runJobs } from "#jobs/start";
+import { createLog } from "#log";
+import { serveMaintenance } from "#maintenance/tasks";
 import { CommandError, readConfigOrExit } from "./environment";
 
 const GRACE = 10_000;

@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander";
 import { decodeJwt } from "jose";
-import { migrate } from "../db/migrate";
-import { mintToken } from "../guards/mint-token";
-import { addPlatformEvent } from "../modules/audit/queries";
-import { spoolPlatformEvent } from "../modules/audit/spool";
-import { grantPlatformAdmin, saveUser } from "../modules/users/queries";
+import { mintToken } from "#auth/mint-token";
+import { migrate } from "#db/migrate";
+import { addPlatformEvent } from "#modules/people/audit/queries";
+import { spoolPlatformEvent } from "#modules/people/audit/services/spool";
+import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";
 import { readDuration, readUuid } from "./arguments";
 import { CommandError, readConfigOrExit, withDatabase } from "./environment";
 

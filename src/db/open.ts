@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { type Config, ConfigError } from "../config";
+import { type Config, ConfigError } from "#config";
 import { connectDatabase, type Db, PATIENT, type Settings } from "./connect";
 import { startEmbedded } from "./embedded";
 import { isDatabaseAway } from "./failures";

@@ -1,4 +1,4 @@
-import { HEADER_LENGTH, type Keyring } from "../crypto/keyring";
+import { HEADER_LENGTH, type Keyring } from "#crypto/keyring";
 import type { Sql } from "./connect";
 import { contextOf, SEALED_COLUMNS, type SealedColumn } from "./sealed-columns";
 

@@ -1,4 +1,4 @@
-import type { Keyring } from "../crypto/keyring";
+import type { Keyring } from "#crypto/keyring";
 import type { Sql } from "./connect";
 import { contextOf, SEALED_COLUMNS, type SealedColumn } from "./sealed-columns";
 

@@ -1,11 +1,11 @@
 import { Elysia } from "elysia";
-import type { Sql } from "../db/connect";
-import type { Deps } from "../deps";
-import { readBody } from "../http/body";
-import { Refusal } from "../http/errors";
-import { Unauthorized } from "../http/schema";
-import type { Scope } from "../modules/audit/queries";
-import { bearerToken } from "./authenticate";
+import { bearerToken } from "#auth/authenticate";
+import type { Sql } from "#db/connect";
+import type { Deps } from "#deps";
+import { readBody } from "#http/body";
+import { Refusal } from "#http/errors";
+import { Unauthorized } from "#http/schema";
+import type { Scope } from "#modules/people/audit/queries";
 
 const TOKEN = /^cag_[\w-]{43}$/;
 

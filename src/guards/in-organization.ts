@@ -1,15 +1,15 @@
 import type { Server } from "bun";
 import { Elysia, t } from "elysia";
-import type { Deps } from "../deps";
-import { isReading, readBody } from "../http/body";
-import { Refusal } from "../http/errors";
-import { peerAddress } from "../http/peer-address";
-import { isUuid, Message, OneOf, Unauthorized, Uuid } from "../http/schema";
-import { isApiToken } from "../modules/api-tokens/rules";
-import type { Actor, Scope } from "../modules/audit/queries";
-import { memberRole } from "../modules/members/queries";
-import { authenticateApiToken } from "./api-token";
-import { authenticate, bearerToken } from "./authenticate";
+import { authenticateApiToken } from "#auth/api-token";
+import { authenticate, bearerToken } from "#auth/authenticate";
+import type { Deps } from "#deps";
+import { isReading, readBody } from "#http/body";
+import { Refusal } from "#http/errors";
+import { peerAddress } from "#http/peer-address";
+import { isUuid, Message, OneOf, Unauthorized, Uuid } from "#http/schema";
+import { isApiToken } from "#modules/people/api-tokens/rules";
+import type { Actor, Scope } from "#modules/people/audit/queries";
+import { memberRole } from "#modules/people/members/queries";
 
 const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
 export type Role = (typeof ROLES)[number];

@@ -1,14 +1,14 @@
 import type { Server } from "bun";
 import { Elysia, t } from "elysia";
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
-import type { Deps } from "../deps";
-import { claimBody, parseBody, receiveBody } from "../http/body";
-import { Refusal } from "../http/errors";
-import { peerAddress } from "../http/peer-address";
-import { Empty, isUuid, Unauthorized } from "../http/schema";
-import type { Actor, Scope } from "../modules/audit/queries";
-import { findKeyOwner, hasNoKey, openIngestKeys } from "../modules/ingest-keys/queries";
-import { bearerToken } from "./authenticate";
+import { bearerToken } from "#auth/authenticate";
+import type { Deps } from "#deps";
+import { claimBody, parseBody, receiveBody } from "#http/body";
+import { Refusal } from "#http/errors";
+import { peerAddress } from "#http/peer-address";
+import { Empty, isUuid, Unauthorized } from "#http/schema";
+import { findKeyOwner, hasNoKey, openIngestKeys } from "#modules/governance/ingest-keys/queries";
+import type { Actor, Scope } from "#modules/people/audit/queries";
 
 const TOLERANCE = 300;
 

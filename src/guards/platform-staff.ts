@@ -1,11 +1,11 @@
 import { Elysia, t } from "elysia";
-import type { Deps } from "../deps";
-import { readBody } from "../http/body";
-import { Refusal } from "../http/errors";
-import { Email, isUuid, Message, Unauthorized, Uuid } from "../http/schema";
-import { isPlatformAdmin } from "../modules/users/queries";
-import { authenticate } from "./authenticate";
-import type { Caller } from "./tokens";
+import { authenticate } from "#auth/authenticate";
+import type { Caller } from "#auth/tokens";
+import type { Deps } from "#deps";
+import { readBody } from "#http/body";
+import { Refusal } from "#http/errors";
+import { Email, isUuid, Message, Unauthorized, Uuid } from "#http/schema";
+import { isPlatformAdmin } from "#modules/people/users/queries";
 
 const Headers = t.Object(
   {

@@ -1,9 +1,9 @@
 import { Elysia } from "elysia";
-import type { Deps } from "../deps";
-import { Unauthorized } from "../http/schema";
-import { isApiToken } from "../modules/api-tokens/rules";
-import { authenticateApiToken } from "./api-token";
-import { authenticate, bearerToken } from "./authenticate";
+import { authenticateApiToken } from "#auth/api-token";
+import { authenticate, bearerToken } from "#auth/authenticate";
+import type { Deps } from "#deps";
+import { Unauthorized } from "#http/schema";
+import { isApiToken } from "#modules/people/api-tokens/rules";
 
 /** A user with a valid token or an API token, for reading: `caller`. Which organization it belongs to is for the route to ask. */
 export const reader = (deps: Deps) =>

@@ -1,8 +1,8 @@
 import { Elysia } from "elysia";
-import type { Deps } from "../deps";
-import { readBody } from "../http/body";
-import { Unauthorized } from "../http/schema";
-import { authenticate } from "./authenticate";
+import { authenticate } from "#auth/authenticate";
+import type { Deps } from "#deps";
+import { readBody } from "#http/body";
+import { Unauthorized } from "#http/schema";
 
 /** A user with a valid token: `caller`. */
 export const signedIn = (deps: Deps) =>

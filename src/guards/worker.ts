@@ -1,9 +1,9 @@
 import { Elysia } from "elysia";
-import type { Deps } from "../deps";
-import { readBody } from "../http/body";
-import { Refusal } from "../http/errors";
-import { Unauthorized } from "../http/schema";
-import { bearerKey, createKeyCheck } from "./keys";
+import { bearerKey, createKeyCheck } from "#auth/keys";
+import type { Deps } from "#deps";
+import { readBody } from "#http/body";
+import { Refusal } from "#http/errors";
+import { Unauthorized } from "#http/schema";
 
 /** A worker of the platform, by one of the shared keys, or this process itself. */
 export const worker = ({ config, workerKey }: Pick<Deps, "config" | "workerKey">) => {

@@ -1,8 +1,8 @@
 import { Elysia, ValidationError } from "elysia";
-import { unavailability } from "../db/failures";
-import type { Deps } from "../deps";
-import { describeFault } from "./faults";
+import { unavailability } from "#db/failures";
+import type { Deps } from "#deps";
 import { noteReason } from "./request-log";
+import { describeFault } from "./validation-message";
 
 /** What a handler or guard throws to answer with a status and a sentence at once. */
 export class Refusal extends Error {

@@ -1,5 +1,5 @@
 import { Elysia, t } from "elysia";
-import type { Deps } from "../deps";
+import type { Deps } from "#deps";
 import { Answer, Message } from "./schema";
 
 const PATIENCE = 2_000;

@@ -1,7 +1,7 @@
-import type { Deps } from "../deps";
-import type { Actor } from "../modules/audit/queries";
-import { currentClaim } from "../modules/idempotency/claim";
-import { claimKey, findKey, type Keyed, type Known, keepAlive, releaseClaim, storeAnswer, takeOver } from "../modules/idempotency/queries";
+import { currentClaim } from "#db/idempotency-claim";
+import { claimKey, findKey, type Keyed, type Known, keepAlive, releaseClaim, storeAnswer, takeOver } from "#db/idempotency-keys";
+import type { Deps } from "#deps";
+import type { Actor } from "#modules/people/audit/queries";
 import { Answered, Refusal } from "./errors";
 
 type KeyDeps = Pick<Deps, "config" | "sql" | "log">;

@@ -1,9 +1,9 @@
 import { Elysia } from "elysia";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { Deps } from "../deps";
-import { bearerKey, createKeyCheck } from "../guards/keys";
-import { isForwarded } from "../guards/peer";
-import { countByDaysLeft } from "../modules/certificates/queries";
+import { bearerKey, createKeyCheck } from "#auth/keys";
+import { isForwarded } from "#auth/trusted-gateway";
+import type { Deps } from "#deps";
+import { countByDaysLeft } from "#modules/certificates/certificates/queries/certificates";
 import { Refusal } from "./errors";
 
 const COUNT_EVERY = 60_000;

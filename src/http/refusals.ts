@@ -1,6 +1,6 @@
 import type { Server } from "bun";
-import type { Deps } from "../deps";
-import { networkOf } from "../guards/networks";
+import { networkOf } from "#auth/cidr";
+import type { Deps } from "#deps";
 import { peerAddress } from "./peer-address";
 import { requestId } from "./request-id";
 import { describeRequest } from "./request-log";

@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
-import type { Deps } from "../deps";
-import type { Actor, Scope } from "../modules/audit/queries";
+import type { Deps } from "#deps";
+import type { Actor, Scope } from "#modules/people/audit/queries";
 import { requestId } from "./request-id";
 
 type Context = {

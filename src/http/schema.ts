@@ -1,7 +1,7 @@
 import { FormatRegistry, Kind, type TProperties, type TSchema, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
-import { FIRST_ID } from "../db/ids";
-import { readMoment, writeMoment } from "../db/moments";
+import { FIRST_ID } from "#db/ids";
+import { readMoment, writeMoment } from "#db/moments";
 
 /** A request body: an unknown field is refused. */
 export const Body = <Properties extends TProperties>(properties: Properties, options = {}) => t.Object(properties, { additionalProperties: false, ...options });

@@ -1,5 +1,5 @@
-import type { Deps } from "../deps";
-import { takeSpooledEvents } from "../modules/audit/spool";
+import type { Deps } from "#deps";
+import { takeSpooledEvents } from "#modules/people/audit/services/spool";
 
 const EVERY = 5_000;
 /** The longest that the end of the server waits for a database that is away. */

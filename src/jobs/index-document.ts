@@ -1,10 +1,10 @@
 import { request } from "node:http";
 import { text as readAll } from "node:stream/consumers";
-import type { Deps } from "../deps";
-import type { Scope } from "../modules/audit/queries";
-import { extractText, Unreadable } from "../modules/knowledge/html";
-import { beginIndexing, endIndexing, failIndexing, INDEX_DOCUMENT, type IndexingJob } from "../modules/knowledge/indexing";
-import { splitPassages } from "../modules/knowledge/rules";
+import type { Deps } from "#deps";
+import { beginIndexing, endIndexing, failIndexing, INDEX_DOCUMENT, type IndexingJob } from "#modules/knowledge/documents/queries/indexing";
+import { splitPassages } from "#modules/knowledge/documents/rules/documents";
+import { extractText, Unreadable } from "#modules/knowledge/documents/rules/html";
+import type { Scope } from "#modules/people/audit/queries";
 import type { Job, Work } from "./queue";
 
 const BATCH = 100;

@@ -1,5 +1,5 @@
-import type { Deps } from "../deps";
-import { linkChains, takePendingLinks } from "../modules/certificates/chains";
+import type { Deps } from "#deps";
+import { linkChains, takePendingLinks } from "#modules/certificates/certificates/queries/chains";
 import type { Job, Work } from "./queue";
 
 export const linking: Job = { name: "link-certificates", cron: "* * * * *", options: { retryLimit: 0, expireInSeconds: 3_600, heartbeatSeconds: 15 } };

@@ -1,7 +1,7 @@
-import type { Deps } from "../deps";
-import { makePartitions } from "../modules/ai-systems/partitions";
-import { forgetDeliveries } from "../modules/ai-systems/queries";
-import { forgetKeys } from "../modules/idempotency/queries";
+import { forgetKeys } from "#db/idempotency-keys";
+import type { Deps } from "#deps";
+import { forgetDeliveries } from "#modules/governance/ai-systems/queries/metrics";
+import { makePartitions } from "#modules/governance/ai-systems/queries/partitions";
 
 const DAY = 86_400_000;
 const MONTHS_AHEAD = 3;

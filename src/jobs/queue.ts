@@ -1,6 +1,6 @@
 import { type Job as Attempt, PgBoss, type QueueOptions } from "pg-boss";
 import type { Logger } from "pino";
-import type { Pool, Sql } from "../db/connect";
+import type { Pool, Sql } from "#db/connect";
 
 /** A kind of background work: how it is retried and, for what recurs, when (cron, UTC). */
 export type Job = { name: string; options: QueueOptions & { deadLetter?: string }; cron?: string };

@@ -1,8 +1,8 @@
 import type { Server } from "bun";
-import type { Deps } from "../deps";
-import { advanceRollouts, advancing } from "./advance-rollouts";
+import type { Deps } from "#deps";
 import { indexDocument, indexing, indexingFailed, reportFailure } from "./index-document";
 import { linkCertificates, linking } from "./link-certificates";
+import { advanceRollouts, advancing } from "./reconcile-rollouts";
 import { sweeping, sweepObjects } from "./sweep-objects";
 
 /** Makes the queues, so that requests may add to them; those for dead letters come before those that name them. */

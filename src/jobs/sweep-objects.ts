@@ -1,5 +1,5 @@
-import type { Deps } from "../deps";
-import { findOrphans } from "../modules/knowledge/queries";
+import type { Deps } from "#deps";
+import { findOrphans } from "#modules/knowledge/documents/queries/documents";
 import type { Job } from "./queue";
 
 /** Younger objects may belong to an upload that has not ended yet. */

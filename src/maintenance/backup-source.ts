@@ -1,14 +1,14 @@
 import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import type { Objects } from "../backup/write";
-import type { Config } from "../config";
-import { PATIENT, type Pool } from "../db/connect";
-import { startEmbedded } from "../db/embedded";
-import { lockDirectory } from "../db/lock";
-import { reachDatabase } from "../db/open";
-import { createLog } from "../log";
-import { createFileStore } from "../storage/files";
+import type { Objects } from "#backup/write";
+import type { Config } from "#config";
+import { PATIENT, type Pool } from "#db/connect";
+import { startEmbedded } from "#db/embedded";
+import { lockDirectory } from "#db/lock";
+import { reachDatabase } from "#db/open";
+import { createLog } from "#log";
+import { createFileStore } from "#storage/files";
 import { askServer } from "./socket";
 
 const PREFIX = "backup-";

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { type Config, ConfigError } from "../config";
-import { formerFile, keepFormer, readKeys, writeKeys } from "../crypto/secrets-file";
-import type { Pool } from "../db/connect";
-import { resealAll } from "../db/reseal";
-import { checkKeys, retireKeys } from "../db/secret-keys";
+import { type Config, ConfigError } from "#config";
+import { formerFile, keepFormer, readKeys, writeKeys } from "#crypto/secrets-file";
+import type { Pool } from "#db/connect";
+import { resealAll } from "#db/reseal";
+import { checkKeys, retireKeys } from "#db/secret-keys";
 import type { Tell } from "./socket";
 
 type Ring = Pick<Config, "keyring" | "secretsFile">;

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { copyFile, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Pool } from "../db/connect";
+import type { Pool } from "#db/connect";
 
 /** A file system may keep times this coarsely, milliseconds: what changed so shortly before a copy may have changed after it. */
 const TIME_GRAIN = 2_000;

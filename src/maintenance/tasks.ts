@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Deps } from "../deps";
+import type { Deps } from "#deps";
 import { rotateSecrets } from "./rotate";
 import { takeSnapshot } from "./snapshot";
 import { oneAtATime, serveTasks } from "./socket";

@@ -1,6 +1,6 @@
 import { mkdir, open, opendir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Keyring } from "../crypto/keyring";
+import type { Keyring } from "#crypto/keyring";
 import { createLinks } from "./links";
 import type { ObjectStore } from "./store";
 

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Keyring } from "../crypto/keyring";
+import type { Keyring } from "#crypto/keyring";
 import type { Presentation } from "./store";
 
 const METHOD = "GET";

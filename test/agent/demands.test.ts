@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { newAgentHost } from "../support/agent-host";
-import { assigned, FAMILY, failed, newStock, placesIn, type Stock } from "../support/directory-family";
+import { newAgentHost } from "../support/agent/agent-host";
+import { assigned, FAMILY, failed, newStock, placesIn, type Stock } from "../support/agent/directory-family";
 
 setDefaultTimeout(60_000);
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { lchownSync, mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Desired } from "../../src/agent/exchange";
-import { newAgentHost } from "../support/agent-host";
-import { assigned, FAMILY, failed, newStock, type Place, placesIn, type Stock } from "../support/directory-family";
-import { stateOf } from "../support/observing";
-import { passAsNobody } from "../support/other-user";
+import type { Desired } from "#agent/server-client";
+import { newAgentHost } from "../support/agent/agent-host";
+import { assigned, FAMILY, failed, newStock, type Place, placesIn, type Stock } from "../support/agent/directory-family";
+import { stateOf } from "../support/agent/observing";
+import { passAsNobody } from "../support/agent/other-user";
 
 setDefaultTimeout(60_000);
 

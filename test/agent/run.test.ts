@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { thisHost } from "../../src/agent/host";
-import { runAgent } from "../../src/agent/run";
-import { createLog } from "../../src/log";
-import { type ConnectedAgent, newConnectedAgent } from "../support/connected-agent";
-import { until } from "../support/observing";
-import { connectTo } from "../support/postgres";
-import { startServer, world } from "../support/world";
+import { thisHost } from "#agent/host/host";
+import { runAgent } from "#agent/run";
+import { createLog } from "#log";
+import { type ConnectedAgent, newConnectedAgent } from "../support/agent/connected-agent";
+import { until } from "../support/agent/observing";
+import { connectTo } from "../support/server/postgres";
+import { startServer, world } from "../support/server/world";
 
 setDefaultTimeout(60_000);
 

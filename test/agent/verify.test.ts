@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { thisHost } from "../../src/agent/host";
-import type { Material, Target } from "../../src/agent/store";
-import { verifyEndpoint } from "../../src/agent/verify";
-import { type Issued, newAuthority } from "../support/authority";
-import { freePort } from "../support/tls-servers";
+import { thisHost } from "#agent/host/host";
+import type { Material, Target } from "#agent/store";
+import { verifyEndpoint } from "#agent/verify";
+import { type Issued, newAuthority } from "../support/pki/authority";
+import { freePort } from "../support/pki/tls-servers";
 
 setDefaultTimeout(30_000);
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { createApp } from "../../src/app";
-import { world } from "../support/world";
+import { createApp } from "#app";
+import { world } from "../support/server/world";
 
 /** The nineteen operations of the interface, by number. */
 const INTERFACE = [

@@ -1,6 +1,6 @@
 import postgres from "postgres";
-import { hashAgentToken } from "../../src/guards/agent";
-import { findPollingAgent } from "../../src/modules/deployments/queries";
+import { hashAgentToken } from "#guards/agent";
+import { findPollingAgent } from "#modules/fleet/agent-protocol/queries";
 
 /** The least that can answer a poll: one handler, the one query, a comparison. */
 if (import.meta.main) {

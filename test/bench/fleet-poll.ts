@@ -1,6 +1,6 @@
 import type postgres from "postgres";
-import { hashAgentToken } from "../../src/guards/agent";
-import { findPollingAgent } from "../../src/modules/deployments/queries";
+import { hashAgentToken } from "#guards/agent";
+import { findPollingAgent } from "#modules/fleet/agent-protocol/queries";
 import { spreadLastSeen, tokenHash, tokenOf } from "./fleet-seed";
 import { type Contestant, http, pgbench } from "./measure";
 import { capture } from "./statement";

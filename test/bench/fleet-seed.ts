@@ -1,6 +1,6 @@
-import { connectDatabase } from "../../src/db/connect";
-import { migrate } from "../../src/db/migrate";
-import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "../../src/modules/certificates/example";
+import { connectDatabase } from "#db/connect";
+import { migrate } from "#db/migrate";
+import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates/schema/example";
 
 const ORGANIZATION = "018f0000-0000-7000-8000-300000000000";
 const INTERMEDIATES = 50;

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SignJWT } from "jose";
 import postgres from "postgres";
-import { mint } from "../../src/demo/mint";
-import { MAX_BLOCKS } from "../../src/modules/certificates/schema";
+import { mint } from "#demo/mint";
+import { MAX_BLOCKS } from "#modules/certificates/certificates/schema/certificates";
 import { start, stopAll } from "./processes";
 
 const HELP = `bun run bench:import [--embedded]

@@ -1,4 +1,4 @@
-import { connectDatabase } from "../../src/db/connect";
+import { connectDatabase } from "#db/connect";
 import { seed } from "./seed";
 
 const BATCH = 2_000;

@@ -1,6 +1,6 @@
-import { connectDatabase } from "../../src/db/connect";
-import { migrate } from "../../src/db/migrate";
-import { findControl } from "../../src/modules/governance/catalogue";
+import { connectDatabase } from "#db/connect";
+import { migrate } from "#db/migrate";
+import { findControl } from "#modules/governance/frameworks/rules/catalogue";
 import { ANY_VERSION, seededId, THING } from "./operations-sql";
 
 const ending = (n: number) => seededId(`2${String(n).padStart(11, "0")}`);

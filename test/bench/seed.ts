@@ -1,9 +1,9 @@
 import { rootCertificates } from "node:tls";
-import { connectDatabase, type Sql } from "../../src/db/connect";
-import { migrate } from "../../src/db/migrate";
-import { searchWords } from "../../src/modules/certificates/words";
-import { parseCertificate } from "../../src/modules/certificates/x509/facts";
-import { readPem } from "../../src/modules/certificates/x509/pem";
+import { connectDatabase, type Sql } from "#db/connect";
+import { migrate } from "#db/migrate";
+import { searchWords } from "#modules/certificates/certificates/rules/search-terms";
+import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
+import { readPem } from "#modules/certificates/certificates/x509/pem";
 
 export type Organization = { id: string; size: number; certificateId: string };
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { API_TOKENS } from "../support/api-tokens";
-import { call } from "../support/call";
-import { endServers, newPlace, run, serve } from "../support/program";
+import { API_TOKENS } from "../support/server/api-tokens";
+import { call } from "../support/server/call";
+import { endServers, newPlace, run, serve } from "../support/server/program";
 
 setDefaultTimeout(120_000);
 

@@ -2,14 +2,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { serveMaintenance } from "../../src/maintenance/tasks";
-import { importWithKey } from "../support/agents";
-import { readBackup } from "../support/backups";
-import { call } from "../support/call";
-import { newEverything, withQueue } from "../support/everything";
-import { DOCUMENTS } from "../support/knowledge";
-import { endServers, newDirectory, run, serve } from "../support/program";
-import { createScratchDatabase, environment, world } from "../support/world";
+import { serveMaintenance } from "#maintenance/tasks";
+import { importWithKey } from "../support/server/agents";
+import { readBackup } from "../support/server/backups";
+import { call } from "../support/server/call";
+import { DOCUMENTS } from "../support/server/knowledge";
+import { newEverything, withQueue } from "../support/server/populated-organization";
+import { endServers, newDirectory, run, serve } from "../support/server/program";
+import { createScratchDatabase, environment, world } from "../support/server/world";
 
 setDefaultTimeout(300_000);
 withQueue();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { connectTo } from "../support/postgres";
-import { newPlace, run } from "../support/program";
+import { connectTo } from "../support/server/postgres";
+import { newPlace, run } from "../support/server/program";
 
 setDefaultTimeout(120_000);
 

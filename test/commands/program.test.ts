@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { version } from "../../package.json";
-import { call } from "../support/call";
-import { sign } from "../support/people";
-import { newDirectory, run } from "../support/program";
-import { environment, JWT_SECRET, world } from "../support/world";
+import { call } from "../support/server/call";
+import { sign } from "../support/server/people";
+import { newDirectory, run } from "../support/server/program";
+import { environment, JWT_SECRET, world } from "../support/server/world";
 
 setDefaultTimeout(60_000);
 const { env, remove } = newDirectory();

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createKeyring } from "../../src/crypto/keyring";
-import { call } from "../support/call";
-import { certificate } from "../support/certificates";
-import { endServers, newDirectory, newPlace, run, serve } from "../support/program";
+import { createKeyring } from "#crypto/keyring";
+import { certificate } from "../support/pki/certificates";
+import { call } from "../support/server/call";
+import { endServers, newDirectory, newPlace, run, serve } from "../support/server/program";
 
 setDefaultTimeout(180_000);
 afterEach(endServers);

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { PATIENT } from "../../src/db/connect";
-import { connectTo, startPostgres } from "../support/postgres";
-import { endServers, newDirectory, newPlace, run, serve } from "../support/program";
-import { startProxy, targetOf, viaPort } from "../support/proxy";
-import { openRaw } from "../support/raw";
-import { environment, world } from "../support/world";
+import { PATIENT } from "#db/connect";
+import { connectTo, startPostgres } from "../support/server/postgres";
+import { endServers, newDirectory, newPlace, run, serve } from "../support/server/program";
+import { startProxy, targetOf, viaPort } from "../support/server/proxy";
+import { openRaw } from "../support/server/raw";
+import { environment, world } from "../support/server/world";
 
 setDefaultTimeout(120_000);
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writeBackup } from "../../src/backup/write";
-import { newEverything, withQueue } from "../support/everything";
-import { newDirectory, run } from "../support/program";
-import { environment, world } from "../support/world";
+import { writeBackup } from "#backup/write";
+import { newEverything, withQueue } from "../support/server/populated-organization";
+import { newDirectory, run } from "../support/server/program";
+import { environment, world } from "../support/server/world";
 
 setDefaultTimeout(120_000);
 withQueue();

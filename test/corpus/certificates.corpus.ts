@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { newOrganization } from "../support/people";
+import { newOrganization } from "../support/server/people";
 
 // A corpus of public certificates, one JSON a line, named by CERTIFICATE_CORPUS (gzip): what other parsers say of each is its expectation.
 type Entry = { id: string; cls: "valid" | "odd" | "malformed" | "not-a-certificate"; pem_b64: string; expect?: Expected };

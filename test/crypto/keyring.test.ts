@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { createKeyring, HEADER_LENGTH, keyIdOf } from "../../src/crypto/keyring";
-import { sealUnmarked } from "../support/sealed";
+import { createKeyring, HEADER_LENGTH, keyIdOf } from "#crypto/keyring";
+import { sealUnmarked } from "../support/server/sealed";
 
 const OLD = Buffer.alloc(32, 1);
 const NEW = Buffer.alloc(32, 2);

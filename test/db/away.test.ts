@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { PATIENT } from "../../src/db/connect";
-import { isDatabaseAway } from "../../src/db/failures";
-import { migrate } from "../../src/db/migrate";
-import { reachDatabase } from "../../src/db/open";
-import { createLog } from "../../src/log";
-import { call } from "../support/call";
-import { sign } from "../support/people";
-import { connectTo, startPostgres } from "../support/postgres";
-import { startProxy, targetOf, viaPort } from "../support/proxy";
-import { startServer, world } from "../support/world";
+import { PATIENT } from "#db/connect";
+import { isDatabaseAway } from "#db/failures";
+import { migrate } from "#db/migrate";
+import { reachDatabase } from "#db/open";
+import { createLog } from "#log";
+import { call } from "../support/server/call";
+import { sign } from "../support/server/people";
+import { connectTo, startPostgres } from "../support/server/postgres";
+import { startProxy, targetOf, viaPort } from "../support/server/proxy";
+import { startServer, world } from "../support/server/world";
 
 setDefaultTimeout(60_000);
 

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ConfigError, readConfig } from "../../src/config";
+import { ConfigError, readConfig } from "#config";
 
 const directory = mkdtempSync(join(tmpdir(), "certitude-config-"));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PATIENT } from "../../src/db/connect";
-import { call, type Wish } from "../support/call";
-import { DOCUMENTS, form } from "../support/knowledge";
-import { sign } from "../support/people";
-import { connectTo, startPostgres } from "../support/postgres";
-import { endServers, newDirectory, run, serve } from "../support/program";
-import { environment, JWT_SECRET } from "../support/world";
+import { PATIENT } from "#db/connect";
+import { call, type Wish } from "../support/server/call";
+import { DOCUMENTS, form } from "../support/server/knowledge";
+import { sign } from "../support/server/people";
+import { connectTo, startPostgres } from "../support/server/postgres";
+import { endServers, newDirectory, run, serve } from "../support/server/program";
+import { environment, JWT_SECRET } from "../support/server/world";
 
 // As root, because it mounts file systems of a few megabytes and fills them to the last byte.
 

@@ -2,8 +2,8 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startEmbedded } from "../../src/db/embedded";
-import { missingParameters } from "../../src/db/session";
+import { startEmbedded } from "#db/embedded";
+import { missingParameters } from "#db/session";
 
 setDefaultTimeout(60_000);
 const directory = mkdtempSync(join(tmpdir(), "certitude-embedded-"));

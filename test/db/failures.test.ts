@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { unavailability } from "../../src/db/failures";
-import { newOrganization } from "../support/people";
-import { world } from "../support/world";
+import { unavailability } from "#db/failures";
+import { newOrganization } from "../support/server/people";
+import { world } from "../support/server/world";
 
 beforeAll(async () => {
   await world.sql.unsafe(`

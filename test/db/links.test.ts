@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { PATIENT, type Pool } from "../../src/db/connect";
-import { migrate } from "../../src/db/migrate";
-import { linkCertificates } from "../../src/jobs/link-certificates";
-import { certificate, chain, importInto } from "../support/certificates";
-import { applyFirst, migrationFiles } from "../support/migrations";
-import { newOrganization } from "../support/people";
-import { connectTo, startPostgres } from "../support/postgres";
-import { world } from "../support/world";
+import { PATIENT, type Pool } from "#db/connect";
+import { migrate } from "#db/migrate";
+import { linkCertificates } from "#jobs/link-certificates";
+import { certificate, chain, importInto } from "../support/pki/certificates";
+import { applyFirst, migrationFiles } from "../support/server/migrations";
+import { newOrganization } from "../support/server/people";
+import { connectTo, startPostgres } from "../support/server/postgres";
+import { world } from "../support/server/world";
 
 setDefaultTimeout(120_000);
 

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { PATIENT, type Pool } from "../../src/db/connect";
-import { migrate, migrationStatus } from "../../src/db/migrate";
-import { openDatabase } from "../../src/db/open";
-import { createLog } from "../../src/log";
-import { applyFirst, migrationFiles } from "../support/migrations";
-import { connectTo, startPostgres } from "../support/postgres";
-import { world } from "../support/world";
+import { PATIENT, type Pool } from "#db/connect";
+import { migrate, migrationStatus } from "#db/migrate";
+import { openDatabase } from "#db/open";
+import { createLog } from "#log";
+import { applyFirst, migrationFiles } from "../support/server/migrations";
+import { connectTo, startPostgres } from "../support/server/postgres";
+import { world } from "../support/server/world";
 
 setDefaultTimeout(60_000);
 

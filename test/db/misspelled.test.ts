@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { ConfigError, readConfig } from "../../src/config";
-import { environment, world } from "../support/world";
+import { ConfigError, readConfig } from "#config";
+import { environment, world } from "../support/server/world";
 
 /** What stops the start, were these variables set beside ours. */
 function faultsWith(names: string[]) {

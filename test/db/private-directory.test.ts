@@ -2,8 +2,8 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { closeDirectory } from "../../src/db/private-directory";
-import { endServers, newDirectory, run, serve } from "../support/program";
+import { closeDirectory } from "#db/private-directory";
+import { endServers, newDirectory, run, serve } from "../support/server/program";
 
 setDefaultTimeout(120_000);
 const root = mkdtempSync(join(tmpdir(), "certitude-private-"));

@@ -1,17 +1,17 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import { PATIENT } from "../../src/db/connect";
-import { migrate } from "../../src/db/migrate";
-import { advanceRollouts } from "../../src/jobs/advance-rollouts";
-import { indexDocument } from "../../src/jobs/index-document";
-import { keepPartitions } from "../../src/jobs/partitions";
-import { sweepObjects } from "../../src/jobs/sweep-objects";
-import { type Operation, operations } from "../support/document";
-import { type Everything, newEverything, withQueue } from "../support/everything";
-import { connectTo, startPostgres } from "../support/postgres";
-import { numberIds, type Recording, replay } from "../support/recording";
-import { world } from "../support/world";
+import { PATIENT } from "#db/connect";
+import { migrate } from "#db/migrate";
+import { indexDocument } from "#jobs/index-document";
+import { keepPartitions } from "#jobs/partitions";
+import { advanceRollouts } from "#jobs/reconcile-rollouts";
+import { sweepObjects } from "#jobs/sweep-objects";
+import { type Operation, operations } from "../support/openapi/document";
+import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { connectTo, startPostgres } from "../support/server/postgres";
+import { numberIds, type Recording, replay } from "../support/server/recording";
+import { world } from "../support/server/world";
 
 // Not a test: `bun run record:release` writes down what this release sends to its database, for the next one to be tested against.
 // Run it at each release, on a real Postgres (TEST_DATABASE_URL), and commit the file.

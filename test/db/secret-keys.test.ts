@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { createKeyring } from "../../src/crypto/keyring";
-import { migrate } from "../../src/db/migrate";
-import { resealAll } from "../../src/db/reseal";
-import { SEALED_COLUMNS } from "../../src/db/sealed-columns";
-import { checkKeys, retireKeys } from "../../src/db/secret-keys";
-import { connectTo, startPostgres } from "../support/postgres";
-import { addConnection, addSecrets, readSecrets, unmark } from "../support/sealed";
+import { createKeyring } from "#crypto/keyring";
+import { migrate } from "#db/migrate";
+import { resealAll } from "#db/reseal";
+import { SEALED_COLUMNS } from "#db/sealed-columns";
+import { checkKeys, retireKeys } from "#db/secret-keys";
+import { connectTo, startPostgres } from "../support/server/postgres";
+import { addConnection, addSecrets, readSecrets, unmark } from "../support/server/sealed";
 
 setDefaultTimeout(60_000);
 

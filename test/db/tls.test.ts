@@ -4,11 +4,11 @@ import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
-import type { Settings } from "../../src/db/connect";
-import { isDatabaseAway } from "../../src/db/failures";
-import { type Minted, mint } from "../../src/demo/mint";
-import { connectTo, startPostgres } from "../support/postgres";
-import { startProxy, targetOf, viaPort } from "../support/proxy";
+import type { Settings } from "#db/connect";
+import { isDatabaseAway } from "#db/failures";
+import { type Minted, mint } from "#demo/mint";
+import { connectTo, startPostgres } from "../support/server/postgres";
+import { startProxy, targetOf, viaPort } from "../support/server/proxy";
 
 setDefaultTimeout(60_000);
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { PATIENT, type Pool } from "../../src/db/connect";
-import { migrate } from "../../src/db/migrate";
-import { updateRollout } from "../../src/modules/rollouts/advance";
-import { withQueue } from "../support/everything";
-import { columnsOf, empty, exampleRows, fill, type Rows, readAll } from "../support/filled";
-import { applyFirst, migrationFiles } from "../support/migrations";
-import { connectTo, startPostgres } from "../support/postgres";
-import { numberIds, type Recording, replay } from "../support/recording";
+import { PATIENT, type Pool } from "#db/connect";
+import { migrate } from "#db/migrate";
+import { updateRollout } from "#modules/fleet/rollouts/queries/reconcile";
+import { columnsOf, empty, exampleRows, fill, type Rows, readAll } from "../support/server/filled";
+import { applyFirst, migrationFiles } from "../support/server/migrations";
+import { withQueue } from "../support/server/populated-organization";
+import { connectTo, startPostgres } from "../support/server/postgres";
+import { numberIds, type Recording, replay } from "../support/server/recording";
 
 setDefaultTimeout(120_000);
 withQueue();

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { newAuthority } from "../support/authority";
-import { run } from "../support/executable";
-import { type Installation, type InstalledAgent, newInstallation } from "../support/installation";
-import { stateOf } from "../support/observing";
+import { type Installation, type InstalledAgent, newInstallation } from "../support/agent/installation";
+import { stateOf } from "../support/agent/observing";
+import { newAuthority } from "../support/pki/authority";
+import { run } from "../support/server/executable";
 
 setDefaultTimeout(120_000);
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { newAuthority } from "../support/authority";
-import { runDoomed } from "../support/doomed";
-import { DOOMED_STORES, type DoomedStore, type DoomedTarget, newDoomedTarget, remainsOf, type Stock } from "../support/doomed-stores";
-import { type Installation, newInstallation } from "../support/installation";
-import { stateOf } from "../support/observing";
+import { runDoomed } from "../support/agent/crash";
+import { DOOMED_STORES, type DoomedStore, type DoomedTarget, newDoomedTarget, remainsOf, type Stock } from "../support/agent/crash-stores";
+import { type Installation, newInstallation } from "../support/agent/installation";
+import { stateOf } from "../support/agent/observing";
+import { newAuthority } from "../support/pki/authority";
 
 setDefaultTimeout(900_000);
 

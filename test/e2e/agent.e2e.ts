@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { newAuthority, serveTls } from "../support/authority";
-import { type Installation, newInstallation } from "../support/installation";
-import { stateOf, until } from "../support/observing";
-import { curl, newAnchor, readOwnStore, rebuildBundle } from "../support/own-store";
-import { presentedAt, startNginx, writePair } from "../support/tls-servers";
+import { type Installation, newInstallation } from "../support/agent/installation";
+import { stateOf, until } from "../support/agent/observing";
+import { curl, newAnchor, readOwnStore, rebuildBundle } from "../support/agent/own-store";
+import { newAuthority, serveTls } from "../support/pki/authority";
+import { presentedAt, startNginx, writePair } from "../support/pki/tls-servers";
 
 setDefaultTimeout(120_000);
 

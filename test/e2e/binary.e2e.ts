@@ -2,8 +2,8 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
-import { newPlace, type Place, run, serve } from "../support/executable";
-import { createScratchDatabase } from "../support/world";
+import { newPlace, type Place, run, serve } from "../support/server/executable";
+import { createScratchDatabase } from "../support/server/world";
 
 setDefaultTimeout(120_000);
 

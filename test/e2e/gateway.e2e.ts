@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { newPlace, type Place, run, serve } from "../support/executable";
-import { startReverseProxy } from "../support/reverse-proxy";
-import { createScratchDatabase, environment } from "../support/world";
+import { newPlace, type Place, run, serve } from "../support/server/executable";
+import { startReverseProxy } from "../support/server/reverse-proxy";
+import { createScratchDatabase, environment } from "../support/server/world";
 
 setDefaultTimeout(120_000);
 

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { createApp } from "../../src/app";
-import { newOrganization } from "../support/people";
-import { world } from "../support/world";
-import { startWith } from "./servers";
+import { createApp } from "#app";
+import { startWith } from "../auth/servers";
+import { newOrganization } from "../support/server/people";
+import { world } from "../support/server/world";
 
 /** The routes that anybody may call. Every other must refuse a stranger, a new one too. */
 const OPEN = ["GET /health/live", "GET /health/ready", "GET /swagger", "GET /swagger/json", "GET /swagger/script.js", "GET /swagger/style.css"];

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { rootCertificates } from "node:tls";
-import { call } from "../support/call";
-import { newOrganization, newUser, sign, type TestOrganization } from "../support/people";
-import { world } from "../support/world";
-import { sendRaw } from "./servers";
+import { sendRaw } from "../auth/servers";
+import { call } from "../support/server/call";
+import { newOrganization, newUser, sign, type TestOrganization } from "../support/server/people";
+import { world } from "../support/server/world";
 
 const LIST = "/certs/monitoring/top-expiring";
 const NO_ACCESS = { status: 403, body: { message: "You have no access to this organization." } };

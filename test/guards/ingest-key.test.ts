@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { batch, deliver, newKey, newSender, pathOf } from "../modules/ai-systems/senders";
-import { call } from "../support/call";
-import { newOrganization, newUser, sign } from "../support/people";
-import { startWith } from "./servers";
+import { startWith } from "../auth/servers";
+import { batch, deliver, newKey, newSender, pathOf } from "../modules/governance/ai-systems/senders";
+import { call } from "../support/server/call";
+import { newOrganization, newUser, sign } from "../support/server/people";
 
 const refused = { status: 401, body: "" };
 const minutes = (count: number) => new Date(Date.now() + count * 60_000);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { grantPlatformAdmin } from "../../src/modules/users/queries";
-import { call } from "../support/call";
-import { newUser } from "../support/people";
-import { world } from "../support/world";
-import { startWith } from "./servers";
+import { grantPlatformAdmin } from "#modules/people/users/queries";
+import { startWith } from "../auth/servers";
+import { call } from "../support/server/call";
+import { newUser } from "../support/server/people";
+import { world } from "../support/server/world";
 
 const OWN_ID = { status: 403, body: { message: "The header x-user-id must be the user id of your own token." } };
 const STAFF_ONLY = { status: 403, body: { message: "Only platform staff may do this." } };

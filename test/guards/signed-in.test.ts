@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { call } from "../support/call";
-import { newUser, sign } from "../support/people";
-import { JWT_SECRET, world } from "../support/world";
-import { forge, seconds, sendRaw, startWith } from "./servers";
+import { forge, seconds, sendRaw, startWith } from "../auth/servers";
+import { call } from "../support/server/call";
+import { newUser, sign } from "../support/server/people";
+import { JWT_SECRET, world } from "../support/server/world";
 
 const OTHER_SECRET = "another secret, long enough to sign as well";
 const HS256 = { alg: "HS256" };

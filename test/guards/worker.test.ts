@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { Elysia } from "elysia";
-import type { Deps } from "../../src/deps";
-import { worker } from "../../src/guards/worker";
-import { errors } from "../../src/http/errors";
-import { call } from "../support/call";
-import { newUser } from "../support/people";
-import { WORKER_KEY } from "../support/world";
-import { startWith } from "./servers";
+import type { Deps } from "#deps";
+import { worker } from "#guards/worker";
+import { errors } from "#http/errors";
+import { startWith } from "../auth/servers";
+import { call } from "../support/server/call";
+import { newUser } from "../support/server/people";
+import { WORKER_KEY } from "../support/server/world";
 
 const SECOND_KEY = "c2Vjb25kLWtleS10aGF0LWlzLWxvbmctZW5vdWdo/+==";
 const refused = { status: 401, body: "" };

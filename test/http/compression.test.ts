@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import zlib from "node:zlib";
-import { grantPlatformAdmin } from "../../src/modules/users/queries";
-import { certificate, importInto } from "../support/certificates";
-import { newOrganization, newUser } from "../support/people";
-import { startServer, world } from "../support/world";
+import { grantPlatformAdmin } from "#modules/people/users/queries";
+import { certificate, importInto } from "../support/pki/certificates";
+import { newOrganization, newUser } from "../support/server/people";
+import { startServer, world } from "../support/server/world";
 
 const decode: Record<string, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> = {
   zstd: (bytes) => Bun.zstdDecompressSync(bytes),

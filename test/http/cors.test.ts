@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { call } from "../support/call";
-import { newUser } from "../support/people";
-import { startServer, world } from "../support/world";
+import { call } from "../support/server/call";
+import { newUser } from "../support/server/people";
+import { startServer, world } from "../support/server/world";
 
 const PORTAL = "https://portal.example";
 const open = startServer({ ...world.config, corsOrigins: [PORTAL, "http://localhost:5173"] }, world.database);

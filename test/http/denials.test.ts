@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { createLog } from "../../src/log";
-import { newAgent } from "../support/agents";
-import { call } from "../support/call";
-import { newOrganization, newUser, type TestOrganization } from "../support/people";
-import { startServer, world } from "../support/world";
+import { createLog } from "#log";
+import { newAgent } from "../support/server/agents";
+import { call } from "../support/server/call";
+import { newOrganization, newUser, type TestOrganization } from "../support/server/people";
+import { startServer, world } from "../support/server/world";
 
 const lines: string[] = [];
 const { deps, server, url } = startServer(world.config, world.database, undefined, createLog("info", { write: (line) => void lines.push(line) }));

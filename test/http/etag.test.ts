@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { ifMatch } from "../../src/http/etag";
+import { ifMatch } from "#http/etag";
 
 const read = (...values: string[]) => {
   const headers = new Headers();

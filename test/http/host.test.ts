@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { sendRaw } from "../support/raw";
+import { sendRaw } from "../support/server/raw";
 
 describe("the Host header", () => {
   const ask = (lines: string, version = "1.1") => sendRaw(`GET /health/live HTTP/${version}\r\n${lines}\r\n`);

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { PATIENT, type Pool } from "../../src/db/connect";
-import { migrate } from "../../src/db/migrate";
-import { addAdmin } from "../../src/modules/members/queries";
-import { createOrganization } from "../../src/modules/organizations/queries";
-import { saveUser } from "../../src/modules/users/queries";
-import { call } from "../support/call";
-import { certificate } from "../support/certificates";
-import { sign } from "../support/people";
-import { connectTo, startPostgres } from "../support/postgres";
-import { endServers, newDirectory, serve } from "../support/program";
-import { startProxy, targetOf, viaPort } from "../support/proxy";
-import { environment, startServer, world } from "../support/world";
+import { PATIENT, type Pool } from "#db/connect";
+import { migrate } from "#db/migrate";
+import { addAdmin } from "#modules/people/members/queries";
+import { createOrganization } from "#modules/people/organizations/queries";
+import { saveUser } from "#modules/people/users/queries";
+import { certificate } from "../support/pki/certificates";
+import { call } from "../support/server/call";
+import { sign } from "../support/server/people";
+import { connectTo, startPostgres } from "../support/server/postgres";
+import { endServers, newDirectory, serve } from "../support/server/program";
+import { startProxy, targetOf, viaPort } from "../support/server/proxy";
+import { environment, startServer, world } from "../support/server/world";
 
 setDefaultTimeout(60_000);
 

@@ -1,11 +1,11 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { call, type Wish } from "../support/call";
-import { certificate } from "../support/certificates";
-import { isWriting, nameOf, operations } from "../support/document";
-import { newEverything, withQueue } from "../support/everything";
-import { DOCUMENTS, form } from "../support/knowledge";
-import { newOrganization, newUser, type TestOrganization } from "../support/people";
-import { startServer, world } from "../support/world";
+import { isWriting, nameOf, operations } from "../support/openapi/document";
+import { certificate } from "../support/pki/certificates";
+import { call, type Wish } from "../support/server/call";
+import { DOCUMENTS, form } from "../support/server/knowledge";
+import { newOrganization, newUser, type TestOrganization } from "../support/server/people";
+import { newEverything, withQueue } from "../support/server/populated-organization";
+import { startServer, world } from "../support/server/world";
 
 setDefaultTimeout(60_000);
 withQueue();

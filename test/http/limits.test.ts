@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { call } from "../support/call";
-import { newOrganization, newUser } from "../support/people";
-import { openRaw } from "../support/raw";
+import { call } from "../support/server/call";
+import { newOrganization, newUser } from "../support/server/people";
+import { openRaw } from "../support/server/raw";
 
 const MIB = 1024 * 1024;
 const JSON_TYPE = { "content-type": "application/json" };

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { startWith } from "../guards/servers";
-import { call } from "../support/call";
-import { newOrganization, newUser } from "../support/people";
-import { openRaw, sendRaw } from "../support/raw";
-import { startServer, WORKER_KEY, world } from "../support/world";
+import { startWith } from "../auth/servers";
+import { call } from "../support/server/call";
+import { newOrganization, newUser } from "../support/server/people";
+import { openRaw, sendRaw } from "../support/server/raw";
+import { startServer, WORKER_KEY, world } from "../support/server/world";
 
 const server = startServer({ ...world.config, corsOrigins: ["https://portal.example"] }, world.database);
 const { url } = server;

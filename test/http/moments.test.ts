@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { certificate, importInto } from "../support/certificates";
-import { newOrganization } from "../support/people";
+import { certificate, importInto } from "../support/pki/certificates";
+import { newOrganization } from "../support/server/people";
 
 test("GET {org}/certificates: 200 expiresBefore to the microsecond, with any offset, in the years 1 to 9999", async () => {
   const organization = await newOrganization();

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { PATIENT } from "../../src/db/connect";
-import { migrate } from "../../src/db/migrate";
-import { createLog } from "../../src/log";
-import { call } from "../support/call";
-import { newUser } from "../support/people";
-import { connectTo, startPostgres } from "../support/postgres";
-import { openRaw, sendRaw } from "../support/raw";
-import { startServer, world } from "../support/world";
+import { PATIENT } from "#db/connect";
+import { migrate } from "#db/migrate";
+import { createLog } from "#log";
+import { call } from "../support/server/call";
+import { newUser } from "../support/server/people";
+import { connectTo, startPostgres } from "../support/server/postgres";
+import { openRaw, sendRaw } from "../support/server/raw";
+import { startServer, world } from "../support/server/world";
 
 setDefaultTimeout(60_000);
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { createLog } from "../../src/log";
-import { call } from "../support/call";
-import { newOrganization, newUser } from "../support/people";
-import { openRaw, sendRaw } from "../support/raw";
-import { startServer, world } from "../support/world";
+import { createLog } from "#log";
+import { call } from "../support/server/call";
+import { newOrganization, newUser } from "../support/server/people";
+import { openRaw, sendRaw } from "../support/server/raw";
+import { startServer, world } from "../support/server/world";
 
 const lines: string[] = [];
 const server = startServer(world.config, world.database, undefined, createLog("info", { write: (line) => void lines.push(line) }));

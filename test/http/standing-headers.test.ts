@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { createFetch } from "../../src/http/edge";
-import { fillPath, nameOf, operations } from "../support/document";
-import { newEverything, withQueue } from "../support/everything";
-import { newUser } from "../support/people";
-import { openRaw, sendRaw } from "../support/raw";
-import { world } from "../support/world";
+import { createFetch } from "#http/server-fetch";
+import { fillPath, nameOf, operations } from "../support/openapi/document";
+import { newUser } from "../support/server/people";
+import { newEverything, withQueue } from "../support/server/populated-organization";
+import { openRaw, sendRaw } from "../support/server/raw";
+import { world } from "../support/server/world";
 
 withQueue();
 

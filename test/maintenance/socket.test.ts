@@ -2,7 +2,7 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { askServer, serveTasks, type Tasks } from "../../src/maintenance/socket";
+import { askServer, serveTasks, type Tasks } from "#maintenance/socket";
 
 setDefaultTimeout(60_000);
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Wish } from "../support/call";
-import { isWriting, nameOf, operations } from "../support/document";
-import { newEverything, withQueue } from "../support/everything";
-import { rowsOf } from "../support/rows";
-import { world } from "../support/world";
+import { isWriting, nameOf, operations } from "../support/openapi/document";
+import type { Wish } from "../support/server/call";
+import { newEverything, withQueue } from "../support/server/populated-organization";
+import { rowsOf } from "../support/server/rows";
+import { world } from "../support/server/world";
 import { NEEDS } from "./needs";
 
 /** Writing operations that are about the caller alone, and so leave no trace in an organization. */

@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from "fast-check";
-import { fillPath, type Operation, type Schema } from "../support/document";
-import type { Everything } from "../support/everything";
+import { fillPath, type Operation, type Schema } from "../support/openapi/document";
+import type { Everything } from "../support/server/populated-organization";
 import { junkHeaders, junkJson, junkQuery, junkSegment } from "./chance";
 import { FORM_TYPE, forms } from "./forms";
 import { nearlyJson } from "./junk";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { resolve, type Schema } from "../support/document";
+import { resolve, type Schema } from "../support/openapi/document";
 import { ANOTHER_ID, NUMBERS, nearlyJson, SHAPES, TEXTS, text } from "./junk";
 
 /** JSON texts that hardly any field wants. */

@@ -1,7 +1,7 @@
-import { CONNECTORS } from "../../src/modules/connections/kinds";
-import { configRulesOf, materialsOf, TRUST_STORE_TYPES } from "../../src/modules/trust-stores/catalogue";
-import { WIDGETS } from "../../src/modules/widgets/kinds";
-import { full } from "../support/fields";
+import { CONNECTORS } from "#modules/core/connections/rules/kinds";
+import { WIDGETS } from "#modules/core/widgets/rules/kinds";
+import { configRulesOf, materialsOf, TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/catalogue";
+import { full } from "../support/openapi/fields";
 
 /** Stands for what must be another in each request. */
 export const UNIQUE = "(unique)";

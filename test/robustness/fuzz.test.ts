@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { call } from "../support/call";
-import { nameOf, type Operation, operations } from "../support/document";
-import { type Everything, newEverything, withQueue } from "../support/everything";
-import { newUser } from "../support/people";
-import { world } from "../support/world";
+import { nameOf, type Operation, operations } from "../support/openapi/document";
+import { call } from "../support/server/call";
+import { newUser } from "../support/server/people";
+import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { world } from "../support/server/world";
 import { type Attempt, attemptsAt } from "./attempts";
 import { EXAMPLES, UNIQUE } from "./examples";
 import { findLeak } from "./leaks";

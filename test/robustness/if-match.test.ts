@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { sendRaw } from "../guards/servers";
-import { call } from "../support/call";
-import { nameOf, type Operation, operations } from "../support/document";
-import { type Everything, newEverything, withQueue } from "../support/everything";
-import { rowsOf } from "../support/rows";
-import { world } from "../support/world";
+import { sendRaw } from "../auth/servers";
+import { nameOf, type Operation, operations } from "../support/openapi/document";
+import { call } from "../support/server/call";
+import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { rowsOf } from "../support/server/rows";
+import { world } from "../support/server/world";
 import { NEEDS } from "./needs";
 
 withQueue();

@@ -1,4 +1,4 @@
-import type { Schema } from "../support/document";
+import type { Schema } from "../support/openapi/document";
 
 export const text = (value: string) => JSON.stringify(value);
 const nested = (levels: number, open: string, close: string) => `${open.repeat(levels)}1${close.repeat(levels)}`;

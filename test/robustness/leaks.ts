@@ -1,4 +1,4 @@
-import { environment, JWT_SECRET, WORKER_KEY, world } from "../support/world";
+import { environment, JWT_SECRET, WORKER_KEY, world } from "../support/server/world";
 
 const SECRETS = [JWT_SECRET, WORKER_KEY, environment.SECRETS_KEY, world.directory];
 

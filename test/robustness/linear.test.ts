@@ -1,12 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mint } from "../../src/demo/mint";
-import { compileSelector } from "../../src/modules/agents/selector";
-import { searchWords } from "../../src/modules/certificates/words";
-import { parseCertificate } from "../../src/modules/certificates/x509/facts";
-import { readPem } from "../../src/modules/certificates/x509/pem";
-import { cleanFileName, readKind, splitPassages } from "../../src/modules/knowledge/rules";
-import { inDays } from "../support/certificates";
-import { growthOf, SUPER_LINEAR } from "../support/growth";
+import { mint } from "#demo/mint";
+import { searchWords } from "#modules/certificates/certificates/rules/search-terms";
+import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
+import { readPem } from "#modules/certificates/certificates/x509/pem";
+import { compileSelector } from "#modules/fleet/agents/rules/selector";
+import { cleanFileName, readKind, splitPassages } from "#modules/knowledge/documents/rules/documents";
+import { inDays } from "../support/pki/certificates";
+import { growthOf, SUPER_LINEAR } from "../support/server/growth";
 
 setDefaultTimeout(120_000);
 

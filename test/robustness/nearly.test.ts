@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { call } from "../support/call";
-import { nameOf, type Operation, operations, resolve } from "../support/document";
-import { type Everything, newEverything, withQueue } from "../support/everything";
-import { rowsOf } from "../support/rows";
+import { nameOf, type Operation, operations, resolve } from "../support/openapi/document";
+import { call } from "../support/server/call";
+import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { rowsOf } from "../support/server/rows";
 import { nearlyJson } from "./junk";
 import { findLeak } from "./leaks";
 import { addMember, type Place, placesIn, plant } from "./shapes";

@@ -1,9 +1,9 @@
-import { hashInvitationToken } from "../../src/modules/members/invitations";
-import type { Wish } from "../support/call";
-import { certificate, importInto } from "../support/certificates";
-import type { Everything } from "../support/everything";
-import { newUser } from "../support/people";
-import { world } from "../support/world";
+import { hashInvitationToken } from "#modules/people/members/rules";
+import { certificate, importInto } from "../support/pki/certificates";
+import type { Wish } from "../support/server/call";
+import { newUser } from "../support/server/people";
+import type { Everything } from "../support/server/populated-organization";
+import { world } from "../support/server/world";
 
 /** What a request needs beside the document's example to change something. */
 export const NEEDS: Record<string, (everything: Everything) => Promise<Wish> | Wish> = {

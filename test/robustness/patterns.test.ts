@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { check } from "recheck";
-import { growthOf, SUPER_LINEAR } from "../support/growth";
-import { type Pattern, readPatterns, readSchemaPatterns } from "../support/patterns";
+import { growthOf, SUPER_LINEAR } from "../support/server/growth";
+import { type Pattern, readPatterns, readSchemaPatterns } from "../support/server/patterns";
 
 setDefaultTimeout(120_000);
 
@@ -10,12 +10,12 @@ const BOUNDED = new Map<string, string>([]);
 
 /** The widest example of what each `new RegExp` makes, by its file. */
 const BUILT = new Map([
-  ["src/agent/pem.ts", /.{1,64}/g],
+  ["src/agent/host/pem.ts", /.{1,64}/g],
   ["src/agent/settings/formats.ts", /^# begin certitude ca-bundle (.*?)\r?$/gm],
   ["src/app.ts", /^\/organizations\/[^/]+\/agents\/[^/]+\/assignments\/[^/]+\/?$/],
   ["src/db/failures.ts", /^(CONNECT(ION)?_\w+|E(CONNREFUSED|CONNRESET|PIPE)|08\w{3}|25006|4000[13]|40P01|57\w{3}|72000)$/],
-  ["src/modules/connections/destination.ts", /^For (\w+ )?approle\b/],
-  ["src/modules/knowledge/queries.ts", /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.[0-9a-f]{8}-[0-9a-f]{4}$/],
+  ["src/modules/core/connections/rules/destination.ts", /^For (\w+ )?approle\b/],
+  ["src/modules/knowledge/documents/queries/documents.ts", /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.[0-9a-f]{8}-[0-9a-f]{4}$/],
 ]);
 
 const { literals, built } = readPatterns();

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { call } from "../support/call";
-import { nameOf, type Operation, operations } from "../support/document";
-import { type Everything, newEverything, withQueue } from "../support/everything";
-import { openRaw } from "../support/raw";
+import { nameOf, type Operation, operations } from "../support/openapi/document";
+import { call } from "../support/server/call";
+import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { openRaw } from "../support/server/raw";
 import { findLeak } from "./leaks";
 import { placesIn, plant } from "./shapes";
 

@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from "fast-check";
-import { resolve, type Schema } from "../support/document";
+import { resolve, type Schema } from "../support/openapi/document";
 
 /** A spot in a body, with what the document says of it there. */
 export type Place = { steps: (string | number)[]; schema: Schema; value: unknown };

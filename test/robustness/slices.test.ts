@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createPause } from "../../src/slices";
+import { createPause } from "#slices";
 
 const SLICE = 5;
 const LOOPS = 20;

@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createKeyring } from "../../src/crypto/keyring";
-import { createFileStore } from "../../src/storage/files";
+import { createKeyring } from "#crypto/keyring";
+import { createFileStore } from "#storage/files";
 
 const root = mkdtempSync(join(tmpdir(), "certitude-objects-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

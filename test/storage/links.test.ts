@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { createKeyring } from "../../src/crypto/keyring";
-import { createLinks } from "../../src/storage/links";
+import { createKeyring } from "#crypto/keyring";
+import { createLinks } from "#storage/links";
 
 const OLD = Buffer.alloc(32, 1);
 const NEW = Buffer.alloc(32, 2);

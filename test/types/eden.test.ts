@@ -1,9 +1,9 @@
 import { describe, expect, expectTypeOf, test } from "bun:test";
 import { rootCertificates } from "node:tls";
 import { treaty } from "@elysiajs/eden";
-import type { App } from "../../src/app";
-import { newOrganization, newUser } from "../support/people";
-import { world } from "../support/world";
+import type { App } from "#app";
+import { newOrganization, newUser } from "../support/server/people";
+import { world } from "../support/server/world";
 
 /** A client as another team writes it; dates stay the strings that the types say. */
 const client = (headers: Record<string, string> = {}) => treaty<App>(world.url, { headers, parseDate: false });

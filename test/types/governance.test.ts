@@ -1,9 +1,9 @@
 import { describe, expect, expectTypeOf, test } from "bun:test";
 import { treaty } from "@elysiajs/eden";
-import type { App } from "../../src/app";
-import { control } from "../modules/governance/controls";
-import { newOrganization } from "../support/people";
-import { world } from "../support/world";
+import type { App } from "#app";
+import { control } from "../modules/governance/frameworks/controls";
+import { newOrganization } from "../support/server/people";
+import { world } from "../support/server/world";
 
 const client = (headers: Record<string, string> = {}) => treaty<App>(world.url, { headers, parseDate: false });
 const governance = client().organizations({ organizationId: "any" })["ai-governance"];

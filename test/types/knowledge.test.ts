@@ -1,9 +1,9 @@
 import { describe, expect, expectTypeOf, test } from "bun:test";
 import { treaty } from "@elysiajs/eden";
-import type { App } from "../../src/app";
-import { newStaff, settled, withJobs } from "../support/knowledge";
-import { newOrganization } from "../support/people";
-import { WORKER_KEY, world } from "../support/world";
+import type { App } from "#app";
+import { newStaff, settled, withJobs } from "../support/server/knowledge";
+import { newOrganization } from "../support/server/people";
+import { WORKER_KEY, world } from "../support/server/world";
 
 withJobs();
 

@@ -1,8 +1,8 @@
 import { describe, expect, expectTypeOf, test } from "bun:test";
 import { treaty } from "@elysiajs/eden";
-import type { App } from "../../src/app";
-import { newOrganization, newUser } from "../support/people";
-import { world } from "../support/world";
+import type { App } from "#app";
+import { newOrganization, newUser } from "../support/server/people";
+import { world } from "../support/server/world";
 
 const client = (headers: Record<string, string> = {}) => treaty<App>(world.url, { headers, parseDate: false });
 const { members } = client().organizations({ organizationId: "any" });

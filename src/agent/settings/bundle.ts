@@ -1,7 +1,7 @@
-import type { Change } from "../change";
-import type { Host } from "../host";
-import { certificatesIn } from "../pem";
+import type { Host } from "../host/host";
+import { certificatesIn } from "../host/pem";
 import type { Store } from "../store";
+import type { Change } from "../transaction/transaction";
 import { blockNames, holdsBlock, readBlock, withBlock, withoutBlock } from "./block";
 import type { OneValue } from "./setting";
 import { changeText, readText } from "./shared-text";

@@ -1,7 +1,7 @@
-import type { Change } from "../change";
-import { readSnapshot, textOf } from "../files";
-import type { Host } from "../host";
-import { runTool } from "../tool";
+import { readSnapshot, textOf } from "../host/files";
+import type { Host } from "../host/host";
+import { runTool } from "../host/program";
+import type { Change } from "../transaction/transaction";
 import { type OneValue, taken, takenByOther } from "./setting";
 
 /** An option that git itself writes into a file of its own, beside a mark that the agent has set it. */

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { type Host, pathOn } from "../host";
+import { type Host, pathOn } from "../host/host";
 import type { Store, Target } from "../store";
 import type { Setting } from "./setting";
 

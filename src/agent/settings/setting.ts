@@ -1,5 +1,5 @@
-import type { Change } from "../change";
-import type { Host } from "../host";
+import type { Host } from "../host/host";
+import type { Change } from "../transaction/transaction";
 import { hasMarker, holdsBlock, outsideBlocks, readBlock, withBlock, withoutBlock } from "./block";
 import { type Format, formatOf } from "./formats";
 import { asRead, changeText, readText } from "./shared-text";

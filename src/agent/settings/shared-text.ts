@@ -1,5 +1,5 @@
-import type { Change } from "../change";
-import { bytesOf, readSnapshot } from "../files";
+import { bytesOf, readSnapshot } from "../host/files";
+import type { Change } from "../transaction/transaction";
 
 /** The first line of a file that was not there before: once nothing but it is left, the file goes too. */
 const MADE = "# Made by the Certitude agent, and removed with the last of its entries.\n";

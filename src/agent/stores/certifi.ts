@@ -1,10 +1,10 @@
 import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { absent } from "../files";
-import { type Host, pathOn } from "../host";
+import { absent } from "../host/files";
+import { type Host, pathOn } from "../host/host";
+import { runTool } from "../host/program";
 import { osAnchor } from "../settings/os-anchor";
 import type { Store, Target } from "../store";
-import { runTool } from "../tool";
 import { bundleOfOthers, pemBundle } from "./pem-bundle";
 
 /** Python's certifi: a block in its bundle; or the system's store, where certifi leads there or the truststore package is to. */

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import type { Host } from "../host";
+import type { Host } from "../host/host";
+import { runTool } from "../host/program";
 import { curlrc } from "../settings/formats";
 import { pointedStore } from "../settings/pointed";
 import { oneValue } from "../settings/setting";
-import { runTool } from "../tool";
 import { bundleOrOs, envFileOf } from "./variables";
 
 /** curl, by a variable where the config names a file for it, else by the agent's own ~/.curlrc. */

@@ -1,10 +1,10 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Change } from "../change";
-import { absent, digestOf, readSnapshot, type Snapshot, textOf } from "../files";
-import { type Host, pathOn } from "../host";
-import { certificatesIn, fingerprintOf, isForeignKey, presented, privateKeyIn } from "../pem";
+import { absent, digestOf, readSnapshot, type Snapshot, textOf } from "../host/files";
+import { type Host, pathOn } from "../host/host";
+import { certificatesIn, fingerprintOf, isForeignKey, presented, privateKeyIn } from "../host/pem";
 import { keyModeOf, type Material, type Store, type Target } from "../store";
+import type { Change } from "../transaction/transaction";
 
 /**
  * One file of a store, and what it holds: the certificate alone, followed by its intermediates, the private key, or all of that; then

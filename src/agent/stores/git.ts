@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { absent } from "../files";
-import { type Host, pathOn } from "../host";
+import { absent } from "../host/files";
+import { type Host, pathOn } from "../host/host";
 import { gitSetting } from "../settings/git-setting";
 import { pointedStore } from "../settings/pointed";
 import type { Target } from "../store";

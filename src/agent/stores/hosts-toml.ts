@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Change } from "../change";
 import { hasMarker, readBlock, withBlock, withoutBlock } from "../settings/block";
 import { asRead, changeText, readText } from "../settings/shared-text";
+import type { Change } from "../transaction/transaction";
 
 /** What containerd's hosts.toml names for a registry: an anchor's file, or a client certificate's file and its key's. */
 export type Names = [setting: "ca" | "client", ...files: string[]];

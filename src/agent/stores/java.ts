@@ -1,8 +1,8 @@
 import { realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { absent } from "../files";
-import { type Host, pathOn } from "../host";
-import { resolvePassword } from "../password";
+import { absent } from "../host/files";
+import { type Host, pathOn } from "../host/host";
+import { resolvePassword } from "../host/password";
 import { osAnchor } from "../settings/os-anchor";
 import type { Store, Target } from "../store";
 import { type Keystore, keystoreStore } from "./keystore";

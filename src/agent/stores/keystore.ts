@@ -1,12 +1,12 @@
 import { dirname, join } from "node:path";
-import type { Change } from "../change";
-import { type Entry, readOnce } from "../entries";
-import { digestOf, readSnapshot } from "../files";
-import type { Host } from "../host";
-import { certificatesIn, fingerprintOf, presented } from "../pem";
-import { writePkcs12 } from "../pkcs12";
+import { type Entry, readOnce } from "../host/entries";
+import { digestOf, readSnapshot } from "../host/files";
+import type { Host } from "../host/host";
+import { certificatesIn, fingerprintOf, presented } from "../host/pem";
+import { writePkcs12 } from "../host/pkcs12";
+import { runTool, ToolFailure } from "../host/program";
 import { keyModeOf, type Material, type Store, type Target } from "../store";
-import { runTool, ToolFailure } from "../tool";
+import type { Change } from "../transaction/transaction";
 
 /** A keystore that keytool reads and writes, and what is particular to it. */
 export type Keystore = { path: string; password: string; format?: "JKS" | "PKCS12" };

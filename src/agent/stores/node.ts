@@ -1,9 +1,9 @@
-import type { AssignmentConfig } from "../../modules/assignments/schema";
-import type { Change } from "../change";
+import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import { bundleAt } from "../settings/bundle";
 import { osAnchor } from "../settings/os-anchor";
 import { bundlePath, pointedStore } from "../settings/pointed";
 import { oneValue, someWords } from "../settings/setting";
+import type { Change } from "../transaction/transaction";
 import { envFileOf } from "./variables";
 
 /** Node.js, by a bundle that adds to its own list, or by the system's store; and by flags. */

@@ -1,17 +1,17 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Change } from "../change";
-import { type Entry, readOnce } from "../entries";
-import { absent, bytesOf, digestOf, inWords, missingDirectories, readSnapshot } from "../files";
-import { type Host, pathOn } from "../host";
-import { resolvePassword } from "../password";
-import { toPem } from "../pem";
-import { writePkcs12 } from "../pkcs12";
-import { writeScratch } from "../scratch";
+import { type Entry, readOnce } from "../host/entries";
+import { absent, bytesOf, digestOf, inWords, missingDirectories, readSnapshot } from "../host/files";
+import { type Host, pathOn } from "../host/host";
+import { resolvePassword } from "../host/password";
+import { toPem } from "../host/pem";
+import { writePkcs12 } from "../host/pkcs12";
+import { runTool, ToolFailure, type User } from "../host/program";
+import { writeScratch } from "../host/temp-dir";
+import { actAs, findUser } from "../host/user";
 import type { Target } from "../store";
-import { runTool, ToolFailure, type User } from "../tool";
-import { actAs, findUser } from "../user";
+import type { Change } from "../transaction/transaction";
 
 /** A database of NSS, and the user whose it is, where that is not the agent's own. */
 export type Database = { directory: string; user: User | undefined; password: string | undefined };

@@ -1,7 +1,7 @@
-import type { Change } from "../change";
-import { type Entry, holds } from "../entries";
-import { fingerprintOf, presented } from "../pem";
+import { type Entry, holds } from "../host/entries";
+import { fingerprintOf, presented } from "../host/pem";
 import type { Material, Store, Target } from "../store";
+import type { Change } from "../transaction/transaction";
 import { type Database, locateDatabase, type NewEntry, openDatabase, readDatabase, type Tools } from "./nss-database";
 
 /** Without a trust, any will do: only that it is there counts. */

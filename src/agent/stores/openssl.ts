@@ -1,9 +1,9 @@
 import { readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { absent } from "../files";
-import { certificatesIn, fingerprintOf } from "../pem";
+import { absent } from "../host/files";
+import { certificatesIn, fingerprintOf } from "../host/pem";
+import { runTool } from "../host/program";
 import type { Target } from "../store";
-import { runTool } from "../tool";
 import { directoryStore } from "./directory";
 
 const HASH_LINK = /^[0-9a-f]{8}\.\d+$/;

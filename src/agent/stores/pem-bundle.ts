@@ -1,5 +1,5 @@
-import { type Host, pathOn } from "../host";
-import { certificatesIn, fingerprintOf } from "../pem";
+import { type Host, pathOn } from "../host/host";
+import { certificatesIn, fingerprintOf } from "../host/pem";
 import { hasMarker, outsideBlocks } from "../settings/block";
 import { bundleAt, bundlesOf } from "../settings/bundle";
 import { readText } from "../settings/shared-text";

@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { attributesIn, readSnapshot, textOf } from "../files";
+import { attributesIn, readSnapshot, textOf } from "../host/files";
 import { secretIn, serverStore } from "./servers";
 
 const PASSWORD = "PGPASSWORD";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { Change } from "../change";
 import type { Store, Target } from "../store";
-import { execute } from "../undo";
+import type { Change } from "../transaction/transaction";
+import { execute } from "../transaction/undo-step";
 import { directoryStore, type Layout, nameOf, type Part } from "./directory";
 
 type Server = Pick<Layout, "check" | "needsKey" | "passwordVariable"> & {

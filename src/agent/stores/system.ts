@@ -1,6 +1,6 @@
 import { relative } from "node:path";
-import { readSnapshot, textOf } from "../files";
-import { certificatesIn, fingerprintOf } from "../pem";
+import { readSnapshot, textOf } from "../host/files";
+import { certificatesIn, fingerprintOf } from "../host/pem";
 import { directoryStore } from "./directory";
 
 /** Debian's system store: a file among the local anchors, from which its tool makes what programs read. */

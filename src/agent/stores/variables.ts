@@ -1,4 +1,4 @@
-import { type Host, pathOn } from "../host";
+import { type Host, pathOn } from "../host/host";
 import { bundleAt } from "../settings/bundle";
 import { osAnchor } from "../settings/os-anchor";
 import { bundlePath, pointedStore } from "../settings/pointed";

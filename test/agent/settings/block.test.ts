@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { blockNames, hasMarker, holdsBlock, outsideBlocks, readBlock, withBlock, withoutBlock } from "../../../src/agent/settings/block";
+import { blockNames, hasMarker, holdsBlock, outsideBlocks, readBlock, withBlock, withoutBlock } from "#agent/settings/block";
 
 const byte = fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code));
 const line = fc.array(byte, { maxLength: 12 }).map((bytes) => bytes.join("").replace(/[\r\n]/g, " "));

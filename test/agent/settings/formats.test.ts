@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { curlrc, formatOf } from "../../../src/agent/settings/formats";
-import { runs } from "../../support/consumers";
+import { curlrc, formatOf } from "#agent/settings/formats";
+import { runs } from "../../support/pki/tls-clients";
 
 const words = fc.stringMatching(/^[\x20-\x7e]{1,30}$/);
 const check = (property: fc.IProperty<unknown>, numRuns = 500) => fc.assert(property, { numRuns });

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Desired } from "../../../src/agent/exchange";
-import { desired } from "../../support/agent-host";
-import { contentOf, newVirtualEnvironment, requestsTrusts, runs } from "../../support/consumers";
-import { newKnowingHost, newParties, type Parties, testConduct } from "../../support/store-conduct";
+import type { Desired } from "#agent/server-client";
+import { desired } from "../../support/agent/agent-host";
+import { newKnowingHost, newParties, type Parties, testConduct } from "../../support/agent/store-behaviour";
+import { contentOf, newVirtualEnvironment, requestsTrusts, runs } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
 

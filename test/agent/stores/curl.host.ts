@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { desired } from "../../support/agent-host";
-import { type AgentHost, contentOf, curlTrusts, runs, variablesIn } from "../../support/consumers";
-import { newKnowingHost, newParties, type Parties, put, testConduct } from "../../support/store-conduct";
+import { desired } from "../../support/agent/agent-host";
+import { newKnowingHost, newParties, type Parties, put, testConduct } from "../../support/agent/store-behaviour";
+import { type AgentHost, contentOf, curlTrusts, runs, variablesIn } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
 

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { presented } from "../../../src/agent/pem";
-import { desiredServer, newAgentHost } from "../../support/agent-host";
-import { stateOf, until, withPrograms } from "../../support/observing";
-import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
-import { endServers, presentedAt, startHaproxy, writePair } from "../../support/tls-servers";
+import { presented } from "#agent/host/pem";
+import { desiredServer, newAgentHost } from "../../support/agent/agent-host";
+import { stateOf, until, withPrograms } from "../../support/agent/observing";
+import { type Leaves, newLeaves, testServer } from "../../support/agent/server-behaviour";
+import { endServers, presentedAt, startHaproxy, writePair } from "../../support/pki/tls-servers";
 
 setDefaultTimeout(60_000);
 

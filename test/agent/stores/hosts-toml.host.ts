@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync } from "node:fs";
-import { desired } from "../../support/agent-host";
-import { stateOf } from "../../support/observing";
-import { failed, newRegistries, newRegistryHost, type Registries } from "../../support/registry-host";
+import { desired } from "../../support/agent/agent-host";
+import { stateOf } from "../../support/agent/observing";
+import { failed, newRegistries, newRegistryHost, type Registries } from "../../support/agent/registry-host";
 
 setDefaultTimeout(60_000);
 

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
-import type { Desired } from "../../../src/agent/exchange";
-import { type AgentHost, contentOf } from "../../support/consumers";
-import { keystoreOf, newHost, newKeystores, TYPES } from "../../support/keystores";
-import { withoutTools } from "../../support/tool-stores";
+import type { Desired } from "#agent/server-client";
+import { withoutTools } from "../../support/agent/program-stores";
+import { keystoreOf, newHost, newKeystores, TYPES } from "../../support/pki/keystores";
+import { type AgentHost, contentOf } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(120_000);
 

@@ -1,15 +1,15 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Desired } from "../../../src/agent/exchange";
-import { presented } from "../../../src/agent/pem";
-import { desired, desiredServer } from "../../support/agent-host";
-import { type Issued, serveTls } from "../../support/authority";
-import { type AgentHost, contentOf } from "../../support/consumers";
-import { keytool } from "../../support/java";
-import { aliasesIn, configOf, deleteFrom, FORMATS, importAs, keystoreOf, newHost, newKeystores } from "../../support/keystores";
-import { presentedAt } from "../../support/tls-servers";
-import { installed, leftIn, passInChild, withoutTools } from "../../support/tool-stores";
+import { presented } from "#agent/host/pem";
+import type { Desired } from "#agent/server-client";
+import { desired, desiredServer } from "../../support/agent/agent-host";
+import { installed, leftIn, passInChild, withoutTools } from "../../support/agent/program-stores";
+import { type Issued, serveTls } from "../../support/pki/authority";
+import { keytool } from "../../support/pki/java";
+import { aliasesIn, configOf, deleteFrom, FORMATS, importAs, keystoreOf, newHost, newKeystores } from "../../support/pki/keystores";
+import { type AgentHost, contentOf } from "../../support/pki/tls-clients";
+import { presentedAt } from "../../support/pki/tls-servers";
 
 setDefaultTimeout(120_000);
 

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Desired } from "../../../src/agent/exchange";
-import { desired, newAgentHost, withScratchSystem } from "../../support/agent-host";
-import { keytool } from "../../support/java";
-import { keystoreOf, newHost, newKeystores } from "../../support/keystores";
-import { installed } from "../../support/tool-stores";
+import type { Desired } from "#agent/server-client";
+import { desired, newAgentHost, withScratchSystem } from "../../support/agent/agent-host";
+import { installed } from "../../support/agent/program-stores";
+import { keytool } from "../../support/pki/java";
+import { keystoreOf, newHost, newKeystores } from "../../support/pki/keystores";
 
 setDefaultTimeout(120_000);
 

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync, statSync } from "node:fs";
-import { desired } from "../../support/agent-host";
-import { contentOf } from "../../support/consumers";
-import { aliasesIn, configOf, deleteFrom, keystoreOf, newHost, newKeystores, TYPES } from "../../support/keystores";
-import { installed, leftIn, withoutTools } from "../../support/tool-stores";
+import { desired } from "../../support/agent/agent-host";
+import { installed, leftIn, withoutTools } from "../../support/agent/program-stores";
+import { aliasesIn, configOf, deleteFrom, keystoreOf, newHost, newKeystores, TYPES } from "../../support/pki/keystores";
+import { contentOf } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(120_000);
 

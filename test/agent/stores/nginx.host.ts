@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { desired, desiredServer, newAgentHost } from "../../support/agent-host";
-import { type Issued, newAuthority } from "../../support/authority";
-import { type AgentHost, runs } from "../../support/consumers";
-import { stateOf, until, withPrograms } from "../../support/observing";
-import { newLeaves, testServer } from "../../support/server-conduct";
-import { endServers, presentedAt, startNginx, writePair } from "../../support/tls-servers";
+import { desired, desiredServer, newAgentHost } from "../../support/agent/agent-host";
+import { stateOf, until, withPrograms } from "../../support/agent/observing";
+import { newLeaves, testServer } from "../../support/agent/server-behaviour";
+import { type Issued, newAuthority } from "../../support/pki/authority";
+import { type AgentHost, runs } from "../../support/pki/tls-clients";
+import { endServers, presentedAt, startNginx, writePair } from "../../support/pki/tls-servers";
 
 setDefaultTimeout(60_000);
 

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { contentOf, runs } from "../../support/consumers";
-import { client, failed, KNOWN, newHost, newNss, ownerOf, PASSWORD } from "../../support/nss";
-import { installed, leftIn, passInChild, withoutTools } from "../../support/tool-stores";
+import { installed, leftIn, passInChild, withoutTools } from "../../support/agent/program-stores";
+import { client, failed, KNOWN, newHost, newNss, ownerOf, PASSWORD } from "../../support/pki/nss";
+import { contentOf, runs } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
 

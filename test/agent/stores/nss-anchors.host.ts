@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync, statSync } from "node:fs";
-import { desired } from "../../support/agent-host";
-import { contentOf } from "../../support/consumers";
-import { failed, itemOf, KNOWN, newDatabase, newHost, newNss } from "../../support/nss";
-import { installed, leftIn, withoutTools } from "../../support/tool-stores";
+import { desired } from "../../support/agent/agent-host";
+import { installed, leftIn, withoutTools } from "../../support/agent/program-stores";
+import { failed, itemOf, KNOWN, newDatabase, newHost, newNss } from "../../support/pki/nss";
+import { contentOf } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
 

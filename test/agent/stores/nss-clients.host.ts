@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { serveTls } from "../../support/authority";
-import { client, failed, KNOWN, newHost, newNss, PASSWORD } from "../../support/nss";
-import { installed, leftIn, withoutTools } from "../../support/tool-stores";
+import { installed, leftIn, withoutTools } from "../../support/agent/program-stores";
+import { serveTls } from "../../support/pki/authority";
+import { client, failed, KNOWN, newHost, newNss, PASSWORD } from "../../support/pki/nss";
 
 setDefaultTimeout(60_000);
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import type { Desired } from "../../../src/agent/exchange";
-import { desired, newAgentHost } from "../../support/agent-host";
-import { newAuthority, serveTls } from "../../support/authority";
-import { type AgentHost, runs, trusts } from "../../support/consumers";
-import { stateOf } from "../../support/observing";
-import { newParties, type Parties } from "../../support/store-conduct";
+import type { Desired } from "#agent/server-client";
+import { desired, newAgentHost } from "../../support/agent/agent-host";
+import { stateOf } from "../../support/agent/observing";
+import { newParties, type Parties } from "../../support/agent/store-behaviour";
+import { newAuthority, serveTls } from "../../support/pki/authority";
+import { type AgentHost, runs, trusts } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
 

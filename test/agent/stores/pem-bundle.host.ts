@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { appendFileSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import type { Desired } from "../../../src/agent/exchange";
-import { desired } from "../../support/agent-host";
-import { type AgentHost, contentOf, curlTrusts } from "../../support/consumers";
-import { newKnowingHost, newParties, type Parties, put, testConduct } from "../../support/store-conduct";
+import type { Desired } from "#agent/server-client";
+import { desired } from "../../support/agent/agent-host";
+import { newKnowingHost, newParties, type Parties, put, testConduct } from "../../support/agent/store-behaviour";
+import { type AgentHost, contentOf, curlTrusts } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
 

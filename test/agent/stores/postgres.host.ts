@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { chmodSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { desiredServer, newAgentHost } from "../../support/agent-host";
-import type { AgentHost } from "../../support/consumers";
-import { stateOf, until } from "../../support/observing";
-import { type Leaves, newLeaves, testServer } from "../../support/server-conduct";
-import { DATABASE_USER, endServers, newCluster, presentedAt, startPostgres, writePair } from "../../support/tls-servers";
+import { desiredServer, newAgentHost } from "../../support/agent/agent-host";
+import { stateOf, until } from "../../support/agent/observing";
+import { type Leaves, newLeaves, testServer } from "../../support/agent/server-behaviour";
+import type { AgentHost } from "../../support/pki/tls-clients";
+import { DATABASE_USER, endServers, newCluster, presentedAt, startPostgres, writePair } from "../../support/pki/tls-servers";
 
 setDefaultTimeout(60_000);
 

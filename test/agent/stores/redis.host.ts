@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import type { Desired } from "../../../src/agent/exchange";
-import { desired, desiredServer, newAgentHost } from "../../support/agent-host";
-import { newAuthority } from "../../support/authority";
-import { type AgentHost, runs } from "../../support/consumers";
-import { stateOf, withPrograms } from "../../support/observing";
-import { newLeaves, testServer } from "../../support/server-conduct";
-import { endServers, presentedAt, startRedis, writePair } from "../../support/tls-servers";
+import type { Desired } from "#agent/server-client";
+import { desired, desiredServer, newAgentHost } from "../../support/agent/agent-host";
+import { stateOf, withPrograms } from "../../support/agent/observing";
+import { newLeaves, testServer } from "../../support/agent/server-behaviour";
+import { newAuthority } from "../../support/pki/authority";
+import { type AgentHost, runs } from "../../support/pki/tls-clients";
+import { endServers, presentedAt, startRedis, writePair } from "../../support/pki/tls-servers";
 
 setDefaultTimeout(60_000);
 

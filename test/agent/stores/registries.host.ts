@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { presented } from "../../../src/agent/pem";
-import { stateOf } from "../../support/observing";
-import { failed, newRegistries, newRegistryHost, type Registries, TOOLS } from "../../support/registry-host";
+import { presented } from "#agent/host/pem";
+import { stateOf } from "../../support/agent/observing";
+import { failed, newRegistries, newRegistryHost, type Registries, TOOLS } from "../../support/agent/registry-host";
 
 setDefaultTimeout(60_000);
 

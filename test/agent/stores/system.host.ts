@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import type { Desired } from "../../../src/agent/exchange";
-import { certificatesIn, fingerprintOf } from "../../../src/agent/pem";
-import { desired, newAgentHost, withScratchSystem } from "../../support/agent-host";
-import { newAuthority, serveTls } from "../../support/authority";
+import { certificatesIn, fingerprintOf } from "#agent/host/pem";
+import type { Desired } from "#agent/server-client";
+import { desired, newAgentHost, withScratchSystem } from "../../support/agent/agent-host";
+import { newAuthority, serveTls } from "../../support/pki/authority";
 
 setDefaultTimeout(60_000);
 

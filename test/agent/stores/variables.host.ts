@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chownSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import type { Desired } from "../../../src/agent/exchange";
-import { certificatesIn } from "../../../src/agent/pem";
-import { desired } from "../../support/agent-host";
-import { type AgentHost, contentOf, requestsTrusts, urllibTrusts, variablesIn } from "../../support/consumers";
-import { newKnowingHost, newParties, type Parties, put, testConduct } from "../../support/store-conduct";
+import { certificatesIn } from "#agent/host/pem";
+import type { Desired } from "#agent/server-client";
+import { desired } from "../../support/agent/agent-host";
+import { newKnowingHost, newParties, type Parties, put, testConduct } from "../../support/agent/store-behaviour";
+import { type AgentHost, contentOf, requestsTrusts, urllibTrusts, variablesIn } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
 

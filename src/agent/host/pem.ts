@@ -1,0 +1,46 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readPem } from "#modules/certificates/certificates/x509/pem";
+import { digestOf } from "./files";
+
+const WIDTH = 64;
+
+/** The certificates of a PEM text, each as a block of its own, written the one usual way. */
+export const certificatesIn = (text: string) =>
+  readPem(text).flatMap((block) => ("bytes" in block && block.label === "CERTIFICATE" ? toPem("CERTIFICATE", block.bytes) : []));
+
+/** SHA-256 of the certificate's DER, in hexadecimal. */
+export function fingerprintOf(pem: string) {
+  const [block] = readPem(pem);
+  if (!block || !("bytes" in block)) throw new Error("This is not a certificate in PEM.");
+  return digestOf(block.bytes);
+}
+
+export function toPem(label: string, bytes: Uint8Array) {
+  const lines =
+    Buffer.from(bytes)
+      .toString("base64")
+      .match(new RegExp(`.{1,${WIDTH}}`, "g")) ?? [];
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
+}
+
+/** The first private key of a PEM text. */
+export const privateKeyIn = (text: string) => /-----BEGIN ([A-Z ]{0,20})PRIVATE KEY-----[^-]*(?:-(?!----)[^-]*)*-----END \1PRIVATE KEY-----/.exec(text)?.[0];
+
+/** Whether the private key is known to be another certificate's. One that is encrypted or of a rare kind only its server can read. */
+export function isForeignKey(certificate: string, privateKey: string) {
+  try {
+    return !new X509Certificate(certificate).checkPrivateKey(createPrivateKey(privateKey));
+  } catch {
+    return false;
+  }
+}
+
+/** What a server or client presents: the certificate and its intermediates, without the root. */
+export const presented = (certificate: string, chain: string[]) =>
+  [certificate, ...chain.filter((each) => !isSelfSigned(each))].map((each) => `${each.trimEnd()}\n`);
+
+/** Whether it is a root: its issuer is itself. */
+function isSelfSigned(pem: string) {
+  const { subject, issuer } = new X509Certificate(pem);
+  return subject === issuer;
+}

@@ -1,0 +1,120 @@
+import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { lockDirectory } from "#db/lock";
+import { isUuid } from "#http/schema";
+import { absent, isTemporary, removeFile, writeAtomically } from "./host/files";
+import { type DesiredState, isDesiredState, type Report } from "./server-client";
+import type { Target } from "./store";
+import type { Ledger } from "./transaction/journal";
+
+/** What the agent knows of one assignment: where and what it last installed, what it put there, and what it has yet to say. */
+export type AssignmentRecord = Ledger & {
+  assignmentId: string;
+  /** Where it was last proven to be, or first tried; none while it could not even be read. */
+  target?: Target;
+  /** PEM of what was last proven to be there; none before the first time. */
+  certificate?: string;
+  /** The version and fingerprint that were last proven. */
+  proven?: string;
+  /** A failure waits longer each time, unless something else is desired meanwhile. */
+  retry?: { proof: string; failures: number; at: number } | undefined;
+  /** Not yet acknowledged, the oldest first. */
+  reports: Report[];
+  /** The last report that was acknowledged, without need to say it again. */
+  said?: string;
+  /** Whether it was withdrawn, and is kept only to be reported. */
+  isGone?: boolean;
+  /** In words, that an earlier record was lost, and with it what belongs to the agent. */
+  damage?: string;
+};
+
+type Known = { etag: string; state: DesiredState };
+export type Memory = Awaited<ReturnType<typeof openMemory>>;
+
+const PRIVATE = 0o600;
+const RECORD = /^([0-9a-f-]{36})\.json$/;
+/** An assignment's reports that wait for the server; older ones give way. */
+const MAX_WAITING = 20;
+
+export const newRecord = (assignmentId: string): AssignmentRecord => ({ assignmentId, claims: {}, undo: [], reports: [] });
+
+/** Notes a report that is to be delivered, and answers whether it is news. It is on disk with the record's next `save`. */
+export function noteReport(record: AssignmentRecord, result: Omit<Report, "assignmentId">) {
+  const report = { assignmentId: record.assignmentId, ...result };
+  const last = record.reports.at(-1);
+  if ((last ? JSON.stringify(last) : record.said) === JSON.stringify(report)) return false;
+  record.reports = [...record.reports, report].slice(-MAX_WAITING);
+  return true;
+}
+
+/** The agent's own directory, for this process alone until `close`; it holds private keys, so it is closed to other users. A dry run only reads it. */
+export async function openMemory(directory: string, { isReadOnly = false } = {}) {
+  const assignments = join(directory, "assignments");
+  const close = isReadOnly ? () => {} : await takeDirectory(directory, assignments);
+  const own = { mode: PRIVATE, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  const knownPath = join(directory, "desired-state.json");
+  const pathOf = (id: string) => join(assignments, `${id}.json`);
+  const records = new Map<string, AssignmentRecord>();
+  for (const name of (await readdir(assignments).catch(absent)) ?? []) {
+    const id = RECORD.exec(name)?.[1];
+    if (isUuid(id)) records.set(id, await readRecord(id, pathOf(id), isReadOnly));
+  }
+
+  const saveJson = (path: string, value: object) => writeAtomically(path, JSON.stringify(value), own);
+
+  /** Undefined also for a file that somebody damaged: the server is asked anew. */
+  async function readKnown(): Promise<Known | undefined> {
+    const known = parse((await readFile(knownPath, "utf8").catch(absent)) ?? "");
+    return known && "etag" in known && typeof known.etag === "string" && "state" in known && isDesiredState(known.state)
+      ? { etag: known.etag, state: known.state }
+      : undefined;
+  }
+
+  async function save(record: AssignmentRecord) {
+    records.set(record.assignmentId, record);
+    await saveJson(pathOf(record.assignmentId), record);
+  }
+
+  async function forget(id: string) {
+    records.delete(id);
+    await removeFile(pathOf(id));
+  }
+
+  const isOthers = (id: string) => (name: string) => [...records].some(([other, { claims }]) => other !== id && name in claims);
+
+  return { records, save, forget, isOthers, readKnown, saveKnown: (known: Known) => saveJson(knownPath, known), close };
+}
+
+/** Locks the directory, and clears it of what a killed agent was writing. */
+async function takeDirectory(directory: string, assignments: string) {
+  await mkdir(assignments, { recursive: true, mode: 0o700 });
+  const { mode, uid } = await stat(directory);
+  if (mode & 0o022 || uid !== process.getuid?.())
+    throw new Error(`The state directory ${directory} must belong to the agent's user and be closed to others: chmod 700 ${directory}`);
+  const close = lockDirectory(directory, "--state-dir");
+  for (const each of [directory, assignments]) for (const name of await readdir(each)) if (isTemporary(name)) await rm(join(each, name));
+  return close;
+}
+
+/** One that was damaged is kept aside, and a new one begun: it owns nothing, so that nothing is removed by guess. */
+async function readRecord(id: string, path: string, isReadOnly: boolean): Promise<AssignmentRecord> {
+  const record = parse(await readFile(path, "utf8"));
+  if (isRecord(record, id)) return record;
+  if (!isReadOnly) await rename(path, `${path}.damaged`);
+  const damage = `The agent's record ${path} was damaged and is kept as ${path}.damaged. The agent leaves what it installed: remove it by hand, then the record.`;
+  return { ...newRecord(id), damage };
+}
+
+function isRecord(value: object | undefined, id: string): value is AssignmentRecord {
+  if (!value || !("assignmentId" in value && "claims" in value && "undo" in value && "reports" in value)) return false;
+  return value.assignmentId === id && value.claims instanceof Object && Array.isArray(value.undo) && Array.isArray(value.reports);
+}
+
+function parse(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value instanceof Object ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

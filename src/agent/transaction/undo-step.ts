@@ -1,0 +1,77 @@
+import { chmod, chown, mkdir, rmdir } from "node:fs/promises";
+import {
+  type Attributes,
+  absent,
+  bytesOf,
+  digestOf,
+  missingDirectories,
+  readSnapshot,
+  removeFile,
+  removeTemporary,
+  type Snapshot,
+  writeAtomically,
+} from "../host/files";
+import type { Host } from "../host/host";
+import { resolvePassword } from "../host/password";
+import { runTool, type User } from "../host/program";
+import { clearScratch } from "../host/temp-dir";
+
+/** The command that takes a tool's effect back; when it fails in the words `moot`, there was nothing to take back. */
+export type Counter = { argv: string[]; input?: string; moot?: string };
+/** A password that a command takes from its environment: the variable's name, and where on this host the password is found. */
+export type Secret = { variable: string; reference: string };
+type Command = { argv: string[]; user?: User; secret?: Secret };
+
+/** How one step of an attempt is taken back: `after` is the digest of what the step left, null where it removed the file. */
+export type Undo =
+  | { kind: "file"; path: string; before: Snapshot | null; after: string | null }
+  | { kind: "directory"; path: string }
+  | { kind: "scratch"; path: string }
+  | ({ kind: "vacated"; path: string } & Attributes)
+  | ({ kind: "again" } & Command)
+  | ({ kind: "run"; user?: User } & Counter);
+
+export async function takeBack(host: Host, step: Undo): Promise<unknown> {
+  if (step.kind === "file") return putBack(step);
+  if (step.kind === "directory") return removeDirectory(step.path);
+  if (step.kind === "vacated") return putDirectoryBack(step);
+  if (step.kind === "scratch") return clearScratch(step.path);
+  if (step.kind === "again") return execute(host, step);
+  const { kind: _, argv, moot, ...options } = step;
+  return runTool(host, argv, options).catch((error: Error) => {
+    if (!moot || !error.message.includes(moot)) throw error;
+  });
+}
+
+export async function execute(host: Host, { argv, user, secret }: Command) {
+  const environment = secret && { [secret.variable]: await resolvePassword(host, secret.reference) };
+  return runTool(host, argv, { ...(user && { user }), ...(environment && { environment }) });
+}
+
+async function putBack({ path, before, after }: Extract<Undo, { kind: "file" }>) {
+  await removeTemporary(path);
+  const now = await readSnapshot(path);
+  const digest = now ? digestOf(bytesOf(now)) : null;
+  const isAsBefore = digest === (before && digestOf(bytesOf(before)));
+  if (isAsBefore && now?.mode === before?.mode && now?.uid === before?.uid && now?.gid === before?.gid) return;
+  if (!isAsBefore && digest !== after) throw new Error(`${path} was changed by somebody else meanwhile and was left alone.`);
+  if (before) await writeAtomically(path, bytesOf(before), before);
+  else await removeFile(path);
+}
+
+/** Answers whether it is gone: one that somebody uses by now stays. */
+export async function removeDirectory(path: string) {
+  try {
+    await rmdir(path).catch(absent);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOTEMPTY") return false;
+    throw error;
+  }
+}
+
+async function putDirectoryBack({ path, mode, uid, gid }: Attributes & { path: string }) {
+  if ((await missingDirectories(path)).length > 0) await mkdir(path);
+  if (process.getuid?.() === 0) await chown(path, uid, gid);
+  await chmod(path, mode);
+}

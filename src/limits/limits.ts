@@ -1,0 +1,54 @@
+import type { Config } from "#config";
+import { Refusal } from "#http/errors";
+import { noteCaller } from "#http/request-log";
+import type { Actor } from "#modules/people/audit/queries";
+import { type Charge, createBuckets, type Limit } from "./buckets";
+import { KINDS, type Kind } from "./rate-limits";
+
+export type Limits = ReturnType<typeof createLimits>;
+
+/** The header fields of draft-ietf-httpapi-ratelimit-headers. */
+export const limitHeaders = (name: string, { quota, window }: Limit, { remaining, reset }: Pick<Charge, "remaining" | "reset">) => ({
+  "ratelimit-policy": `"${name}";q=${quota};w=${window}`,
+  ratelimit: `"${name}";r=${remaining};t=${reset}`,
+});
+
+/** A bucket for each caller who is known, and for each address from which others were refused. Each replica counts for itself. */
+export function createLimits({ rateLimits }: Pick<Config, "rateLimits">) {
+  const lanes = new Map(
+    KINDS.flatMap((kind) => (rateLimits[kind] ? [[kind, { limit: rateLimits[kind], buckets: createBuckets(rateLimits[kind]) }] as const] : [])),
+  );
+
+  function refusal(kind: Kind, limit: Limit, charge: Charge) {
+    const message = `There were more than ${limit.quota} requests in ${limit.window} seconds. Try again in ${charge.reset} s.`;
+    const headers = { ...limitHeaders(kind, limit, charge), "retry-after": String(charge.reset) };
+    return new Refusal(429, message, headers, `the limit of this ${kind}`);
+  }
+
+  /** The caller is known: notes who it is, and takes one from its bucket, which is `key`, else its id. 429 when it is empty. */
+  function charge(request: Request, caller: Actor, key = caller.id ?? "") {
+    const headers = noteCaller(request, caller);
+    const kind = caller.type as Kind;
+    const lane = lanes.get(kind);
+    if (!lane) return;
+    const taken = lane.buckets.take(key);
+    if (taken.isEmpty) throw refusal(kind, lane.limit, taken);
+    Object.assign(headers, limitHeaders(kind, lane.limit, taken));
+  }
+
+  /** 429 where the bucket is empty, before the database is asked who it belongs to. */
+  function refuseIfEmpty(kind: Kind, key: string) {
+    const lane = lanes.get(kind);
+    const charge = lane?.buckets.peek(key);
+    if (lane && charge) throw refusal(kind, lane.limit, charge);
+  }
+
+  /** Takes one from the bucket of an address. Returns why it is refused when it is empty. */
+  function chargeAddress(network: string) {
+    const lane = lanes.get("address");
+    const taken = lane?.buckets.take(network);
+    return lane && taken?.isEmpty ? refusal("address", lane.limit, taken) : undefined;
+  }
+
+  return { charge, refuseIfEmpty, chargeAddress };
+}

@@ -1,0 +1,171 @@
+import type { Sql } from "#db/connect";
+import { FIRST_ID } from "#db/ids";
+import { matchesVersion, type Versions, whereVersion } from "#db/versions";
+import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { searchWords } from "../rules/search-terms";
+import { deploymentsOf } from "./deployments";
+
+/** The columns that every answer shows, as a jsonb expression; `now` decides what has expired. */
+const certificateJson = (sql: Sql, now: Date) => sql`facts || jsonb_build_object(
+  'id', id, 'organizationId', organization_id, 'commonName', common_name, 'subject', subject, 'issuer', issuer,
+  'fingerprintSha256', fingerprint_sha256, 'isCa', is_ca, 'selfSigned', self_signed,
+  'notBefore', iso(not_before), 'notAfter', iso(not_after), 'status', ${statusOf(sql, now)},
+  'revokedAt', iso(revoked_at), 'revocationReason', revocation_reason, 'retiredAt', iso(retired_at),
+  'issuerCertificateId', issuer_id, 'hasPrivateKey', sealed_private_key is not null,
+  'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))`;
+
+/** The status of a row of certificates at a moment: expiry is derived. */
+export const statusOf = (sql: Sql, now: Date) => sql`case when status = 'active' and not_after <= ${now.toISOString()} then 'expired' else status::text end`;
+
+/**
+ * Up to 50 valid certificates, the soonest to expire first, as the JSON of the whole answer: one look at the covering index.
+ * The plain number is for the planner: it takes a limit that it cannot see for a tenth of the rows, and plans every call anew.
+ */
+export async function listExpiring(sql: Sql, organizationId: string, limit: number, now: Date) {
+  const at = now.toISOString();
+  const [row] = await sql<{ answer: string }[]>`
+    select '{"items":' || coalesce(json_agg(soonest)::text, '[]') || '}' as answer
+    from (
+      select id as "certificateId", common_name as "commonName", iso(not_after) as "expiresAt", extract(day from not_after - ${at}::timestamptz)::int as "daysRemaining"
+      from (
+        select id, common_name, not_after from certificates
+        where organization_id = ${organizationId} and status = 'active' and not_after > ${at} and not_before <= ${at}
+        order by not_after, id limit 50) fifty
+      order by not_after, id limit ${limit}) soonest`;
+  return row?.answer ?? "";
+}
+
+export type CertificateFilter = {
+  status?: "active" | "expired" | "revoked" | "retired" | undefined;
+  expiresBefore?: string | undefined;
+  q?: string | undefined;
+};
+type Position = { limit: number; after: readonly [notAfter: string, id: string] | undefined };
+
+/** By expiry, soonest first; one more than `limit`. */
+export async function listCertificates(sql: Sql, organizationId: string, filter: CertificateFilter, { limit, after }: Position, now: Date) {
+  const [notAfter, id] = after ?? ["-infinity", FIRST_ID];
+  const rows = await sql<{ json: string; notAfter: string; id: string }[]>`
+    select (${certificateJson(sql, now)})::text as json, iso(not_after) as "notAfter", id from certificates
+    where organization_id = ${organizationId} and (not_after, id) > (${notAfter}, ${id})
+      ${whereStatus(sql, filter.status, now)}
+      ${filter.expiresBefore ? sql`and not_after < ${filter.expiresBefore}` : sql``}
+      ${filter.q ? sql`and search @@ ${searchQuery(organizationId, filter.q)}::tsquery` : sql``}
+    order by not_after, id limit ${limit + 1}`;
+  return rows.map((row) => ({ json: row.json, key: [row.notAfter, row.id] }));
+}
+
+function whereStatus(sql: Sql, status: CertificateFilter["status"], now: Date) {
+  if (status === undefined) return sql``;
+  if (status === "active") return sql`and status = 'active' and not_after > ${now.toISOString()}`;
+  if (status === "expired") return sql`and status = 'active' and not_after <= ${now.toISOString()}`;
+  return sql`and status = ${status} and status <> 'active'`;
+}
+
+/** Each word of `q` must begin a word of the certificate's names. */
+const searchQuery = (organizationId: string, q: string) => [`'${organizationId}'`, ...searchWords(q).map((word) => `'${word}':*`)].join(" & ");
+
+export async function findCertificate(sql: Sql, organizationId: string, id: string, now: Date) {
+  const [row] = await sql<{ json: string; version: number }[]>`
+    select (${certificateJson(sql, now)} || jsonb_build_object('pem', pem))::text as json, version
+    from certificates where organization_id = ${organizationId} and id = ${id}`;
+  return row;
+}
+
+/** A reader: a user, who must be a member of the organization, or an API token, which must be of the organization. */
+type Reader = { userId: string } | { organizationId: string };
+
+const mayRead = (sql: Sql, organizationId: string, reader: Reader) =>
+  "userId" in reader
+    ? sql`exists (select from members m where m.organization_id = ${organizationId} and m.user_id = ${reader.userId} and m.status = 'active')`
+    : sql`${organizationId}::uuid = ${reader.organizationId}`;
+
+/**
+ * A certificate with its chain and deployments, for who may read it; undefined for anybody else. The deployments of a
+ * root may be a whole fleet's: as json they take half the time of jsonb.
+ */
+export async function findDetailsForMember(sql: Sql, organizationId: string, id: string, reader: Reader, now: Date) {
+  const at = now.toISOString();
+  const [row] = await sql<{ details: string }[]>`
+    with recursive chain as (
+      select c.*, 0 as depth from certificates c
+      where c.organization_id = ${organizationId} and c.id = ${id}
+        and ${mayRead(sql, organizationId, reader)}
+      union all
+      select issuer.*, depth + 1 from chain join certificates issuer
+        on issuer.organization_id = chain.organization_id and issuer.id = chain.issuer_id where depth < 10)
+    select left((${certificateJson(sql, now)} || jsonb_build_object('pem', pem,
+      'daysRemaining', greatest(0, floor(extract(epoch from not_after - ${at}::timestamptz) / 86400)::int),
+      'chain', (
+        select coalesce(jsonb_agg(jsonb_build_object('id', id, 'commonName', common_name, 'subject', subject, 'fingerprintSha256', fingerprint_sha256,
+          'notAfter', iso(not_after), 'isCa', is_ca, 'selfSigned', self_signed, 'status', ${statusOf(sql, now)}, 'pem', pem) order by depth), '[]')
+        from chain where depth > 0)))::text, -1) || ', "deploymentCount": ' || (
+        select count(*) from assignments a where a.organization_id = ${organizationId} and a.certificate_id = ${id}) || ', "deployments": ' || (
+        select coalesce(json_agg(deployment order by id), '[]')::text from (${deploymentsOf(sql, { organizationId, certificateId: id, limit: sql`1000` })}) as first)
+        || '}' as details
+    from chain where depth = 0`;
+  return row?.details;
+}
+
+type Precondition = { id: string; versions: Versions };
+type Changed = { json: string; version: number };
+type Outcome = { changed: Changed } | "missing" | "stale" | "conflict";
+
+/** `conflict` when it is revoked or retired already, `stale` when its version is another than the caller's. */
+export async function revokeCertificate(sql: Sql, scope: Scope, { id, versions }: Precondition, reason: string, now: Date): Promise<Outcome> {
+  const [row] = await sql<Current[]>`
+    with changed as (
+      update certificates set status = 'revoked', revoked_at = ${now.toISOString()}, revocation_reason = ${reason}, version = version + 1, updated_at = now()
+      where organization_id = ${scope.organizationId} and id = ${id} and status = 'active' and ${whereVersion(sql, versions)} returning *),
+    audited as (${auditEach(sql, scope, "certificate.revoked", "certificate", sql`select id, jsonb_build_object('reason', revocation_reason) from changed`)})
+    ${outcome(sql, scope.organizationId, id, now)}`;
+  return readOutcome(row, versions);
+}
+
+/** Retiring twice changes nothing the second time. */
+export async function retireCertificate(sql: Sql, scope: Scope, { id, versions }: Precondition, now: Date): Promise<Outcome> {
+  const [row] = await sql<Current[]>`
+    with changed as (
+      update certificates set status = 'retired', retired_at = ${now.toISOString()}, version = version + 1, updated_at = now()
+      where organization_id = ${scope.organizationId} and id = ${id} and status <> 'retired' and ${whereVersion(sql, versions)} returning *),
+    audited as (${auditEach(sql, scope, "certificate.retired", "certificate", sql`select id, '{}'::jsonb from changed`)})
+    ${outcome(sql, scope.organizationId, id, now)}`;
+  return readOutcome(row, versions);
+}
+
+/** Ends a certificateHold; `conflict` when the certificate is not on hold. */
+export async function reinstateCertificate(sql: Sql, scope: Scope, { id, versions }: Precondition, now: Date): Promise<Outcome> {
+  const [row] = await sql<Current[]>`
+    with changed as (
+      update certificates set status = 'active', revoked_at = null, revocation_reason = null, version = version + 1, updated_at = now()
+      where organization_id = ${scope.organizationId} and id = ${id} and status = 'revoked' and revocation_reason = 'certificateHold'
+        and ${whereVersion(sql, versions)} returning *),
+    audited as (${auditEach(sql, scope, "certificate.reinstated", "certificate", sql`select id, '{}'::jsonb from changed`)})
+    ${outcome(sql, scope.organizationId, id, now)}`;
+  return readOutcome(row, versions);
+}
+
+type Current = { version: number; changed: string | null; newVersion: number | null };
+
+const outcome = (sql: Sql, organizationId: string, id: string, now: Date) => sql`
+  select version, (select (${certificateJson(sql, now)} || jsonb_build_object('pem', pem))::text from changed) as changed, (select version from changed) as "newVersion"
+  from certificates where organization_id = ${organizationId} and id = ${id}`;
+
+function readOutcome(row: Current | undefined, versions: Versions): Outcome {
+  if (!row) return "missing";
+  if (row.changed !== null && row.newVersion !== null) return { changed: { json: row.changed, version: row.newVersion } };
+  return matchesVersion(versions, row.version) ? "conflict" : "stale";
+}
+
+/** Active certificates of all organizations, by how many days they have left. */
+export async function countByDaysLeft(sql: Sql, now: Date) {
+  const at = now.toISOString();
+  return sql<{ bucket: string; count: number }[]>`
+    select bucket, count(certificates.not_after)::int as count
+    from (values ('expired', '-infinity'::timestamptz, ${at}::timestamptz), ('7', ${at}, ${at}::timestamptz + interval '7 days'),
+      ('30', ${at}::timestamptz + interval '7 days', ${at}::timestamptz + interval '30 days'),
+      ('90', ${at}::timestamptz + interval '30 days', ${at}::timestamptz + interval '90 days'),
+      ('more', ${at}::timestamptz + interval '90 days', 'infinity')) as range (bucket, after, until)
+    left join certificates on status = 'active' and not_after > after and not_after <= until
+    group by bucket`;
+}

@@ -1,0 +1,191 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "#deps";
+import { inOrganization } from "#guards/in-organization";
+import { reader } from "#guards/reader";
+import { etag, ifMatch } from "#http/etag";
+import { jsonText, page, readCursor, TIME_PART, UUID_PART } from "#http/pagination";
+import { Answer, Empty, EmptyObject, idOrNone, isUuid, Message, Moment, OneOf, Page, PageQuery, QueryInteger, Text, Uuid } from "#http/schema";
+import {
+  findCertificate,
+  findDetailsForMember,
+  listCertificates,
+  listExpiring,
+  reinstateCertificate,
+  retireCertificate,
+  revokeCertificate,
+} from "./queries/certificates";
+import { listDeployments } from "./queries/deployments";
+import {
+  Certificate,
+  CertificateDetails,
+  CertificateSummary,
+  Deployment,
+  ExpiringCertificate,
+  ImportCertificates,
+  ImportReport,
+  MAX_BLOCKS,
+  RevokeCertificate,
+  STATUSES,
+} from "./schema/certificates";
+import { importCertificates } from "./services/import";
+
+const NotFound = { message: "There is no such certificate in this organization." };
+const InOrganization = t.Object({ organizationId: Uuid });
+const OneCertificate = t.Object({ organizationId: Uuid, certificateId: t.String() });
+
+export const monitoring = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/certs/monitoring", tags: ["Certificates"] })
+    .use(inOrganization(deps))
+    .get("/top-expiring", async ({ scope, query }) => jsonText(await listExpiring(deps.sql, scope.organizationId, query.limit, deps.clock())), {
+      params: InOrganization,
+      query: t.Object({ limit: QueryInteger({ minimum: 1, maximum: 50, default: 10 }) }),
+      response: { 200: Answer({ items: t.Array(ExpiringCertificate) }), 400: Message },
+      detail: { operationId: "listTopExpiringCertificates", summary: "Top expiring certificates", description: "Valid now, the soonest to expire first." },
+    });
+
+export const portal = (deps: Deps) =>
+  new Elysia({ prefix: "/portal/organizations/:organizationId/certificates", tags: ["Portal"] }).use(reader(deps)).get(
+    "/:certificateId",
+    async ({ caller, params, status }) => {
+      const { organizationId, certificateId } = params;
+      if (!isUuid(organizationId) || !isUuid(certificateId)) return status(404, NotFound);
+      const details = await findDetailsForMember(deps.sql, organizationId, certificateId, caller, deps.clock());
+      return details === undefined ? status(404, NotFound) : jsonText(details);
+    },
+    {
+      params: t.Object({ organizationId: t.String({ format: "uuid", noValidate: true }), certificateId: t.String() }, { noValidate: true }),
+      response: { 200: CertificateDetails, 404: Message },
+      detail: {
+        operationId: "getCertificateDetails",
+        summary: "Get certificate details",
+        description: "For any member of the organization, and for its API tokens.",
+      },
+    },
+  );
+
+export const certificates = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/certificates", tags: ["Certificates"] })
+    .use(inOrganization(deps))
+    .post(
+      "",
+      async ({ scope, body, status }) => {
+        const report = await importCertificates(deps.sql, deps.config.keyring, scope, body);
+        if ("fault" in report) return status(400, { message: report.fault });
+        return report.imported.length > 0 ? status(201, report) : status(200, report);
+      },
+      {
+        params: InOrganization,
+        body: ImportCertificates,
+        response: { 200: ImportReport, 201: ImportReport, 400: Message },
+        detail: {
+          operationId: "importCertificates",
+          summary: "Import certificates",
+          description: `201 when at least one is new, 200 when all were here before. A retired one becomes active again, a revoked one stays revoked. More than ${MAX_BLOCKS} PEM blocks are 400. Answered 503, it may have stored a part: send it again.`,
+        },
+      },
+    )
+    .get(
+      "",
+      async ({ scope, query }) => {
+        const after = readCursor(query.cursor, TIME_PART, UUID_PART);
+        const list = () => listCertificates(deps.sql, scope.organizationId, query, { limit: query.limit, after }, deps.clock());
+        return page(await (query.q === undefined ? list() : deps.lanes.run(scope.organizationId, list)), query.limit);
+      },
+      {
+        params: InOrganization,
+        query: t.Object({
+          ...PageQuery,
+          status: t.Optional(OneOf(STATUSES, { description: "Only certificates in this state" })),
+          expiresBefore: t.Optional(Moment({ description: "Only certificates that expire before it" })),
+          q: t.Optional(Text({ description: "Words that begin words of the names", max: 200 })),
+        }),
+        response: { 200: Page(CertificateSummary), 400: Message },
+        detail: { operationId: "listCertificates", summary: "List certificates", description: "The soonest to expire first." },
+      },
+    )
+    .get(
+      "/:certificateId",
+      async ({ scope, params, status }) => {
+        const found = isUuid(params.certificateId) && (await findCertificate(deps.sql, scope.organizationId, params.certificateId, deps.clock()));
+        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
+      },
+      {
+        params: OneCertificate,
+        response: { 200: Certificate, 400: Message, 404: Message },
+        detail: { operationId: "getCertificate", summary: "Get one certificate" },
+      },
+    )
+    .get(
+      "/:certificateId/deployments",
+      async ({ scope: { organizationId }, params, query: { limit, cursor }, status }) => {
+        const certificateId = idOrNone(params.certificateId);
+        const rows = await listDeployments(deps.sql, { organizationId, certificateId, limit, after: readCursor(cursor, UUID_PART)?.[0] });
+        return rows ? page(rows, limit) : status(404, NotFound);
+      },
+      {
+        params: OneCertificate,
+        query: t.Object(PageQuery),
+        response: { 200: Page(Deployment), 400: Message, 404: Message },
+        detail: {
+          operationId: "listDeployments",
+          summary: "List where a certificate is deployed",
+          description: "Its assignments with what the agents last reported, the oldest assignment first.",
+        },
+      },
+    )
+    .post(
+      "/:certificateId/revoke",
+      async ({ scope, params, body, request, status }) => {
+        if (!isUuid(params.certificateId)) return status(404, NotFound);
+        const target = { id: params.certificateId, versions: ifMatch(request.headers) };
+        const outcome = await revokeCertificate(deps.sql, scope, target, body.reason ?? "unspecified", deps.clock());
+        if (outcome === "missing") return status(404, NotFound);
+        if (outcome === "stale") return status(412, {});
+        if (outcome === "conflict") return status(409, {});
+        return jsonText(outcome.changed.json, 200, { etag: etag(outcome.changed.version) });
+      },
+      {
+        params: OneCertificate,
+        body: RevokeCertificate,
+        response: { 200: Certificate, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        detail: { operationId: "revokeCertificate", summary: "Revoke a certificate", description: "409 when it is revoked or retired already." },
+      },
+    )
+    .post(
+      "/:certificateId/reinstate",
+      async ({ scope, params, request, status }) => {
+        const target = { id: idOrNone(params.certificateId), versions: ifMatch(request.headers) };
+        const outcome = await reinstateCertificate(deps.sql, scope, target, deps.clock());
+        if (outcome === "missing") return status(404, NotFound);
+        if (outcome === "stale") return status(412, {});
+        if (outcome === "conflict") return status(409, {});
+        return jsonText(outcome.changed.json, 200, { etag: etag(outcome.changed.version) });
+      },
+      {
+        params: OneCertificate,
+        response: { 200: Certificate, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        detail: {
+          operationId: "reinstateCertificate",
+          summary: "Reinstate a certificate that is on hold",
+          description: "It is as it was before it was revoked with the reason certificateHold (RFC 5280). 409 unless it is on hold.",
+        },
+      },
+    )
+    .delete(
+      "/:certificateId",
+      async ({ scope, params, request, status }) => {
+        if (!isUuid(params.certificateId)) return status(404, NotFound);
+        const outcome = await retireCertificate(deps.sql, scope, { id: params.certificateId, versions: ifMatch(request.headers) }, deps.clock());
+        if (outcome === "missing") return status(404, NotFound);
+        return outcome === "stale" ? status(412, {}) : status(204, "");
+      },
+      {
+        params: OneCertificate,
+        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        detail: {
+          operationId: "retireCertificate",
+          summary: "Retire a certificate",
+          description: "It stays readable and leaves every list of valid certificates.",
+        },
+      },
+    );

@@ -1,0 +1,35 @@
+import type { Fragment } from "postgres";
+import type { Sql } from "#db/connect";
+import { holder, isAnchor, isSuited } from "#modules/fleet/rollouts/queries/apply-steps";
+import { deal } from "#modules/fleet/rollouts/queries/assign-rings";
+import { theRollout } from "#modules/fleet/rollouts/queries/progress";
+import type { CompiledRing } from "#modules/fleet/rollouts/rules";
+
+/**
+ * Makes a step of every assignment of the predecessor that has none yet and that the successor suits, and counts the others. At the
+ * start they are dealt to the `rings`; who comes later joins the last. True when there were any.
+ */
+export async function gather(tx: Sql, organizationId: string, id: string, rings?: CompiledRing[]) {
+  const dealt: Fragment = rings ? deal(tx, tx`due`, rings) : tx`select item, last_ring as ring from due as item`;
+  const [gathered] = await tx<{ any: boolean }[]>`
+    with known as materialized (
+      select o.agent_id, o.id as source_id, o.enabled, jsonb_array_length(r.rings) as last_ring,
+        ${isSuited(tx)} and (${isAnchor(tx)} or not exists (${holder(tx, tx`o`, tx`(r.certificate_id, o.trust_store_type, o.target)`)})) as is_suited
+      from ${theRollout(tx, organizationId, tx`${id}`)}
+      cross join lateral (select * from assignments where organization_id = r.organization_id and certificate_id = r.predecessor_id offset 0) as o
+      where r.status = 'running' and not exists (
+        select from rollout_steps s
+        where (s.organization_id, s.rollout_id, s.agent_id, s.source_id) = (r.organization_id, r.id, o.agent_id, o.id) offset 0)),
+    due as (
+      select known.*, labels from known
+      cross join lateral (select labels from agents where agents.organization_id = ${organizationId} and agents.id = known.agent_id offset 0) as agent
+      where is_suited),
+    planned as (
+      insert into rollout_steps (organization_id, rollout_id, agent_id, id, source_id, ring)
+      select ${organizationId}, ${id}, (item).agent_id, (item).source_id, (item).source_id, ring from (${dealt}) as dealt),
+    counted as (
+      update rollouts r set skipped = left_alone from (select count(*) as left_alone from known where enabled and not is_suited) as others
+      where r.organization_id = ${organizationId} and r.id = ${id} and r.status = 'running' and r.predecessor_id is not null and r.skipped <> left_alone)
+    select exists (select from known where is_suited) as any`;
+  return gathered?.any === true;
+}

@@ -1,0 +1,116 @@
+import type { Pool, Sql } from "#db/connect";
+import { FIRST_ID } from "#db/ids";
+import type { Versions } from "#db/versions";
+import { changeFleet } from "#modules/fleet/agents/queries/fleet-lock";
+import type { Unfit } from "#modules/fleet/assignments/rules";
+import { isAnchor, isRenewed } from "#modules/fleet/rollouts/queries/apply-steps";
+import { withProgress } from "#modules/fleet/rollouts/queries/progress";
+import { advance, changeRollout } from "#modules/fleet/rollouts/queries/reconcile";
+import { changeWhile, rollBack } from "#modules/fleet/rollouts/queries/rollouts";
+import { askedOf, type CompiledRing } from "#modules/fleet/rollouts/rules";
+import { auditEach, type Scope } from "#modules/people/audit/queries";
+import type { Retirement } from "../schema";
+import { gather } from "./plan-rotation";
+
+type Shown = { id: string; json: string; version: number };
+
+/** The newest of a certificate's rotations; at most one of them was not cancelled. */
+const newestOf = (sql: Sql, organizationId: string, certificateId: string) => sql`(
+  select newest.id from rollouts newest where newest.organization_id = ${organizationId} and newest.predecessor_id = ${certificateId} order by newest.id desc limit 1)`;
+
+export async function findRotation(sql: Sql, organizationId: string, certificateId: string) {
+  const [row] = await sql<Shown[]>`
+    ${withProgress(sql, organizationId, newestOf(sql, organizationId, certificateId))}
+    select id, version, json_build_object('id', id, 'organizationId', organization_id, 'certificateId', predecessor_id, 'successorId', certificate_id,
+      'status', case when status = 'rolled_back' then 'cancelled' when is_replaced then 'retired' when status = 'halted' then 'halted' else 'overlapping' end,
+      'total', total, 'observed', observed, 'failed', failed, 'skipped', left_alone, 'share', round(observed::numeric / nullif(total, 0), 4),
+      'retire', case when retire_share is not null then json_build_object('share', retire_share, 'holdSeconds', hold_seconds) end,
+      'reachedAt', iso(reached_at), 'retiredAt', iso(replaced_at), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text as json
+    from progress`;
+  return row;
+}
+
+export type Unsuited = Exclude<Unfit, "no certificate"> | "itself" | "circle";
+type NewRotation = {
+  certificateId: string;
+  successorId: string;
+  rings: CompiledRing[];
+  retire: Retirement | undefined;
+  haltShare: number;
+  successShare: number;
+};
+
+/** `conflict` when the certificate is not active or has a rotation already that was not cancelled. */
+export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: Date): Promise<Shown | Unsuited | "no certificate" | "conflict"> {
+  const { organizationId } = scope;
+  const { certificateId, successorId, rings, retire } = given;
+  const id = Bun.randomUUIDv7();
+  return changeFleet(sql, organizationId, async (tx) => {
+    const [judged] = await tx<{ fault: Unsuited | "no certificate" | null; isMade: boolean }[]>`
+      with recursive heir as (
+        select ${successorId}::uuid as id
+        union
+        select r.certificate_id from heir join rollouts r on r.organization_id = ${organizationId} and r.predecessor_id = heir.id and r.status <> 'rolled_back'),
+      judged as (
+        select old.common_name, old.status, case
+          when old.id is null or c.id is null then 'no certificate'
+          when c.id = old.id then 'itself'
+          when c.status <> 'active' or c.not_after <= ${now.toISOString()} then 'not active'
+          when exists (select from heir where heir.id = old.id) then 'circle'
+          when not (c.is_ca or c.self_signed) and exists (
+            select from assignments o where o.organization_id = ${organizationId} and o.certificate_id = old.id and ${isAnchor(tx)}) then 'no authority'
+          when c.sealed_private_key is null and exists (
+            select from assignments o where o.organization_id = ${organizationId} and o.certificate_id = old.id
+              and o.include_private_key and (${isAnchor(tx)} or ${isRenewed(tx)})) then 'no key' end as fault
+        from (values (1)) as one
+        left join certificates old on old.organization_id = ${organizationId} and old.id = ${certificateId}
+        left join certificates c on c.organization_id = ${organizationId} and c.id = ${successorId}),
+      made as (
+        insert into rollouts (organization_id, id, name, certificate_id, predecessor_id, rings, halt_share, success_share, retire_share, hold_seconds)
+        select ${organizationId}, ${id}, 'Rotation of ' || common_name, ${successorId}, ${certificateId}, ${askedOf(rings)}::jsonb, ${given.haltShare}, ${given.successShare},
+          ${retire?.share ?? null}, ${retire?.holdSeconds ?? null}
+        from judged where fault is null and status = 'active' on conflict do nothing returning *),
+      audited as (${auditEach(
+        tx,
+        scope,
+        "rollout.created",
+        "rollout",
+        tx`
+        select id, jsonb_build_object('name', name, 'certificateId', certificate_id, 'predecessorId', predecessor_id) from made`,
+      )})
+      select fault, exists (select from made) as "isMade" from judged`;
+    if (judged?.fault) return judged.fault;
+    if (!judged?.isMade) return "conflict";
+    await gather(tx, organizationId, id, rings);
+    await advance(tx, scope, id, now);
+    return (await findRotation(tx, organizationId, certificateId)) ?? "conflict";
+  });
+}
+
+type Precondition = { certificateId: string; versions: Versions };
+
+/** `conflict` once it is over. Another share begins to hold anew. */
+export async function changeRetirement(sql: Pool, scope: Scope, { certificateId, versions }: Precondition, retire: Retirement | null) {
+  const id = await newestId(sql, scope, certificateId);
+  const { share, holdSeconds } = retire ?? { share: null, holdSeconds: null };
+  const outcome = await changeWhile(sql, scope, { id, versions }, sql`r.status <> 'rolled_back' and old.status = 'active'`, (tx) =>
+    changeRollout(
+      tx,
+      scope,
+      id,
+      { action: "retirement-changed", retire },
+      tx`retire_share = ${share}, hold_seconds = ${holdSeconds}, reached_at = case when retire_share = ${share} then reached_at end`,
+      tx`(retire_share, hold_seconds) is distinct from (${share}::float8, ${holdSeconds}::int)`,
+    ),
+  );
+  return typeof outcome === "string" ? outcome : ((await findRotation(sql, scope.organizationId, certificateId)) ?? "missing");
+}
+
+/** Takes the successor from where the rotation brought it. */
+export const cancelRotation = async (sql: Pool, scope: Scope, { certificateId, versions }: Precondition) =>
+  rollBack(sql, scope, { id: await newestId(sql, scope, certificateId), versions });
+
+async function newestId(sql: Sql, { organizationId }: Scope, certificateId: string) {
+  const [row] = await sql<{ id: string | null }[]>`select ${newestOf(sql, organizationId, certificateId)} as id`;
+  return row?.id ?? FIRST_ID;
+}

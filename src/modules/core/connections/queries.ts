@@ -1,0 +1,129 @@
+import type { Values } from "#catalogue/fields";
+import type { Pool, Sql } from "#db/connect";
+import { LAST_ID } from "#db/ids";
+import { matchesVersion, type Versions, whereVersion } from "#db/versions";
+import { auditEach, type Scope } from "#modules/people/audit/queries";
+
+/** What every answer shows; of the secrets only their names. */
+const connectionJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'kind', kind, 'name', name,
+  'config', config, 'secretNames', secret_names,
+  'lastTest', case when tested_at is not null then json_build_object('outcome', test_outcome, 'message', test_message, 'testedAt', iso(tested_at)) end,
+  'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
+
+/** Who gives names to an organization's connections comes one after the other, so that a name is free when it is seen to be. */
+const lockNames = (sql: Sql, organizationId: string) => sql`select pg_advisory_xact_lock(hashtextextended(${`connections ${organizationId}`}, 0))`;
+
+type Shown = { json: string; version: number };
+type Position = { limit: number; before: string | undefined };
+
+/** Newest first; one more than `limit`. */
+export async function listConnections(sql: Sql, organizationId: string, { limit, before }: Position, kind: string | undefined) {
+  const rows = await sql<{ id: string; json: string }[]>`
+    select id, ${connectionJson(sql)} as json from connections
+    where organization_id = ${organizationId} and id < ${before ?? LAST_ID} ${kind ? sql`and kind = ${kind}` : sql``}
+    order by id desc limit ${limit + 1}`;
+  return rows.map(({ id, json }) => ({ json, key: [id] }));
+}
+
+export async function findConnection(sql: Sql, organizationId: string, id: string) {
+  const [row] = await sql<Shown[]>`select ${connectionJson(sql)} as json, version from connections where organization_id = ${organizationId} and id = ${id}`;
+  return row;
+}
+
+export type NewConnection = { id: string; kind: string; name: string; config: Values; secretNames: string[]; sealedSecrets: Buffer | null };
+
+/** Undefined when another connection of the organization has the name. */
+export async function createConnection(sql: Sql, scope: Scope, { id, kind, name, config, secretNames, sealedSecrets }: NewConnection) {
+  const [row] = await sql<Shown[]>`
+    with created as (
+      insert into connections (organization_id, id, kind, name, config, secret_names, sealed_secrets)
+      select ${scope.organizationId}, ${id}, ${kind}, ${name}, ${JSON.stringify(config)}::jsonb, ${JSON.stringify(secretNames)}::jsonb, ${sealedSecrets}::bytea
+      from (${lockNames(sql, scope.organizationId)}) as locked
+      on conflict (organization_id, name) do nothing returning *),
+    audited as (${auditEach(sql, scope, "connection.created", "connection", sql`select id, jsonb_build_object('kind', kind, 'name', name) from created`)})
+    select ${connectionJson(sql)} as json, version from created`;
+  return row;
+}
+
+export type Stored = { kind: string; name: string; config: Values; secretNames: string[]; sealedSecrets: Uint8Array | null; version: number };
+
+/** What no answer shows; `hold` keeps others from changing it until the transaction ends. */
+export async function findStored(sql: Sql, organizationId: string, id: string, hold = false): Promise<Stored | undefined> {
+  const [row] = await sql<Stored[]>`
+    select kind, name, config, secret_names as "secretNames", sealed_secrets as "sealedSecrets", version from connections
+    where organization_id = ${organizationId} and id = ${id} ${hold ? sql`for update` : sql``}`;
+  return row;
+}
+
+type Precondition = { id: string; versions: Versions };
+/** What a change makes of a connection; `changed` names the parts that are new, `secrets` is there when they are among them. */
+export type Change = {
+  name: string;
+  config: Values;
+  secrets: { names: string[]; sealed: Buffer | null } | undefined;
+  changed: string[];
+};
+type Update = { shown: Shown } | { fault: string } | "missing" | "stale" | "taken";
+
+/** Changes a connection as `decide` says. A new config or secret makes the last test void. */
+export async function updateConnection(
+  pool: Pool,
+  scope: Scope,
+  { id, versions }: Precondition,
+  decide: (stored: Stored) => Change | { fault: string },
+): Promise<Update> {
+  return pool.begin(async (tx) => {
+    await lockNames(tx, scope.organizationId);
+    const stored = await findStored(tx, scope.organizationId, id, true);
+    if (!stored) return "missing";
+    if (!matchesVersion(versions, stored.version)) return "stale";
+    const change = decide(stored);
+    if ("fault" in change) return change;
+    const shown = change.changed.length === 0 ? await findConnection(tx, scope.organizationId, id) : await writeChange(tx, scope, id, change);
+    return shown ? { shown } : "taken";
+  });
+}
+
+async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, secrets, changed }: Change) {
+  const isRenamedOnly = changed.every((each) => each === "name");
+  const [row] = await sql<Shown[]>`
+    with changed as (
+      update connections set name = ${name}, config = ${JSON.stringify(config)}::jsonb, version = version + 1, updated_at = now()
+        ${secrets ? sql`, secret_names = ${JSON.stringify(secrets.names)}::jsonb, sealed_secrets = ${secrets.sealed}::bytea` : sql``}
+        ${isRenamedOnly ? sql`` : sql`, tested_at = null, test_outcome = null, test_message = null`}
+      where organization_id = ${scope.organizationId} and id = ${id}
+        and not exists (select from connections where organization_id = ${scope.organizationId} and name = ${name} and id <> ${id})
+      returning *),
+    audited as (${auditEach(
+      sql,
+      scope,
+      "connection.updated",
+      "connection",
+      sql`select id, jsonb_build_object('changed', ${JSON.stringify(changed)}::jsonb) from changed`,
+    )})
+    select ${connectionJson(sql)} as json, version from changed`;
+  return row;
+}
+
+export async function deleteConnection(sql: Sql, scope: Scope, { id, versions }: Precondition): Promise<"deleted" | "missing" | "stale"> {
+  const [row] = await sql<{ deleted: boolean }[]>`
+    with current as (select id, version from connections where organization_id = ${scope.organizationId} and id = ${id} for update),
+    deleted as (
+      delete from connections using current where organization_id = ${scope.organizationId} and connections.id = current.id
+        and ${whereVersion(sql, versions, sql`current.version`)} returning connections.id, kind, name),
+    audited as (${auditEach(sql, scope, "connection.deleted", "connection", sql`select id, jsonb_build_object('kind', kind, 'name', name) from deleted`)})
+    select exists (select from deleted) as deleted from current`;
+  if (!row) return "missing";
+  return row.deleted ? "deleted" : "stale";
+}
+
+type Tested = { id: string; version: number; outcome: string; message: string };
+
+/** Keeps what a test found, unless the connection has become another meanwhile. */
+export async function saveTest(sql: Sql, scope: Scope, { id, version, outcome, message }: Tested, now: Date) {
+  await sql`
+    with tested as (
+      update connections set tested_at = ${now.toISOString()}, test_outcome = ${outcome}, test_message = ${message}
+      where organization_id = ${scope.organizationId} and id = ${id} and version = ${version} returning id)
+    ${auditEach(sql, scope, "connection.tested", "connection", sql`select id, jsonb_build_object('outcome', ${outcome}::text) from tested`)}`;
+}

@@ -1,0 +1,145 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "#deps";
+import { inOrganization } from "#guards/in-organization";
+import { etag, ifMatch } from "#http/etag";
+import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
+import { Empty, EmptyObject, isUuid, Message, OneOf, Page, PageQuery, Uuid } from "#http/schema";
+import { createConnection, deleteConnection, findConnection, findStored, listConnections, type Stored, saveTest, updateConnection } from "./queries";
+import { KINDS, type Kind } from "./rules/kinds";
+import { applyPatch, readSettings } from "./rules/settings";
+import { Connection, ConnectionPatch, NewConnection, TestOutcome } from "./schema";
+import { openSecrets, sealSecrets } from "./services/secrets";
+import { verifyConnection } from "./services/verification";
+
+const NotFound = { message: "There is no such connection in this organization." };
+const taken = (name: string) => ({ message: `body.name is taken: another connection is named "${name}".` });
+const InOrganization = t.Object({ organizationId: Uuid });
+const OneConnection = t.Object({ organizationId: Uuid, connectionId: t.String() });
+
+export const connections = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/core/connections", tags: ["Core"] })
+    .use(inOrganization(deps))
+    .post(
+      "",
+      async ({ scope, body: { kind, name, config = {}, secrets = {} }, status }) => {
+        const read = readSettings(kind, { config, secrets }, deps.config.allowPrivateTargets);
+        if ("fault" in read) return status(400, { message: read.fault });
+        const id = Bun.randomUUIDv7();
+        const sealedSecrets = sealSecrets(deps.config.keyring, read.secrets, { organizationId: scope.organizationId, id });
+        const row = { id, kind, name, config: read.config, secretNames: Object.keys(read.secrets), sealedSecrets };
+        const created = await createConnection(deps.sql, scope, row);
+        if (!created) return status(400, taken(name));
+        const location = `/organizations/${scope.organizationId}/core/connections/${id}`;
+        return jsonText(created.json, 201, { etag: etag(created.version), location });
+      },
+      {
+        params: InOrganization,
+        body: NewConnection,
+        response: { 201: Connection, 400: Message },
+        detail: {
+          operationId: "createConnection",
+          summary: "Create a connector connection",
+          description: "The fields of config and secrets are checked for the kind. Secrets are sealed and never returned.",
+        },
+      },
+    )
+    .get(
+      "",
+      async ({ scope, query: { limit, cursor, kind } }) =>
+        page(await listConnections(deps.sql, scope.organizationId, { limit, before: readCursor(cursor, UUID_PART)?.[0] }, kind), limit),
+      {
+        params: InOrganization,
+        query: t.Object({ ...PageQuery, kind: t.Optional(OneOf(KINDS, { description: "Only connections of this kind" })) }),
+        response: { 200: Page(Connection), 400: Message },
+        detail: { operationId: "listConnections", summary: "List connections", description: "Newest first." },
+      },
+    )
+    .get(
+      "/:connectionId",
+      async ({ scope, params, status }) => {
+        const found = isUuid(params.connectionId) && (await findConnection(deps.sql, scope.organizationId, params.connectionId));
+        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
+      },
+      {
+        params: OneConnection,
+        response: { 200: Connection, 400: Message, 404: Message },
+        detail: { operationId: "getConnection", summary: "Get one connection" },
+      },
+    )
+    .patch(
+      "/:connectionId",
+      async ({ scope, params, body, request, status }) => {
+        const { connectionId: id } = params;
+        if (!isUuid(id)) return status(404, NotFound);
+        const outcome = await updateConnection(deps.sql, scope, { id, versions: ifMatch(request.headers) }, (stored) =>
+          decide(deps, { organizationId: scope.organizationId, id }, stored, body),
+        );
+        if (outcome === "missing") return status(404, NotFound);
+        if (outcome === "stale") return status(412, {});
+        if (outcome === "taken") return status(400, taken(body.name ?? ""));
+        if ("fault" in outcome) return status(400, { message: outcome.fault });
+        return jsonText(outcome.shown.json, 200, { etag: etag(outcome.shown.version) });
+      },
+      {
+        params: OneConnection,
+        body: ConnectionPatch,
+        response: { 200: Connection, 400: Message, 404: Message, 412: EmptyObject },
+        detail: {
+          operationId: "updateConnection",
+          summary: "Update a connection",
+          description:
+            "A new config or secret makes the last test void. What changes nothing keeps the version. Where an address, a CA or the way of authenticating changes, the secrets must be sent again.",
+        },
+      },
+    )
+    .delete(
+      "/:connectionId",
+      async ({ scope, params, request, status }) => {
+        if (!isUuid(params.connectionId)) return status(404, NotFound);
+        const outcome = await deleteConnection(deps.sql, scope, { id: params.connectionId, versions: ifMatch(request.headers) });
+        if (outcome === "missing") return status(404, NotFound);
+        return outcome === "stale" ? status(412, {}) : status(204, "");
+      },
+      {
+        params: OneConnection,
+        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        detail: { operationId: "deleteConnection", summary: "Delete a connection", description: "Its secrets are gone with it." },
+      },
+    )
+    .post(
+      "/:connectionId/test",
+      async ({ scope, params, status }) => {
+        const { connectionId: id } = params;
+        const stored = isUuid(id) && (await findStored(deps.sql, scope.organizationId, id));
+        if (!stored) return status(404, NotFound);
+        const outcome = await test(deps, { organizationId: scope.organizationId, id }, stored);
+        await saveTest(deps.sql, scope, { id, version: stored.version, ...outcome }, deps.clock());
+        return outcome;
+      },
+      {
+        params: OneConnection,
+        response: { 200: TestOutcome, 404: Message },
+        detail: {
+          operationId: "testConnection",
+          summary: "Test a connection",
+          description: "Makes the one request that the kind's catalogue entry names, within 4 s and without following a redirect, and keeps the outcome.",
+        },
+      },
+    );
+
+type Row = { organizationId: string; id: string };
+
+function decide({ config: { keyring, allowPrivateTargets } }: Deps, row: Row, stored: Stored, patch: typeof ConnectionPatch.static) {
+  const current = { ...stored, secrets: openSecrets(keyring, stored.sealedSecrets, row) ?? {} };
+  const read = applyPatch(current, patch, allowPrivateTargets);
+  if ("fault" in read) return read;
+  const { name, config, secrets } = read.next;
+  const sealed = read.changed.includes("secrets") ? { names: Object.keys(secrets), sealed: sealSecrets(keyring, secrets, row) } : undefined;
+  return { name, config, secrets: sealed, changed: read.changed };
+}
+
+async function test({ config: { keyring, allowPrivateTargets } }: Deps, row: Row, { kind, config, sealedSecrets }: Stored) {
+  const secrets = openSecrets(keyring, sealedSecrets, row);
+  if (!secrets) return { outcome: "failed" as const, message: "Its secrets were sealed with another SECRETS_KEY. Set them again." };
+  return verifyConnection(kind as Kind, { config, secrets }, allowPrivateTargets);
+}

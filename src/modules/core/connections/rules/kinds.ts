@@ -1,0 +1,58 @@
+import type { Field } from "#catalogue/fields";
+import catalogue from "./connectors.json";
+
+export const KINDS = [
+  "acme",
+  "step_ca",
+  "vault_pki",
+  "ejbca",
+  "digicert_certcentral",
+  "aws_acm",
+  "aws_acm_pca",
+  "azure_key_vault",
+  "google_cas",
+  "kubernetes",
+  "slack",
+  "microsoft_teams",
+  "webhook",
+  "smtp",
+  "pagerduty",
+  "servicenow",
+  "jira",
+  "github",
+  "mlflow",
+  "wandb",
+  "s3",
+] as const;
+export type Kind = (typeof KINDS)[number];
+
+export type Verify = {
+  method: string;
+  /** The name of a config field, or an address. */
+  base: string;
+  path: string;
+  auth: string;
+  success: string;
+  checksCredentials: boolean;
+  headers?: Record<string, string | undefined>;
+  body?: Record<string, unknown>;
+  note?: string;
+};
+
+export type Connector = {
+  key: string;
+  displayName: string;
+  category: string;
+  configFields: Field[];
+  secretFields: Field[];
+  verify: Verify | null;
+  note?: string;
+};
+
+export const CONNECTORS: readonly Connector[] = catalogue as Connector[];
+
+export function connectorOf(kind: string): Connector {
+  const connector = CONNECTORS.find((each) => each.key === kind);
+  if (!connector) throw new Error(`There is no connector ${kind} in the catalogue.`);
+  return connector;
+}

@@ -1,0 +1,37 @@
+import { checkFields, type Values } from "#catalogue/fields";
+import { mergePatch } from "#catalogue/merge-patch";
+import { bareHostFault, hostFault } from "./address-policy";
+import { destinationFault } from "./destination";
+import { connectorOf } from "./kinds";
+
+export type Settings = { config: Values; secrets: Values };
+
+const MAX_TEXT = 2_000;
+const MAX_SECRET = 16_000;
+
+/** The config and secrets of a connection as its kind wants them, or the first fault. */
+export function readSettings(kind: string, given: Settings, allowPrivate: boolean): Settings | { fault: string } {
+  const { configFields, secretFields } = connectorOf(kind);
+  const uriFault = allowPrivate ? undefined : (url: URL) => hostFault(url.hostname);
+  const config = checkFields(configFields, given.config, { at: "body.config", owner: kind, maxText: MAX_TEXT, ...(uriFault && { uriFault }) });
+  if ("fault" in config) return config;
+  const fault = typeof config.values.host === "string" ? bareHostFault(config.values.host, allowPrivate) : undefined;
+  if (fault) return { fault: `body.config.host ${fault}.` };
+  const secrets = checkFields(secretFields, given.secrets, { at: "body.secrets", owner: kind, maxText: MAX_SECRET, ...(uriFault && { uriFault }) });
+  return "fault" in secrets ? secrets : { config: config.values, secrets: secrets.values };
+}
+
+type Patch = { name?: string | undefined; config?: Values | undefined; secrets?: Values | undefined };
+type Current = { kind: string; name: string; config: Values; secretNames: string[]; secrets: Values };
+
+/** What a connection becomes by a patch: `undefined` when nothing changes, else what it is now and which parts are new. */
+export function applyPatch({ kind, ...current }: Current, { name = current.name, ...patch }: Patch, allowPrivate: boolean) {
+  const merged = { config: mergePatch(current.config, patch.config ?? {}), secrets: mergePatch(current.secrets, patch.secrets ?? {}) };
+  const read = readSettings(kind, merged, allowPrivate);
+  if ("fault" in read) return read;
+  const fault = destinationFault({ kind, ...current }, read.config, patch.secrets);
+  if (fault) return { fault };
+  const next = { name, ...read };
+  const changed = (["name", "config", "secrets"] as const).filter((part) => !Bun.deepEquals(next[part], current[part]));
+  return { next, changed };
+}

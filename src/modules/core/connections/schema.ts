@@ -1,0 +1,52 @@
+import { t } from "elysia";
+import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { KINDS } from "./rules/kinds";
+
+const OUTCOMES = ["ok", "failed", "unsupported"] as const;
+const EXAMPLE_CONFIG = { owner: "example", authMethod: "token" };
+
+const Kind = OneOf(KINDS, { description: "What it connects to; the kind says which fields config and secrets have", examples: ["github"] });
+const Name = Text({ description: "Unique in the organization", examples: ["Our GitHub"] });
+const Fields = (description: string, example: Record<string, unknown>) => t.Record(t.String(), t.Unknown(), { description, examples: [example] });
+
+export const NewConnection = Body(
+  {
+    kind: Kind,
+    name: Name,
+    config: t.Optional(Fields("The kind's config fields", EXAMPLE_CONFIG)),
+    secrets: t.Optional(Fields("The kind's secret fields: sealed, and never returned", { token: "a token of your own" })),
+  },
+  { title: "NewConnection" },
+);
+
+export const ConnectionPatch = Body(
+  {
+    name: t.Optional(Name),
+    config: t.Optional(Fields("JSON merge patch of the config: null removes a field", { repository: "infrastructure" })),
+    secrets: t.Optional(Fields("JSON merge patch of the secrets: null removes one", { webhookSecret: null })),
+  },
+  { title: "ConnectionPatch", minProperties: 1 },
+);
+
+const Message = t.String({ examples: ["It accepted the credentials."] });
+
+export const TestOutcome = Answer(
+  { outcome: OneOf(OUTCOMES, { description: "unsupported: nothing was tried, and the message says why" }), message: Message },
+  { title: "TestOutcome" },
+);
+
+export const Connection = Answer(
+  {
+    id: Uuid,
+    organizationId: Uuid,
+    kind: Kind,
+    name: t.String({ examples: ["Our GitHub"] }),
+    config: Fields("The kind's config fields, defaults included", { ...EXAMPLE_CONFIG, apiBaseUrl: "https://api.github.com" }),
+    secretNames: t.Array(t.String(), { examples: [["token"]] }),
+    lastTest: Nullable(Answer({ outcome: OneOf(OUTCOMES), message: Message, testedAt: DateTime })),
+    version: Integer(),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+  },
+  { title: "Connection" },
+);

@@ -1,0 +1,125 @@
+import { Elysia, t } from "elysia";
+import { mergePatch } from "#catalogue/merge-patch";
+import type { Deps } from "#deps";
+import { inOrganization } from "#guards/in-organization";
+import { etag, ifMatch } from "#http/etag";
+import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
+import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "#http/schema";
+import { readData } from "./queries/data";
+import { createWidget, deleteWidget, findKind, findWidget, listWidgets, type Stored, updateWidget } from "./queries/widgets";
+import { readSettings } from "./rules/grid";
+import { type Kind, widgetOf } from "./rules/kinds";
+import { DASHBOARD_PART, Dashboard, NewWidget, Widget, WidgetData, WidgetPatch } from "./schema/widgets";
+
+const NotFound = { message: "There is no such widget in this organization." };
+const InOrganization = t.Object({ organizationId: Uuid });
+const OneWidget = t.Object({ organizationId: Uuid, widgetId: t.String() });
+const NUMBER_PART = /^\d{1,5}$/;
+
+export const widgets = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/core/widgets", tags: ["Core"] })
+    .use(inOrganization(deps))
+    .post(
+      "",
+      async ({ scope, body: { kind, title, settings = {}, dashboard = "main", position }, status }) => {
+        const read = readSettings(kind, settings);
+        if ("fault" in read) return status(400, { message: read.fault });
+        const given = { kind, title, settings: read.values, dashboard, position, size: widgetOf(kind).defaultSize };
+        const created = await createWidget(deps.sql, scope, given);
+        if ("fault" in created) return status(400, { message: created.fault });
+        const location = `/organizations/${scope.organizationId}/core/widgets/${created.id}`;
+        return jsonText(created.shown.json, 201, { etag: etag(created.shown.version), location });
+      },
+      {
+        params: InOrganization,
+        body: NewWidget,
+        response: { 201: Widget, 400: Message },
+        detail: {
+          operationId: "createWidget",
+          summary: "Create a dashboard widget",
+          description: "The settings are checked for the kind. 400 where it would overlap another widget or leave the grid.",
+        },
+      },
+    )
+    .get(
+      "",
+      async ({ scope, query: { limit, cursor, dashboard } }) => {
+        const after = readCursor(cursor, DASHBOARD_PART, NUMBER_PART, NUMBER_PART, UUID_PART);
+        return page(await listWidgets(deps.sql, scope.organizationId, { limit, after }, dashboard), limit);
+      },
+      {
+        params: InOrganization,
+        query: t.Object({ ...PageQuery, dashboard: t.Optional(Dashboard) }),
+        response: { 200: Page(Widget), 400: Message },
+        detail: { operationId: "listWidgets", summary: "List widgets", description: "By dashboard, then from the top and the left." },
+      },
+    )
+    .get(
+      "/:widgetId",
+      async ({ scope, params, status }) => {
+        const found = isUuid(params.widgetId) && (await findWidget(deps.sql, scope.organizationId, params.widgetId));
+        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
+      },
+      {
+        params: OneWidget,
+        response: { 200: Widget, 400: Message, 404: Message },
+        detail: { operationId: "getWidget", summary: "Get one widget" },
+      },
+    )
+    .patch(
+      "/:widgetId",
+      async ({ scope, params, body, request, status }) => {
+        const { widgetId: id } = params;
+        if (!isUuid(id)) return status(404, NotFound);
+        const outcome = await updateWidget(deps.sql, scope, { id, versions: ifMatch(request.headers) }, (stored) => decide(stored, body));
+        if (outcome === "missing") return status(404, NotFound);
+        if (outcome === "stale") return status(412, {});
+        if ("fault" in outcome) return status(400, { message: outcome.fault });
+        return jsonText(outcome.shown.json, 200, { etag: etag(outcome.shown.version) });
+      },
+      {
+        params: OneWidget,
+        body: WidgetPatch,
+        response: { 200: Widget, 400: Message, 404: Message, 412: EmptyObject },
+        detail: {
+          operationId: "updateWidget",
+          summary: "Update or move a widget",
+          description: "Moved to another dashboard without a position, it goes below the last widget there. What changes nothing keeps the version.",
+        },
+      },
+    )
+    .delete(
+      "/:widgetId",
+      async ({ scope, params, request, status }) => {
+        if (!isUuid(params.widgetId)) return status(404, NotFound);
+        const outcome = await deleteWidget(deps.sql, scope, { id: params.widgetId, versions: ifMatch(request.headers) });
+        if (outcome === "missing") return status(404, NotFound);
+        return outcome === "stale" ? status(412, {}) : status(204, "");
+      },
+      {
+        params: OneWidget,
+        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        detail: { operationId: "deleteWidget", summary: "Delete a widget", description: "The others stay where they are." },
+      },
+    )
+    .get(
+      "/:widgetId/data",
+      async ({ scope: { organizationId, actor }, params, status }) => {
+        const found = isUuid(params.widgetId) && (await findKind(deps.sql, organizationId, params.widgetId));
+        if (!found) return status(404, NotFound);
+        const ask = { organizationId, userId: actor.type === "user" ? actor.id : undefined, now: deps.clock() };
+        return jsonText(await deps.lanes.run(organizationId, () => readData(deps.sql, ask, found.kind as Kind, found.settings)));
+      },
+      {
+        params: OneWidget,
+        response: { 200: WidgetData, 400: Message, 404: Message },
+        detail: { operationId: "getWidgetData", summary: "What a widget shows now", description: "Read live, with the widget's settings." },
+      },
+    );
+
+function decide(stored: Stored, { title = stored.title, dashboard = stored.dashboard, settings = {}, position }: typeof WidgetPatch.static) {
+  const read = readSettings(stored.kind, mergePatch(stored.settings, settings));
+  if ("fault" in read) return read;
+  const stays = dashboard === stored.dashboard || position !== undefined;
+  return { title, dashboard, settings: read.values, position: stays ? { ...stored.position, ...position } : undefined };
+}

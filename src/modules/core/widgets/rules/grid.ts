@@ -1,0 +1,30 @@
+import { checkFields } from "#catalogue/fields";
+import { widgetOf } from "./kinds";
+
+export const COLUMNS = 12;
+export const MAX_Y = 9_999;
+export const MAX_HEIGHT = 24;
+const MAX_WIDGETS = 200;
+
+type Size = { width: number; height: number };
+export type Box = Size & { x: number; y: number };
+type Placed = Box & { title: string };
+
+export const overlaps = (a: Box, b: Box) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+
+/** Where a widget goes on a dashboard with these others: where it wishes, else at the left below all of them. */
+export function findPlace(others: readonly Placed[], wish: Box | undefined, { width, height }: Size): { box: Box } | { fault: string } {
+  if (others.length >= MAX_WIDGETS) return { fault: `The dashboard has ${MAX_WIDGETS} widgets, which is as many as it may have.` };
+  const box = wish ?? { x: 0, y: others.reduce((bottom, each) => Math.max(bottom, each.y + each.height), 0), width, height };
+  if (box.x + box.width > COLUMNS)
+    return { fault: `body.position must stay within the ${COLUMNS} columns, but x and width are ${box.x + box.width} together.` };
+  if (box.y > MAX_Y) return { fault: "The dashboard has no room below its last widget. Send a position." };
+  const other = others.find((each) => overlaps(each, box));
+  return other
+    ? { fault: `body.position overlaps the widget "${other.title}", which is ${other.width} × ${other.height} at x ${other.x}, y ${other.y}.` }
+    : { box };
+}
+
+/** The settings as the kind wants them, or the first fault. */
+export const readSettings = (kind: string, settings: Record<string, unknown>) =>
+  checkFields(widgetOf(kind).settings, settings, { at: "body.settings", owner: kind });

@@ -1,0 +1,135 @@
+import type { Fragment } from "postgres";
+import type { Keyring } from "#crypto/keyring";
+import type { Sql } from "#db/connect";
+import { keyContext } from "#modules/certificates/certificates/services/import";
+import { auditEach, type Scope } from "#modules/people/audit/queries";
+import type { AgentReport } from "./schema";
+
+type Agent = { organizationId: string; id: string };
+type Item = { json: string | null; fingerprint: string; sealedKey: Uint8Array | null };
+
+const MAX_CHAIN = 10;
+
+/**
+ * The beginning of a statement: what the one `agent` holds, every enabled assignment with its certificate and its `chain`, and the
+ * `tag` that says in short all that an answer is made of. Nothing of it is stored, so nothing can be forgotten when something changes.
+ */
+const whatIsHeld = (sql: Sql, agent: Fragment) => sql`
+    with recursive agent as (${agent}),
+    held as (
+      select a.*, c.version as certificate_version, c.status, c.issuer_id from agent
+      join assignments a on a.organization_id = agent.organization_id and a.agent_id = agent.id
+      join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
+      where a.enabled),
+    link as (
+      select distinct organization_id, certificate_id as leaf, issuer_id as id, 1 as depth from held where issuer_id is not null
+      union all
+      select c.organization_id, leaf, c.issuer_id, depth + 1 from link join certificates c on c.organization_id = link.organization_id and c.id = link.id
+      where c.issuer_id is not null and depth < ${MAX_CHAIN}),
+    chain as (select leaf, array_agg(id order by depth) as issuers from link group by leaf),
+    state as (
+      select encode(sha256(convert_to(coalesce(string_agg(concat_ws(' ', held.id, version, certificate_version, issuers), ',' order by held.id), ''), 'UTF8')), 'hex') as tag
+      from held left join chain on leaf = certificate_id)`;
+
+/**
+ * The agent that holds the token, and the tag of its desired state. That it was seen is noted every five minutes at most, and left
+ * to the next poll where somebody else is changing the agent, such as the labels of a whole fleet: a poll waits for nobody.
+ */
+export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
+  const at = now.toISOString();
+  const holder = sql`
+    select organization_id, id, coalesce(last_seen_at < ${at}::timestamptz - interval '5 minutes', true) as is_due
+    from agents where token_hash = decode(${tokenHash}, 'hex')`;
+  const [agent] = await sql<(Agent & { tag: string })[]>`
+    ${whatIsHeld(sql, holder)},
+    due as (
+      select a.organization_id, a.id from agent join agents a on a.organization_id = agent.organization_id and a.id = agent.id
+      where is_due for no key update of a skip locked),
+    seen as (update agents set last_seen_at = ${at} from due where agents.organization_id = due.organization_id and agents.id = due.id)
+    select organization_id as "organizationId", id, tag from agent, state`;
+  return agent;
+}
+
+/**
+ * What must be installed on the agent: its enabled assignments of active certificates; the tag is of the same moment. Undefined for
+ * an agent that was deleted meanwhile: nothing at all would mean that it must take everything out. Each private key in it leaves an
+ * audit event, in the same statement.
+ */
+export async function findDesiredState(sql: Sql, keyring: Keyring, { organizationId, id }: Agent, requestId: string | null) {
+  const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId };
+  const rows = await sql<({ tag: string; keep: string } & Item)[]>`
+    ${whatIsHeld(sql, sql`select organization_id, id from agents where organization_id = ${organizationId} and id = ${id}`)},
+    kept as (
+      select coalesce(json_agg(id order by id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep from held),
+    item as (
+      select held.id, certificate_id, fingerprint_sha256 as fingerprint, case when include_private_key then sealed_private_key end as "sealedKey",
+        json_build_object('id', held.id, 'version', held.version, 'applicationId', application_id, 'trustStoreType', trust_store_type, 'materialType', material_type,
+          'includePrivateKey', include_private_key, 'config', config, 'autoRenew', auto_renew, 'certificateId', certificate_id, 'commonName', common_name,
+          'fingerprintSha256', fingerprint_sha256, 'notAfter', iso(not_after), 'pem', c.pem, 'chain', (
+            select coalesce(json_agg(issuer.pem order by place), '[]') from chain, unnest(issuers) with ordinality as step (issuer, place)
+            join certificates issuer on issuer.organization_id = held.organization_id and issuer.id = step.issuer where leaf = certificate_id))::text as json
+      from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id
+      where held.status = 'active'),
+    released as (${auditEach(
+      sql,
+      scope,
+      "certificate.private-key-released",
+      "certificate",
+      sql`select certificate_id, jsonb_build_object('agentId', ${id}::text, 'assignmentId', id) from item where "sealedKey" is not null`,
+    )})
+    select tag, keep, json, fingerprint, "sealedKey" from agent cross join state cross join kept left join item on true order by item.id`;
+  const [state] = rows;
+  if (!state) return;
+  const items = rows.flatMap(({ json, fingerprint, sealedKey }) => {
+    if (json === null) return [];
+    const key = sealedKey && `${keyring.unseal(sealedKey, keyContext(organizationId, fingerprint)).trimEnd()}\n`;
+    return `${json.slice(0, -1)}, "privateKeyPem": ${JSON.stringify(key)}}`;
+  });
+  return { tag: state.tag, json: `{"items":[${items.join(",")}],"keep":${state.keep}}` };
+}
+
+/**
+ * Keeps what an agent reports, all of it or, when a report is of none of its assignments, nothing: then the index of the first
+ * such report is the answer. Only where a report says something new, it leaves an audit event and goes down in history.
+ */
+export async function saveReports(sql: Sql, scope: Scope, agentId: string, { reports, host }: AgentReport, now: Date) {
+  const { organizationId } = scope;
+  const at = now.toISOString();
+  const rows = reports.map(({ assignmentId, state, observedFingerprint, message }, index) => ({
+    index,
+    id: assignmentId,
+    state,
+    fingerprint: observedFingerprint?.toLowerCase(),
+    message,
+  }));
+  const [row] = await sql<{ unknown: number | null }[]>`
+    with agent as (select id from agents where organization_id = ${organizationId} and id = ${agentId} for no key update),
+    given as (
+      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as report (index int, id uuid, state text, fingerprint text, message text)),
+    current as (
+      select a.id, (reported_state, reported_fingerprint, reported_message) is distinct from (given.state, given.fingerprint, given.message) as is_news
+      from agent join assignments a on a.organization_id = ${organizationId} and a.agent_id = agent.id join given on given.id = a.id
+      for no key update of a),
+    missing as (select min(index) as index from given where not exists (select from current where current.id = given.id)),
+    reported as (
+      update assignments set reported_state = given.state, reported_fingerprint = given.fingerprint, reported_message = given.message, reported_at = ${at}
+      from missing, given join current on current.id = given.id
+      where assignments.organization_id = ${organizationId} and assignments.agent_id = ${agentId} and assignments.id = given.id and missing.index is null
+      returning assignments.id, is_news, state, fingerprint, given.message),
+    seen as (
+      update agents set last_seen_at = ${at}, host = coalesce(${host ? JSON.stringify(host) : null}::jsonb, host)
+      from agent, missing where organization_id = ${organizationId} and agents.id = agent.id and missing.index is null),
+    kept as (
+      insert into deployment_reports (organization_id, agent_id, assignment_id, id, state, observed_fingerprint, message, reported_at)
+      select ${organizationId}, ${agentId}, id, new_id(), state, fingerprint, message, ${at} from reported where is_news),
+    audited as (${auditEach(
+      sql,
+      scope,
+      "assignment.reported",
+      "assignment",
+      sql`
+      select id, jsonb_strip_nulls(jsonb_build_object('state', state, 'observedFingerprint', fingerprint, 'message', message)) from reported where is_news`,
+    )})
+    select index as unknown from missing`;
+  return row?.unknown ?? undefined;
+}

@@ -1,0 +1,59 @@
+import { Elysia } from "elysia";
+import type { Deps } from "#deps";
+import { agent } from "#guards/agent";
+import { Refusal } from "#http/errors";
+import { matchesNone } from "#http/etag";
+import { jsonText } from "#http/pagination";
+import { Empty, Message } from "#http/schema";
+import { findAgentByToken } from "#modules/fleet/agents/queries/agents";
+import { findDesiredState, findPollingAgent, saveReports } from "./queries";
+import { AgentReport, DesiredState } from "./schema";
+
+const caching = (tag: string) => ({ etag: `"${tag}"`, "cache-control": "no-store" });
+
+const desiredState = (deps: Deps) =>
+  new Elysia().use(agent(deps, findPollingAgent)).get(
+    "/assignments",
+    async ({ agent, scope, request, set, status }) => {
+      const known = caching(agent.tag);
+      if (matchesNone(request.headers, known.etag)) {
+        Object.assign(set.headers, known);
+        return status(304, "");
+      }
+      const desired = await findDesiredState(deps.sql, deps.config.keyring, agent, scope.requestId);
+      if (!desired) throw new Refusal(401, "the agent was deleted meanwhile");
+      return jsonText(desired.json, 200, caching(desired.tag));
+    },
+    {
+      response: { 200: DesiredState, 304: Empty },
+      detail: {
+        operationId: "getDesiredState",
+        summary: "What must be installed on this agent's host",
+        description: "The whole of it: the enabled assignments of certificates that are neither revoked nor retired. Ask with If-None-Match.",
+      },
+    },
+  );
+
+const reports = (deps: Deps) =>
+  new Elysia().use(agent(deps, findAgentByToken)).post(
+    "/reports",
+    async ({ agent, scope, body, status }) => {
+      const seen = new Set<string>();
+      const repeated = body.reports.findIndex(({ assignmentId }) => seen.size === seen.add(assignmentId.toLowerCase()).size);
+      if (repeated >= 0) return status(400, { message: `body.reports.${repeated}.assignmentId is in an earlier report of this request.` });
+      const unknown = await saveReports(deps.sql, scope, agent.id, body, deps.clock());
+      if (unknown === undefined) return status(204, "");
+      return status(404, { message: `body.reports.${unknown}.assignmentId is no assignment of this agent. No report was kept.` });
+    },
+    {
+      body: AgentReport,
+      response: { 204: Empty, 400: Message, 404: Message },
+      detail: {
+        operationId: "reportDeployments",
+        summary: "Report what is installed",
+        description: "All reports are kept, or none. Sending them again changes nothing but the time of the last one.",
+      },
+    },
+  );
+
+export const deployments = (deps: Deps) => new Elysia({ prefix: "/agent", tags: ["Agents"] }).use(desiredState(deps)).use(reports(deps));

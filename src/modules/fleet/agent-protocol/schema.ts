@@ -1,0 +1,60 @@
+import { t } from "elysia";
+import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates/schema/example";
+import { Host } from "#modules/fleet/agents/schema";
+import { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
+import { STATES } from "#modules/fleet/assignments/schema/history";
+import { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/schema";
+
+const MAX_MESSAGE = 1_000;
+
+const DesiredAssignment = Answer(
+  {
+    id: Uuid,
+    version: Integer(),
+    applicationId: t.String({ examples: ["payments-api"] }),
+    trustStoreType: TrustStoreType,
+    materialType: MaterialType,
+    includePrivateKey: t.Boolean(),
+    config: AssignmentConfig,
+    autoRenew: t.Boolean(),
+    certificateId: Uuid,
+    commonName: t.String({ examples: [EXAMPLE_SUMMARY.commonName] }),
+    fingerprintSha256: t.String({ examples: [EXAMPLE_SUMMARY.fingerprintSha256] }),
+    notAfter: DateTime,
+    pem: t.String({ examples: [EXAMPLE_PEM] }),
+    chain: t.Array(t.String(), { description: "The issuers' PEM, from the certificate's own up to the root", examples: [[]] }),
+    privateKeyPem: Nullable(t.String({ description: "Where includePrivateKey is true" })),
+  },
+  { title: "DesiredAssignment" },
+);
+
+export const DesiredState = Answer(
+  {
+    items: t.Array(DesiredAssignment, { description: "What must be installed; whatever the agent installed besides must go, except `keep`" }),
+    keep: t.Array(Uuid, {
+      description: "Assignments whose certificate is revoked or retired, but whose config says removeOnRevoke: false. They stay as they are.",
+      examples: [[]],
+    }),
+  },
+  { title: "DesiredState" },
+);
+
+const Report = Body({
+  assignmentId: Uuid,
+  state: OneOf(STATES, { examples: ["installed"] }),
+  observedFingerprint: t.Optional(
+    t.String({
+      pattern: "^[0-9a-fA-F]{64}$",
+      description: "must be the SHA-256 fingerprint of the certificate that was found, in 64 hexadecimal digits",
+      examples: [EXAMPLE_SUMMARY.fingerprintSha256],
+    }),
+  ),
+  message: t.Optional(Text({ max: MAX_MESSAGE })),
+});
+
+export const AgentReport = Body(
+  { reports: t.Array(Report, { maxItems: 1_000, description: "One per assignment; none where only the agent's host is new" }), host: t.Optional(Host) },
+  { title: "AgentReport" },
+);
+export type AgentReport = typeof AgentReport.static;

@@ -1,0 +1,20 @@
+import type { Pool, Sql } from "#db/connect";
+
+/** Changes of many agents, or of what many have to install, come one after the other as a whole, instead of waiting for each other row by row. */
+export const lockFleet = (tx: Sql, organizationId: string) => tx`select pg_advisory_xact_lock(hashtextextended(${`fleet ${organizationId}`}, 0))`;
+
+/** A transaction under that lock. It begins anew when somebody took a place in a store in the very moment: now it sees who. */
+export async function changeFleet<Result>(sql: Pool, organizationId: string, change: (tx: Sql) => Promise<Result>) {
+  const attempt = () =>
+    sql.begin(async (tx) => {
+      await tx`discard plans`; // one kept from when there were few agents, a foreign key's too, would read all of them for each
+      await lockFleet(tx, organizationId);
+      return change(tx);
+    });
+  return attempt().catch((error) => {
+    if (error.code !== UNIQUE_VIOLATION) throw error;
+    return attempt();
+  });
+}
+
+const UNIQUE_VIOLATION = "23505";

@@ -1,0 +1,116 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "#deps";
+import { hashAgentToken, newAgentToken } from "#guards/agent";
+import { inOrganization } from "#guards/in-organization";
+import { etag, ifMatch } from "#http/etag";
+import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
+import { Empty, EmptyObject, Message, Page, PageQuery, Text, Uuid } from "#http/schema";
+import { createAgent, deleteAgent, findAgent, listAgents, renameAgent } from "./queries/agents";
+import { updateLabels } from "./queries/labels";
+import { findBulkFault, findKeyFault, MAX_LABELS } from "./rules/labels";
+import { compileSelector } from "./rules/selector";
+import { Agent, AgentPatch, BulkLabelReport, BulkLabelUpdate, EnrolledAgent, NewAgent } from "./schema";
+
+const NotFound = { message: "There is no such agent in this organization." };
+const InOrganization = t.Object({ organizationId: Uuid });
+const OneAgent = t.Object({ organizationId: Uuid, agentId: Uuid });
+
+export const agents = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/agents", tags: ["Agents"] })
+    .use(inOrganization(deps))
+    .post(
+      "",
+      async ({ scope, body: { name, labels = {} }, status }) => {
+        const fault = findKeyFault("body.labels", Object.keys(labels));
+        if (fault !== undefined) return status(400, { message: fault });
+        const token = newAgentToken();
+        const { id, version, json } = await createAgent(deps.sql, scope, { name, labels, tokenHash: hashAgentToken(token) });
+        const headers = { etag: etag(version), location: `/organizations/${scope.organizationId}/agents/${id}`, "cache-control": "no-store" };
+        return jsonText(`${json.slice(0, -1)}, "token": "${token}"}`, 201, headers);
+      },
+      {
+        params: InOrganization,
+        body: NewAgent,
+        response: { 201: EnrolledAgent, 400: Message },
+        detail: { operationId: "createAgent", summary: "Enrol an agent", description: "The answer holds the agent's token, this once." },
+      },
+    )
+    .get(
+      "",
+      async ({ scope, query, status }) => {
+        const selector = query.selector === undefined ? { path: undefined } : compileSelector(query.selector);
+        if ("fault" in selector) return status(400, { message: `query.selector ${selector.fault}.` });
+        const position = { limit: query.limit, after: readCursor(query.cursor, UUID_PART)?.[0] };
+        const list = () => listAgents(deps.sql, scope.organizationId, selector.path, position);
+        return page(await (selector.path === undefined ? list() : deps.lanes.run(scope.organizationId, list)), query.limit);
+      },
+      {
+        params: InOrganization,
+        query: t.Object({
+          ...PageQuery,
+          selector: t.Optional(
+            Text({
+              max: 2_000,
+              description: "Only agents with such labels, in the grammar of Kubernetes: =, ==, !=, in, notin, key and !key",
+              examples: ["env=prod,tier!=edge,zone in (zurich-1,zurich-2)"],
+            }),
+          ),
+        }),
+        response: { 200: Page(Agent), 400: Message },
+        detail: { operationId: "listAgents", summary: "List agents", description: "The oldest first." },
+      },
+    )
+    .get(
+      "/:agentId",
+      async ({ scope, params, status }) => {
+        const found = await findAgent(deps.sql, scope.organizationId, params.agentId);
+        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
+      },
+      { params: OneAgent, response: { 200: Agent, 400: Message, 404: Message }, detail: { operationId: "getAgent", summary: "Get one agent" } },
+    )
+    .patch(
+      "/:agentId",
+      async ({ scope, params, body, request, status }) => {
+        const outcome = await renameAgent(deps.sql, scope, { id: params.agentId, versions: ifMatch(request.headers) }, body.name);
+        if (outcome === "missing") return status(404, NotFound);
+        return outcome === "stale" ? status(412, {}) : jsonText(outcome.json, 200, { etag: etag(outcome.version) });
+      },
+      {
+        params: OneAgent,
+        body: AgentPatch,
+        response: { 200: Agent, 400: Message, 404: Message, 412: EmptyObject },
+        detail: { operationId: "updateAgent", summary: "Rename an agent", description: "Labels are changed by the bulk update of labels, for one agent too." },
+      },
+    )
+    .delete(
+      "/:agentId",
+      async ({ scope, params, request, status }) => {
+        const outcome = await deleteAgent(deps.sql, scope, { id: params.agentId, versions: ifMatch(request.headers) });
+        if (outcome === "missing") return status(404, NotFound);
+        return outcome === "stale" ? status(412, {}) : status(204, "");
+      },
+      {
+        params: OneAgent,
+        response: { 204: Empty, 400: Message, 404: Message, 412: EmptyObject },
+        detail: { operationId: "deleteAgent", summary: "Delete an agent", description: "With its assignments; its token is refused from then on." },
+      },
+    );
+
+export const fleetOperations = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/fleet-operations", tags: ["Agents"] }).use(inOrganization(deps)).post(
+    "/bulk-label-update",
+    async ({ scope, body, status }) => {
+      const fault = findBulkFault(body);
+      if (fault !== undefined) return status(400, { message: fault });
+      const { agentIds, selector = {}, set = {}, unset = [], dryRun = false } = body;
+      const { json, overfull } = await updateLabels(deps.sql, scope, agentIds ? { agentIds } : { selector }, { set, unset, isDryRun: dryRun });
+      if (overfull === null) return jsonText(json);
+      return status(400, { message: `The agent ${overfull} would have more than ${MAX_LABELS} labels. No agent was changed.` });
+    },
+    {
+      params: InOrganization,
+      body: BulkLabelUpdate,
+      response: { 200: BulkLabelReport, 400: Message },
+      detail: { operationId: "bulkUpdateLabels", summary: "Bulk update labels for selected agents", description: "All of them change, or none." },
+    },
+  );

@@ -1,0 +1,69 @@
+import { t } from "elysia";
+import { Answer, Body, DateTime, Integer, Nullable, Text, Uuid } from "#http/schema";
+import { MAX_VALUE } from "./rules/labels";
+
+const EXAMPLE_LABELS = { env: "prod", zone: "zurich-1" };
+const EXAMPLE_ID = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c02";
+
+const Name = Text({ max: 120, examples: ["web-01.certitude.example"] });
+// Elysia trims the values only where it finds a transform, and it does not look into records.
+const Labels = t
+  .Transform(t.Record(t.String(), Text({ max: MAX_VALUE }), { examples: [EXAMPLE_LABELS] }))
+  .Decode((labels) => labels)
+  .Encode((labels) => labels);
+
+/** What an agent tells about the machine that it runs on. */
+export const Host = Body(
+  {
+    hostname: t.Optional(Text({ max: 255, examples: ["web-01.certitude.example"] })),
+    operatingSystem: t.Optional(Text({ examples: ["Debian GNU/Linux 13"] })),
+    platform: t.Optional(Text({ examples: ["linux"] })),
+    architecture: t.Optional(Text({ examples: ["x64"] })),
+    agentVersion: t.Optional(Text({ examples: ["0.1.0"] })),
+  },
+  { title: "Host" },
+);
+
+const agent = {
+  id: Uuid,
+  organizationId: Uuid,
+  name: t.String({ examples: ["web-01.certitude.example"] }),
+  labels: t.Record(t.String(), t.String(), { examples: [EXAMPLE_LABELS] }),
+  host: Nullable(Host),
+  lastSeenAt: Nullable(DateTime),
+  version: Integer(),
+  createdAt: DateTime,
+  updatedAt: DateTime,
+};
+
+export const Agent = Answer(agent, { title: "Agent" });
+export const EnrolledAgent = Answer(
+  {
+    ...agent,
+    token: t.String({ description: "The agent's own bearer token. It is shown this once.", examples: ["cag_3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] }),
+  },
+  { title: "EnrolledAgent" },
+);
+
+export const NewAgent = Body({ name: Name, labels: t.Optional(Labels) }, { title: "NewAgent" });
+export const AgentPatch = Body({ name: Name }, { title: "AgentPatch" });
+
+export const BulkLabelUpdate = Body(
+  {
+    agentIds: t.Optional(t.Array(Uuid, { minItems: 1, maxItems: 10_000, description: "Whom to label: these agents, or those of the selector" })),
+    selector: t.Optional({ ...Labels, minProperties: 1, description: "Whom to label: the agents that have all of these labels", examples: [{ env: "prod" }] }),
+    set: t.Optional({ ...Labels, description: "Labels to add or to give another value", examples: [{ tier: "edge" }] }),
+    unset: t.Optional(t.Array(t.String({ maxLength: 200 }), { maxItems: 64, description: "Keys of labels to take away", examples: [["legacy"]] })),
+    dryRun: t.Optional(t.Boolean({ default: false, description: "Only say what would happen" })),
+  },
+  { title: "BulkLabelUpdate" },
+);
+
+export const BulkLabelReport = Answer(
+  {
+    matched: Integer({ minimum: 0, description: "Agents that were found" }),
+    updated: Integer({ minimum: 0, description: "Agents whose labels changed, or would" }),
+    notFound: t.Array(Uuid, { description: "Those of agentIds that are no agents of this organization", examples: [[EXAMPLE_ID]] }),
+  },
+  { title: "BulkLabelReport" },
+);

@@ -1,0 +1,150 @@
+import type { Fragment } from "postgres";
+import { arrayOf, type Sql } from "#db/connect";
+import { FIRST_ID } from "#db/ids";
+import { type Versions, whereVersion } from "#db/versions";
+import type { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
+import type { Scope } from "#modules/people/audit/queries";
+import type { ConfigPatch, Unfit } from "../rules";
+import type { AssignmentConfig, AssignmentPatch } from "../schema/assignments";
+import { auditAssignments, auditChange } from "./events";
+import { lastReport, newestReports } from "./history";
+
+/** The whole answer; `a` is the assignment and `common_name` its certificate's. `more` adds names and values. */
+const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object('id', a.id, 'organizationId', a.organization_id, 'agentId', a.agent_id,
+  'applicationId', a.application_id, 'certificateId', a.certificate_id, 'trustStoreType', a.trust_store_type, 'materialType', a.material_type,
+  'includePrivateKey', a.include_private_key, 'config', a.config, 'version', a.version, 'etag', '"' || a.version || '"',
+  'autoRenew', a.auto_renew, 'enabled', a.enabled, 'commonName', common_name, 'createdAt', iso(a.created_at), 'updatedAt', iso(a.updated_at)${more})::text`;
+
+/** Where in the store it lies. */
+export const targetOf = (sql: Sql, config: Fragment) =>
+  sql`jsonb_build_array(coalesce(${config}->>'trustStorePath', ${config}->>'keychainPath'), ${config}->>'alias')::text`;
+
+/** Why the certificate `c` cannot play this part; `isChosen` where it has not played it before. */
+export const unfitness = (sql: Sql, { isChosen, material, withKey }: Record<"isChosen" | "material" | "withKey", Fragment>) => sql`
+  when c.id is null then 'no certificate'
+  when ${isChosen} and c.status <> 'active' then 'not active'
+  when ${material} in ('trust_anchor', 'intermediate_ca') and not (c.is_ca or c.self_signed) then 'no authority'
+  when ${withKey} and c.sealed_private_key is null then 'no key'`;
+
+type Written = { id: string; json: string; version: number };
+
+type NewAssignment = {
+  agentId: string;
+  applicationId: string;
+  certificateId: string;
+  trustStoreType: TrustStoreType;
+  materialType: MaterialType;
+  includePrivateKey: boolean;
+  config: AssignmentConfig;
+  autoRenew: boolean;
+  enabled: boolean;
+};
+
+/** `conflict` when the certificate has that place in that store of the agent already. */
+export async function createAssignment(sql: Sql, scope: Scope, given: NewAssignment): Promise<Written | Unfit | "no agent" | "conflict"> {
+  const { organizationId } = scope;
+  const demands = { isChosen: sql`true`, material: sql`${given.materialType}::text`, withKey: sql`${given.includePrivateKey}` };
+  const [row] = await sql<({ fault: Unfit | "no agent" | null } & (Written | { id: null }))[]>`
+    with agent as (select id from agents where organization_id = ${organizationId} and id = ${given.agentId} for key share),
+    judged as (
+      select common_name, config, case when not exists (select from agent) then 'no agent' ${unfitness(sql, demands)} end as fault
+      from (select ${JSON.stringify(given.config)}::jsonb as config) as given
+      left join certificates c on c.organization_id = ${organizationId} and c.id = ${given.certificateId}),
+    a as (
+      insert into assignments (organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key,
+        config, target, auto_renew, enabled)
+      select ${organizationId}, ${Bun.randomUUIDv7()}, agent.id, ${given.certificateId}, ${given.applicationId}, ${given.trustStoreType}, ${given.materialType},
+        ${given.includePrivateKey}, config, ${targetOf(sql, sql`config`)}, ${given.autoRenew}, ${given.enabled}
+      from agent, judged where fault is null on conflict do nothing returning *),
+    audited as (${auditAssignments(sql, scope, "assignment.created", sql`a`)})
+    select fault, a.id, a.version, ${assignmentJson(sql)} as json from judged left join a on true`;
+  if (!row) throw new Error("an assignment was neither made nor refused");
+  return row.fault ?? (row.id === null ? "conflict" : row);
+}
+
+type Target = { agentId: string; id: string };
+/** The patch as it was sent, and what the rules made of it. */
+type Change = { patch: Omit<AssignmentPatch, "version" | "etag">; config: ConfigPatch | undefined; materialStores: TrustStoreType[] | undefined };
+/** What must still hold: a version by If-Match, and what the body names. */
+type Precondition = { ifMatch: Versions; version?: number | undefined; etag?: string | undefined };
+
+type Verdict = Unfit | "unfit config" | "unfit material" | "anchor with key" | "stale" | "outdated" | "same" | "changed";
+type Judged = { verdict: Verdict; trustStoreType: TrustStoreType; version: number; json: string } | { verdict: "missing" | "taken" };
+
+/** Decides and writes in one statement, under the row's lock. What it answers is the assignment as it is afterwards. */
+export async function updateAssignment(sql: Sql, scope: Scope, { agentId, id }: Target, { patch, config, materialStores }: Change, must: Precondition) {
+  const { organizationId } = scope;
+  const { set, remove, defaults, suits } = config ?? { set: {}, remove: [], defaults: {}, suits: undefined };
+  const { applicationId = null, certificateId = null, materialType = null, includePrivateKey = null, autoRenew = null, enabled = null } = patch;
+  const demands = { isChosen: sql`c.id <> a.certificate_id`, material: sql`w.material_type`, withKey: sql`w.include_private_key` };
+  const statement = sql<Judged[]>`
+    with a as (select * from assignments where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id} for update),
+    wanted as (
+      select coalesce(${applicationId}, application_id) as application_id, coalesce(${certificateId}, certificate_id) as certificate_id,
+        coalesce(${materialType}, material_type) as material_type,
+        coalesce(${includePrivateKey}, include_private_key) as include_private_key,
+        coalesce(${JSON.stringify(defaults)}::jsonb->trust_store_type, '{}') || ((config || ${JSON.stringify(set)}::jsonb) - ${arrayOf(remove)}::text[]) as config,
+        coalesce(${autoRenew}, auto_renew) as auto_renew, coalesce(${enabled}, enabled) as enabled
+      from a),
+    judged as (
+      select w.*, common_name, case
+        when trust_store_type <> all(${suits ? arrayOf(suits) : null}::text[]) then 'unfit config'
+        when trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
+        when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key' ${unfitness(sql, demands)}
+        when not ${whereVersion(sql, must.ifMatch, sql`a.version`)} then 'stale'
+        when a.version <> ${must.version ?? null}::int or '"' || a.version || '"' <> ${must.etag ?? null} then 'outdated'
+        when (a.application_id, a.certificate_id, a.material_type, a.include_private_key, a.config, a.auto_renew, a.enabled) = w then 'same'
+        else 'changed' end as verdict
+      from a cross join wanted w left join certificates c on c.organization_id = ${organizationId} and c.id = w.certificate_id),
+    changed as (
+      update assignments set application_id = j.application_id, certificate_id = j.certificate_id, material_type = j.material_type,
+        include_private_key = j.include_private_key, config = j.config, target = ${targetOf(sql, sql`j.config`)},
+        auto_renew = j.auto_renew, enabled = j.enabled, version = assignments.version + 1, updated_at = now()
+      from judged j where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id} and verdict = 'changed' returning assignments.*),
+    audited as (${auditChange(sql, scope, sql`a`, sql`changed`)})
+    select verdict, a.trust_store_type as "trustStoreType", a.version, ${assignmentJson(sql)} as json
+    from judged cross join lateral (select * from changed union all select * from a where verdict <> 'changed') as a`;
+  const [judged = { verdict: "missing" }] = await statement.catch(takenOrThrow);
+  return judged;
+}
+
+/** An update has no ON CONFLICT: that another assignment has the place already is an error. */
+function takenOrThrow(error: unknown): Judged[] {
+  if (error instanceof Error && "code" in error && error.code === "23505") return [{ verdict: "taken" }];
+  throw error;
+}
+
+/** The oldest first, one more than `limit`; undefined when there is no such agent. */
+export async function listAssignments(sql: Sql, organizationId: string, agentId: string, { limit, after }: { limit: number; after: string | undefined }) {
+  const rows = await sql<{ json: string; id: string | null }[]>`
+    select a.id, ${assignmentJson(sql)} as json from agents
+    left join lateral (
+      select assignments.*, common_name from assignments
+      join certificates c on c.organization_id = assignments.organization_id and c.id = certificate_id
+      where assignments.organization_id = agents.organization_id and agent_id = agents.id and assignments.id > ${after ?? FIRST_ID}
+      order by assignments.id limit ${limit + 1}) as a on true
+    where agents.organization_id = ${organizationId} and agents.id = ${agentId} order by a.id`;
+  return rows.length === 0 ? undefined : rows.flatMap(({ id, json }) => (id === null ? [] : { json, key: [id] }));
+}
+
+/** With what its agent last reported, and the newest of its history. */
+export async function findAssignment(sql: Sql, organizationId: string, { agentId, id }: Target) {
+  const [row] = await sql<{ json: string; version: number }[]>`
+    select ${assignmentJson(sql, sql`, 'report', ${lastReport(sql)}, 'history', ${newestReports(sql, sql`20`)}`)} as json, a.version from assignments a
+    join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
+    where a.organization_id = ${organizationId} and a.agent_id = ${agentId} and a.id = ${id}`;
+  return row;
+}
+
+/** `stale` when its version is another than the caller's. */
+export async function deleteAssignment(sql: Sql, scope: Scope, { agentId, id }: Target, versions: Versions) {
+  const [row] = await sql<{ isDeleted: boolean }[]>`
+    with a as (select * from assignments where organization_id = ${scope.organizationId} and agent_id = ${agentId} and id = ${id} for update),
+    deleted as (
+      delete from assignments using a where assignments.organization_id = ${scope.organizationId} and assignments.agent_id = ${agentId} and assignments.id = a.id
+        and ${whereVersion(sql, versions, sql`a.version`)} returning a.*),
+    audited as (${auditAssignments(sql, scope, "assignment.deleted", sql`deleted`)})
+    select exists (select from deleted) as "isDeleted" from a`;
+  if (!row) return "missing";
+  return row.isDeleted ? "deleted" : "stale";
+}

@@ -1,0 +1,112 @@
+import { configRulesOf, type MaterialType, materialsOf, TRUST_STORE_TYPES, type TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
+import type { AssignmentConfig, AssignmentConfigPatch, ConfigField, NewAssignment } from "./schema/assignments";
+
+type Form = { accepts: (value: string) => boolean; must: string };
+
+const FILE_NAME: Form = { accepts: isOneName, must: "must be one plain name, without slashes and control characters" };
+const PATH: Form = { accepts: isDirectPath, must: "must be a path without .. and control characters" };
+
+/** What a value must look like, whatever the store. */
+const FORMS: Partial<Record<ConfigField, Form>> = {
+  alias: FILE_NAME,
+  certFileName: FILE_NAME,
+  keyFileName: FILE_NAME,
+  trustStorePath: PATH,
+  keychainPath: PATH,
+  pythonVenvPath: PATH,
+  envFilePath: PATH,
+  verifyEndpoint: { accepts: isEndpoint, must: "must be an absolute https: or tls: URI without user name and password, such as https://www.example.org:8443" },
+  keyPermissionMode: { accepts: (value) => /^[0-7]{3,4}$/.test(value), must: "must be an octal mode, such as 0600" },
+  storePasswordRef: { accepts: isReference, must: "must be a reference, never the password itself: env:NAME, file:/path or vault:path#field" },
+};
+
+function isOneName(value: string) {
+  return !/[/\\\p{Cc}]/u.test(value) && value !== "." && value !== "..";
+}
+
+function isDirectPath(value: string) {
+  return !/\p{Cc}/u.test(value) && !value.split(/[/\\]/).includes("..");
+}
+
+function isEndpoint(value: string) {
+  const url = /^(https|tls):\/\/[^\s\p{Cc}]+$/iu.test(value) ? URL.parse(value) : null;
+  return url !== null && url.hostname !== "" && url.username === "" && url.password === "";
+}
+
+function isReference(value: string) {
+  return /^(env:[A-Za-z_]\w*|vault:[^\s#\p{Cc}]+#[^\s#\p{Cc}]+)$/u.test(value) || (/^file:\/+[^/]/.test(value) && isDirectPath(value));
+}
+
+/** The first value that no store would take, as a sentence that never repeats it. */
+function findMalformed(config: AssignmentConfigPatch) {
+  for (const [field, { accepts, must }] of Object.entries(FORMS)) {
+    const value = config[field as ConfigField];
+    if (typeof value === "string" && !accepts(value)) return `body.config.${field} ${must}.`;
+  }
+}
+
+/** The first field that this store knows nothing of, or cannot do without. */
+export function findUnfit(type: TrustStoreType, patch: AssignmentConfigPatch) {
+  const { required, optional } = configRulesOf(type);
+  for (const [field, value] of Object.entries(patch)) {
+    if (!required.includes(field) && !optional.includes(field)) return `body.config.${field} does not apply to ${type}.`;
+    if (value === null && required.includes(field)) return `body.config.${field} is required for ${type} and cannot be removed.`;
+  }
+}
+
+/** A new config with the store's defaults in place, or what is wrong with it. */
+export function completeConfig(type: TrustStoreType, given: AssignmentConfig): { config: AssignmentConfig } | { fault: string } {
+  const { required, defaults } = configRulesOf(type);
+  const missing = required.find((field) => !Object.hasOwn(given, field));
+  const fault = missing ? `body.config.${missing} is required for ${type}.` : (findUnfit(type, given) ?? findMalformed(given));
+  return fault === undefined ? { config: { ...defaults, ...given } } : { fault };
+}
+
+/** A merge patch taken apart: which stores it suits, and the defaults that take the place of what it removes, by store. */
+export type ConfigPatch = { set: object; remove: string[]; suits: TrustStoreType[]; defaults: object };
+
+export function readPatch(patch: AssignmentConfigPatch): ConfigPatch | { fault: string } {
+  const fault = findMalformed(patch);
+  if (fault !== undefined) return { fault };
+  const entries = Object.entries(patch);
+  const remove = entries.flatMap(([field, value]) => (value === null ? field : []));
+  return {
+    set: Object.fromEntries(entries.filter(([, value]) => value !== null)),
+    remove,
+    suits: TRUST_STORE_TYPES.filter((type) => findUnfit(type, patch) === undefined),
+    defaults: remove.length === 0 ? {} : Object.fromEntries(TRUST_STORE_TYPES.map((type) => [type, defaultsOf(type, remove)])),
+  };
+}
+
+const defaultsOf = (type: TrustStoreType, fields: string[]) =>
+  Object.fromEntries(Object.entries(configRulesOf(type).defaults).filter(([field]) => fields.includes(field)));
+
+export const storesFor = (material: MaterialType) => TRUST_STORE_TYPES.filter((type) => materialsOf(type).includes(material));
+
+export const unknownMaterial = (type: TrustStoreType) => `body.materialType must be one of ${materialsOf(type).join(", ")} for ${type}.`;
+
+export const ANCHOR_WITH_KEY = "A trust anchor is public: body.includePrivateKey must be false where the materialType is trust_anchor.";
+
+/** The assignment with every default in place, or what is wrong with it whatever is stored here. */
+export function readNewAssignment({
+  config = {},
+  materialType = "trust_anchor",
+  includePrivateKey = false,
+  autoRenew = true,
+  enabled = true,
+  ...rest
+}: NewAssignment) {
+  if (!storesFor(materialType).includes(rest.trustStoreType)) return { fault: unknownMaterial(rest.trustStoreType) };
+  if (materialType === "trust_anchor" && includePrivateKey) return { fault: ANCHOR_WITH_KEY };
+  const complete = completeConfig(rest.trustStoreType, config);
+  return "fault" in complete ? complete : { ...rest, materialType, includePrivateKey, autoRenew, enabled, config: complete.config };
+}
+
+/** Why a certificate cannot play the part that an assignment gives it. */
+export type Unfit = "no certificate" | "not active" | "no authority" | "no key";
+
+export const UNFIT: Record<Exclude<Unfit, "no certificate">, string> = {
+  "not active": "body.certificateId must name a certificate that is neither revoked nor retired.",
+  "no authority": "body.certificateId must name a CA certificate, or a self-signed one, where the materialType is trust_anchor or intermediate_ca.",
+  "no key": "body.includePrivateKey must be false: the private key of this certificate is not stored here.",
+};

@@ -1,0 +1,82 @@
+import type { Fragment } from "postgres";
+import type { Sql } from "#db/connect";
+import { targetOf } from "#modules/fleet/assignments/queries/assignments";
+import type { Scope } from "#modules/people/audit/queries";
+import { auditPlaces, auditRenewals } from "./events";
+import { theRollout } from "./progress";
+
+/** Steps that one transaction takes: less than a second of work, even while the database is busy. */
+export const AT_ONCE = 5_000;
+
+/** Whether there may be several like the assignment `o` in one store: any other kind takes the place of the one before. */
+export const isAnchor = (sql: Sql) => sql`o.material_type in ('trust_anchor', 'intermediate_ca')`;
+
+/** Whether the assignment `o` changes to a successor without anybody's asking. */
+export const isRenewed = (sql: Sql) => sql`o.auto_renew and o.config->'autoRenew' is distinct from 'false'`;
+
+/** Whether the certificate of the rollout `r` can and may succeed that of the assignment `o`. */
+export const isSuited = (sql: Sql) =>
+  sql`(r.has_key or not o.include_private_key) and case when ${isAnchor(sql)} then r.is_authority else ${isRenewed(sql)} end`;
+
+/** The assignment of the agent of `row` that has the place: certificate, store and target. */
+export const holder = (sql: Sql, row: Fragment, place: Fragment) => sql`
+  select holder.id from assignments holder where (holder.organization_id, holder.agent_id) = (${row}.organization_id, ${row}.agent_id)
+    and (holder.certificate_id, holder.trust_store_type, holder.target) is not distinct from ${place} offset 0`;
+
+/** The config of the predecessor's assignment `o`, under names that the two do not share; no name is over 200 characters. */
+const besides = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jsonb_build_object(
+  'alias', right(o.config->>'alias' || '-' || left(r.fingerprint_sha256, 8), 200),
+  'certFileName', right(regexp_replace(o.config->>'certFileName', '(\\.[^.]*)?$', '-' || left(r.fingerprint_sha256, 8) || '\\1'), 200)))`;
+
+/**
+ * Takes the steps of open rings: an agent gets a new assignment, beside the predecessor's where there is one, or the predecessor's
+ * changes its certificate. A place that the certificate has already is left as it is, and a step that nobody needs any more is dropped.
+ * True when that was as much as one transaction should do, so that there may be more. The agents are locked before their assignments,
+ * as they are for reports.
+ */
+export async function takeSteps(tx: Sql, scope: Scope, id: string) {
+  const [taken] = await tx<{ count: number }[]>`
+    with due as materialized (
+      select s.*, r.certificate_id, r.predecessor_id, o.application_id, o.trust_store_type, o.material_type, o.include_private_key, o.auto_renew, o.enabled,
+        new.config, new.target, is_new, there.id as there_id, case when is_new then coalesce(there.id, new_id()) else s.source_id end as place_id,
+        coalesce(s.source_id is null and o.enabled or ${isSuited(tx)} and (is_new or there.id is null), false) as is_due
+      from ${theRollout(tx, scope.organizationId, tx`${id}`)}
+      cross join lateral (
+        select organization_id, rollout_id, agent_id, id, source_id from rollout_steps
+        where organization_id = r.organization_id and rollout_id = r.id and ring <= r.open_ring and assignment_id is null
+        order by ring, agent_id, id limit ${AT_ONCE}) as s
+      left join lateral (
+        select id from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id for no key update) as agent on true
+      left join lateral (
+        select application_id, trust_store_type, material_type, include_private_key, config, auto_renew, enabled from assignments
+        where (organization_id, agent_id, id) = (s.organization_id, s.agent_id, s.source_id) and certificate_id = r.predecessor_id
+        union all
+        select r.assignment->>'applicationId', r.assignment->>'trustStoreType', r.assignment->>'materialType', (r.assignment->>'includePrivateKey')::boolean,
+          r.assignment->'config', (r.assignment->>'autoRenew')::boolean, true where s.source_id is null offset 0) as o on agent.id is not null
+      cross join lateral (select s.source_id is null or ${isAnchor(tx)} as is_new) as kind
+      cross join lateral (
+        select config, ${targetOf(tx, tx`config`)} as target from (
+          select case when is_new and s.source_id is not null then ${besides(tx)} else o.config end as config) as named) as new
+      left join lateral (${holder(tx, tx`s`, tx`(r.certificate_id, o.trust_store_type, new.target)`)}) as there on true
+      where r.status = 'running'),
+    made as (
+      insert into assignments (organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key,
+        config, target, auto_renew, enabled)
+      select organization_id, place_id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key,
+        config, target, auto_renew, enabled
+      from due where is_due and is_new and there_id is null on conflict do nothing returning *),
+    changed as (
+      update assignments a set certificate_id = due.certificate_id, version = a.version + 1, updated_at = now() from due
+      where (a.organization_id, a.agent_id, a.id) = (due.organization_id, due.agent_id, due.source_id) and is_due and not is_new
+        and a.certificate_id = due.predecessor_id returning a.id, due.predecessor_id as old, a.certificate_id as new),
+    taken as (
+      update rollout_steps s set assignment_id = place_id, is_made = is_new and there_id is null from due
+      where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (due.organization_id, due.rollout_id, due.agent_id, due.id) and is_due),
+    dropped as (
+      delete from rollout_steps s using due
+      where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (due.organization_id, due.rollout_id, due.agent_id, due.id) and not is_due),
+    making as (${auditPlaces(tx, scope, id, "assignment.created", tx`made`)}),
+    changing as (${auditRenewals(tx, scope, id, tx`changed`)})
+    select count(*)::int as count from due`;
+  return taken?.count === AT_ONCE;
+}

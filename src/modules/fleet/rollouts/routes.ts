@@ -1,0 +1,108 @@
+import { Elysia, status, t } from "elysia";
+import type { Deps } from "#deps";
+import { inOrganization } from "#guards/in-organization";
+import { etag, ifMatch } from "#http/etag";
+import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
+import { EmptyObject, idOrNone, Message, Page, PageQuery, Uuid } from "#http/schema";
+import { UNFIT } from "#modules/fleet/assignments/rules";
+import { type Changed, createRollout, findRollout, haltRollout, listRollouts, resumeRollout, rollBack } from "./queries/rollouts";
+import { atAssignment, readNewRollout } from "./rules";
+import { NewRollout, Resumption, Rollout, RolloutSummary } from "./schema";
+
+const NO_CERTIFICATE = { message: "There is no such certificate in this organization." };
+const NotFound = { message: "There is no such rollout in this organization." };
+const InOrganization = t.Object({ organizationId: Uuid });
+const OneRollout = t.Object({ organizationId: Uuid, rolloutId: t.String() });
+const CHANGED = { 200: Rollout, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject };
+
+export const rollouts = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/rollouts", tags: ["Rollouts"] })
+    .use(inOrganization(deps))
+    .post(
+      "",
+      async ({ scope, body }) => {
+        const { name, haltShare = 0.1, successShare = 1 } = body;
+        const read = readNewRollout(body);
+        if ("fault" in read) return status(400, { message: read.fault });
+        const given = { name, certificateId: idOrNone(read.certificateId), recipe: read.recipe, rings: read.rings, haltShare, successShare };
+        const made = await createRollout(deps.sql, scope, given, deps.clock());
+        if (made === "no certificate") return status(404, NO_CERTIFICATE);
+        if (typeof made === "string") return status(400, { message: atAssignment(UNFIT[made]) });
+        return jsonText(made.json, 201, { etag: etag(made.version), location: `/organizations/${scope.organizationId}/rollouts/${made.id}` });
+      },
+      {
+        params: InOrganization,
+        body: NewRollout,
+        response: { 201: Rollout, 400: Message, 404: Message },
+        detail: {
+          operationId: "createRollout",
+          summary: "Roll a certificate out in rings",
+          description: "The agents of a ring get their assignments when it opens. Labels that change later move no agent.",
+        },
+      },
+    )
+    .get(
+      "",
+      async ({ scope, query: { limit, cursor } }) =>
+        page(await listRollouts(deps.sql, scope.organizationId, { limit, before: readCursor(cursor, UUID_PART)?.[0] }), limit),
+      {
+        params: InOrganization,
+        query: t.Object(PageQuery),
+        response: { 200: Page(RolloutSummary), 400: Message },
+        detail: { operationId: "listRollouts", summary: "List rollouts", description: "Rotations too; the newest first." },
+      },
+    )
+    .get(
+      "/:rolloutId",
+      async ({ scope, params }) => {
+        const found = await findRollout(deps.sql, scope.organizationId, idOrNone(params.rolloutId));
+        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
+      },
+      {
+        params: OneRollout,
+        response: { 200: Rollout, 400: Message, 404: Message },
+        detail: { operationId: "getRollout", summary: "Get one rollout", description: "With how far each ring is." },
+      },
+    )
+    .post("/:rolloutId/halt", async ({ scope, params, request }) => answer(await haltRollout(deps.sql, scope, targetOf(params, request))), {
+      params: OneRollout,
+      response: CHANGED,
+      detail: {
+        operationId: "haltRollout",
+        summary: "Halt a rollout",
+        description: "No ring opens until it is resumed; what is open stays. 409 unless it runs.",
+      },
+    })
+    .post(
+      "/:rolloutId/resume",
+      async ({ scope, params, body, request }) => answer(await resumeRollout(deps.sql, scope, targetOf(params, request), body.haltShare, deps.clock())),
+      {
+        params: OneRollout,
+        body: Resumption,
+        response: CHANGED,
+        detail: {
+          operationId: "resumeRollout",
+          summary: "Resume a rollout",
+          description: "Failures from before it count no more: only newer reports halt it again. 409 unless it is halted.",
+        },
+      },
+    )
+    .post("/:rolloutId/rollback", async ({ scope, params, request }) => answer(await rollBack(deps.sql, scope, targetOf(params, request))), {
+      params: OneRollout,
+      response: CHANGED,
+      detail: {
+        operationId: "rollBackRollout",
+        summary: "Roll a rollout back",
+        description:
+          "What it made is deleted, so that the agents take it out, and what changed its certificate changes back. 409 the second time, and in a rotation whose predecessor is revoked or retired.",
+      },
+    });
+
+const targetOf = ({ rolloutId }: { rolloutId: string }, { headers }: Request) => ({ id: idOrNone(rolloutId), versions: ifMatch(headers) });
+
+function answer(outcome: Changed) {
+  if (outcome === "missing") return status(404, NotFound);
+  if (outcome === "stale") return status(412, {});
+  if (outcome === "conflict") return status(409, {});
+  return jsonText(outcome.json, 200, { etag: etag(outcome.version) });
+}

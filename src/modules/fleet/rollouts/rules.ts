@@ -1,0 +1,94 @@
+import { compileSelector } from "#modules/fleet/agents/rules/selector";
+import { readNewAssignment } from "#modules/fleet/assignments/rules";
+import type { NewRing, NewRollout } from "./schema";
+
+/** As it is stored; without a selector it takes every agent. */
+type Ring = { selector: string | null; share: number };
+export type CompiledRing = Ring & { path: string | undefined };
+
+/** The rings with their selectors as jsonpath, or what is wrong with one of them. */
+export function readRings(given: NewRing[]): { rings: CompiledRing[] } | { fault: string } {
+  const rings: CompiledRing[] = [];
+  for (const [index, { selector = null, share = 1 }] of given.entries()) {
+    const compiled = selector === null ? { path: undefined } : compileSelector(selector);
+    if ("fault" in compiled) return { fault: `body.rings.${index}.selector ${compiled.fault}.` };
+    rings.push({ selector, share, path: compiled.path });
+  }
+  return { rings };
+}
+
+/** The rings as they are stored, in JSON. */
+export const askedOf = (rings: CompiledRing[]) => JSON.stringify(rings.map(({ selector, share }): Ring => ({ selector, share })));
+
+/** The sentence about an assignment's own body, where it is the `assignment` of another. */
+export const atAssignment = (sentence: string) => sentence.replaceAll("body.", "body.assignment.");
+
+/** What each agent is to get, with every default in place, and the rings; or what is wrong, whatever is stored here. */
+export function readNewRollout({ assignment, rings }: NewRollout) {
+  const read = readNewAssignment(assignment);
+  if ("fault" in read) return { fault: atAssignment(read.fault) };
+  const { enabled: _, certificateId, ...recipe } = read;
+  const compiled = readRings(rings);
+  return "fault" in compiled ? compiled : { certificateId, recipe, rings: compiled.rings };
+}
+export type Recipe = Exclude<ReturnType<typeof readNewRollout>, { fault: string }>["recipe"];
+
+/** What is in a ring now, counted in agents; there may be none left. */
+type Count = { ring: number; agents: number; observed: number; failed: number };
+
+/** All that decides how a rollout goes on. `counts` names the rings that have steps, in their order. */
+export type Progress = {
+  status: "running" | "halted" | "completed" | "rolled_back";
+  openRing: number;
+  haltShare: number;
+  successShare: number;
+  /** Whether the certificate is neither revoked nor retired. */
+  isActive: boolean;
+  counts: Count[];
+  rotation: Rotation | null;
+};
+
+/** How far the successor is; counted in assignments. */
+type Rotation = {
+  /** Whether the predecessor is revoked or retired by now. */
+  isReplaced: boolean;
+  retireShare: number | null;
+  isReached: boolean;
+  isHeld: boolean;
+  predecessorId: string;
+  total: number;
+  observed: number;
+};
+
+/** What happens next; the audit trail calls it so too. */
+export type Event =
+  | { action: "halted"; reason: string }
+  | { action: "ring-opened"; ring: number }
+  | { action: "completed" | "share-reached" | "share-lost" }
+  | { action: "predecessor-retired"; predecessorId: string };
+
+const INACTIVE = "The certificate was revoked or retired, so no agent installs it.";
+
+/** One thing at a time; undefined while there is nothing to do but wait. */
+export function nextEvent({ status, openRing, haltShare, successShare, isActive, counts, rotation }: Progress): Event | undefined {
+  if (status !== "running") return;
+  if (!isActive) return { action: "halted", reason: INACTIVE };
+  const open = counts.filter((each) => each.ring <= openRing);
+  const failing = open.find(({ agents, failed }) => failed > 0 && failed / agents >= haltShare);
+  if (failing) return { action: "halted", reason: describeFailures(failing, haltShare) };
+  const isDone = open.every(({ agents, observed }) => agents === 0 || observed / agents >= successShare);
+  const next = counts.find((each) => each.ring > openRing);
+  if (isDone && next) return { action: "ring-opened", ring: next.ring };
+  if (isDone && (!rotation || rotation.isReplaced)) return { action: "completed" };
+  if (rotation) return nextOfRotation(rotation, next === undefined);
+}
+
+function nextOfRotation({ isReplaced, retireShare, isReached, isHeld, predecessorId, total, observed }: Rotation, isWhollyOpen: boolean): Event | undefined {
+  if (isReplaced || retireShare === null) return;
+  const reaches = isWhollyOpen && total > 0 && observed / total >= retireShare;
+  if (reaches !== isReached) return { action: reaches ? "share-reached" : "share-lost" };
+  if (reaches && isHeld) return { action: "predecessor-retired", predecessorId };
+}
+
+const describeFailures = ({ ring, agents, failed }: Count, haltShare: number) =>
+  `In ring ${ring}, ${failed} of ${agents} agents report failed, and the rollout halts at a share of ${haltShare}.`;

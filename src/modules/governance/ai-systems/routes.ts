@@ -1,0 +1,69 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "#deps";
+import { inOrganization } from "#guards/in-organization";
+import { ingestKey } from "#guards/ingest-key";
+import { jsonText, page, readCursor } from "#http/pagination";
+import { Message, Page, PageQuery, Uuid } from "#http/schema";
+import { listAiSystems, storeSamples, summarizeMetric } from "./queries/metrics";
+import { readRange } from "./rules/range";
+import { readBatch } from "./rules/samples";
+import { AiSystem, Ingested, IngestMetrics, MetricSteps, MetricsQuery } from "./schema";
+
+const NotFound = { message: "There is no such AI system in this organization." };
+const InOrganization = t.Object({ organizationId: Uuid });
+const KEY_PART = /^[a-z0-9._-]{1,100}$/;
+
+export const metricsIngest = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/ai-governance/ingest/metrics", tags: ["AI governance"] }).use(ingestKey(deps)).post(
+    "",
+    async ({ scope, body, headers, status }) => {
+      const batch = readBatch(body, deps.clock());
+      if ("fault" in batch) return status(400, { message: batch.fault });
+      return status(202, await storeSamples(deps.sql, scope, batch, headers["webhook-id"] ?? null));
+    },
+    {
+      params: InOrganization,
+      body: IngestMetrics,
+      response: { 202: Ingested, 400: Message },
+      detail: {
+        operationId: "ingestMetrics",
+        summary: "Ingest AI system metrics",
+        description:
+          "All samples or none. A sample is identified by system, metric, recordedAt and labels: sent again, it is a duplicate, and the first one stays. Without recordedAt only a repeated webhook-id tells a retry from news. An AI system is made when its first sample comes.",
+      },
+    },
+  );
+
+export const aiSystems = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/ai-governance", tags: ["AI governance"] })
+    .use(inOrganization(deps))
+    .get(
+      "/systems",
+      async ({ scope, query }) =>
+        page(await listAiSystems(deps.sql, scope.organizationId, { limit: query.limit, after: readCursor(query.cursor, KEY_PART)?.[0] }), query.limit),
+      {
+        params: InOrganization,
+        query: t.Object(PageQuery),
+        response: { 200: Page(AiSystem), 400: Message },
+        detail: { operationId: "listAiSystems", summary: "List AI systems", description: "Those that have sent metrics, by key." },
+      },
+    )
+    .get(
+      "/metrics",
+      async ({ scope, query, status }) => {
+        const range = readRange(query, deps.clock());
+        if ("fault" in range) return status(400, { message: range.fault });
+        const answer = await deps.lanes.run(scope.organizationId, () => summarizeMetric(deps.sql, scope.organizationId, query, range));
+        return answer === undefined ? status(404, NotFound) : jsonText(answer);
+      },
+      {
+        params: InOrganization,
+        query: MetricsQuery,
+        response: { 200: MetricSteps, 400: Message, 404: Message },
+        detail: {
+          operationId: "summarizeMetric",
+          summary: "Summarize a metric in steps",
+          description: "At most 10,000 steps, counted from `from`. Steps without samples are left out.",
+        },
+      },
+    );

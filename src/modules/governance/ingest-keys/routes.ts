@@ -1,0 +1,54 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "#deps";
+import { inOrganization } from "#guards/in-organization";
+import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
+import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "#http/schema";
+import { createIngestKey, listIngestKeys, revokeIngestKey } from "./queries";
+import { CreateIngestKey, IngestKey, NewIngestKey } from "./schema";
+
+const NotFound = { message: "There is no such ingest key in this organization." };
+const InOrganization = t.Object({ organizationId: Uuid });
+
+export const ingestKeys = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/ai-governance/ingest/keys", tags: ["AI governance"] })
+    .use(inOrganization(deps))
+    .post(
+      "",
+      async ({ scope, body, status }) => {
+        const created = await createIngestKey(deps.sql, deps.config.keyring, scope, body.name);
+        return created ? jsonText(JSON.stringify(created), 201, { "cache-control": "no-store" }) : status(409, {});
+      },
+      {
+        params: InOrganization,
+        body: CreateIngestKey,
+        response: { 201: NewIngestKey, 400: Message, 409: EmptyObject },
+        detail: {
+          operationId: "createIngestKey",
+          summary: "Make an ingest key",
+          description: "Its text is shown this once. To rotate, make a new key, move the senders, and delete the old one. 409 when ten are live.",
+        },
+      },
+    )
+    .get(
+      "",
+      async ({ scope, query }) =>
+        page(await listIngestKeys(deps.sql, scope.organizationId, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] }), query.limit),
+      {
+        params: InOrganization,
+        query: t.Object(PageQuery),
+        response: { 200: Page(IngestKey), 400: Message },
+        detail: { operationId: "listIngestKeys", summary: "List ingest keys", description: "Live ones, newest first; never their text." },
+      },
+    )
+    .delete(
+      "/:keyId",
+      async ({ scope, params, status }) => {
+        const revoked = isUuid(params.keyId) && (await revokeIngestKey(deps.sql, scope, params.keyId));
+        return revoked ? status(204, "") : status(404, NotFound);
+      },
+      {
+        params: t.Object({ organizationId: Uuid, keyId: t.String() }),
+        response: { 204: Empty, 404: Message },
+        detail: { operationId: "deleteIngestKey", summary: "Delete an ingest key", description: "It is refused from now on, on every server." },
+      },
+    );

@@ -1,0 +1,83 @@
+import { arrayOf, type Sql } from "#db/connect";
+import { LAST_ID } from "#db/ids";
+import { type Versions, whereVersion } from "#db/versions";
+import { auditEach, type Scope } from "#modules/people/audit/queries";
+
+/** What a document shows of itself. */
+const documentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'title', title, 'fileName', file_name,
+  'mediaType', media_type, 'size', size, 'sha256', sha256, 'status', status, 'failure', failure, 'chunkCount', chunk_count,
+  'indexedAt', iso(indexed_at), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
+
+export type NewDocument = { id: string; title: string; fileName: string; mediaType: string; size: number; sha256: string; objectKey: string; jobId: string };
+
+export async function insertDocument(sql: Sql, scope: Scope, document: NewDocument) {
+  const { id, title, fileName, mediaType, size, sha256, objectKey, jobId } = document;
+  const [row] = await sql<{ json: string }[]>`
+    with created as (
+      insert into documents (organization_id, id, title, file_name, media_type, size, sha256, object_key, job_id)
+      values (${scope.organizationId}, ${id}, ${title}, ${fileName}, ${mediaType}, ${size}, ${sha256}, ${objectKey}, ${jobId}) returning *),
+    audited as (${auditEach(
+      sql,
+      scope,
+      "document.uploaded",
+      "document",
+      sql`select id, jsonb_build_object('title', title, 'fileName', file_name, 'sha256', sha256) from created`,
+    )})
+    select ${documentJson(sql)} as json from created`;
+  return row?.json ?? "";
+}
+
+export async function findDocument(sql: Sql, id: string) {
+  const [row] = await sql<{ json: string; version: number; organizationId: string; fileName: string; mediaType: string; objectKey: string }[]>`
+    select ${documentJson(sql)} as json, version, organization_id as "organizationId", file_name as "fileName", media_type as "mediaType",
+      object_key as "objectKey"
+    from documents where id = ${id}`;
+  return row;
+}
+
+export type DocumentFilter = { organizationId?: string | undefined; status?: string | undefined };
+type Position = { limit: number; before: string | undefined };
+
+/** Newest first; one more than `limit`. */
+export async function listDocuments(sql: Sql, { organizationId, status }: DocumentFilter, { limit, before }: Position) {
+  const rows = await sql<{ id: string; json: string }[]>`
+    select id, ${documentJson(sql)} as json from documents
+    where id < ${before ?? LAST_ID}
+      ${organizationId ? sql`and organization_id = ${organizationId}` : sql``}
+      ${status ? sql`and status = ${status}` : sql``}
+    order by id desc limit ${limit + 1}`;
+  return rows.map(({ id, json }) => ({ json, key: [id] }));
+}
+
+/** Removes the document and what was indexed of it; answers where its bytes lie. */
+export async function deleteDocument(sql: Sql, scope: Scope, id: string, versions: Versions): Promise<{ objectKey: string } | "missing" | "stale"> {
+  const [row] = await sql<{ objectKey: string | null }[]>`
+    with deleted as (
+      delete from documents where organization_id = ${scope.organizationId} and id = ${id} and ${whereVersion(sql, versions)}
+      returning id, title, file_name, object_key),
+    audited as (${auditEach(
+      sql,
+      scope,
+      "document.deleted",
+      "document",
+      sql`select id, jsonb_build_object('title', title, 'fileName', file_name) from deleted`,
+    )})
+    select (select object_key from deleted) as "objectKey" from documents where organization_id = ${scope.organizationId} and id = ${id}`;
+  if (!row) return "missing";
+  return row.objectKey === null ? (versions === undefined ? "missing" : "stale") : { objectKey: row.objectKey };
+}
+
+/** What a document's bytes are called in the store. */
+export const objectKeyOf = (organizationId: string, documentId: string) => `${organizationId}.${documentId}`;
+const UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+const OBJECT_KEY = new RegExp(`^${UUID}\\.${UUID}$`);
+
+/** Of the keys of stored objects, those of organizations of this database which no document names. What another database left is its own. */
+export async function findOrphans(sql: Sql, keys: string[]) {
+  const ours = keys.filter((key) => OBJECT_KEY.test(key));
+  const rows = await sql<{ key: string }[]>`
+    select key from unnest(${arrayOf(ours)}::text[]) as key
+    where exists (select from organizations where id = split_part(key, '.', 1)::uuid)
+      and not exists (select from documents where organization_id = split_part(key, '.', 1)::uuid and id = split_part(key, '.', 2)::uuid)`;
+  return rows.map((row) => row.key);
+}

@@ -1,0 +1,198 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "#deps";
+import { inOrganization } from "#guards/in-organization";
+import { platformStaff } from "#guards/platform-staff";
+import { worker } from "#guards/worker";
+import { etag, ifMatch } from "#http/etag";
+import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
+import { Empty, EmptyObject, isUuid, Message, OneOf, Page, PageQuery, Text, Uuid } from "#http/schema";
+import type { Scope } from "#modules/people/audit/queries";
+import { type Act, addPlatformEvent } from "#modules/people/audit/queries";
+import { listChunks, saveChunks, searchChunks } from "./queries/chunks";
+import { deleteDocument, findDocument, listDocuments } from "./queries/documents";
+import { cleanFileName, readKind, repeatedIndex } from "./rules/documents";
+import { documentRead, documentsListed } from "./rules/read-events";
+import { Chunk, Document, IndexingJob, Passage, SaveChunks, SignedDownload, STATUSES, UploadDocument } from "./schema";
+import { requestIndexing, uploadDocument } from "./services/upload";
+
+const NotFound = { message: "There is no such document." };
+const OneDocument = t.Object({ documentId: t.String({ format: "uuid", noValidate: true }) }, { noValidate: true });
+const LINK_LIFETIME = 300_000;
+const INDEX_PART = /^\d{1,10}$/;
+const RANK_PART = /^-?\d{1,9}(\.\d{1,20})?(e-\d{1,2})?$/;
+
+type Context = { caller: { userId: string }; set: { headers: Record<string, unknown> } };
+const actOf = ({ caller, set }: Context): Act => ({
+  actor: { type: "user", id: caller.userId },
+  requestId: String(set.headers["x-request-id"]),
+});
+
+export const documents = (deps: Deps) => {
+  const find = async (id: string) => (isUuid(id) ? findDocument(deps.sql, id) : undefined);
+  return new Elysia({ prefix: "/admin/knowledge-base/documents", tags: ["Knowledge"] })
+    .use(platformStaff(deps))
+    .post(
+      "",
+      async ({ body, caller, set, status }) => {
+        const fileName = cleanFileName(body.file.name ?? "");
+        const bytes = await body.file.bytes();
+        const kind = readKind(fileName, bytes);
+        if ("fault" in kind) return status(400, { message: kind.fault });
+        const organizationId = body.organizationId.toLowerCase();
+        if (!(await deps.organizationExists(organizationId))) return status(404, { message: "There is no such organization." });
+        const { id, json } = await uploadDocument(deps, { ...actOf({ caller, set }), organizationId }, { title: body.title, fileName, bytes, ...kind });
+        return jsonText(json, 201, { etag: etag(1), location: `/admin/knowledge-base/documents/${id}` });
+      },
+      {
+        body: UploadDocument,
+        response: { 201: Document, 400: Message, 404: Message },
+        detail: {
+          operationId: "uploadDocument",
+          summary: "Upload a knowledge document",
+          description: "A form. The document is indexed by itself; its status shows when it is ready.",
+        },
+      },
+    )
+    .get(
+      "",
+      async ({ query, caller, set }) => {
+        const rows = await listDocuments(deps.sql, query, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] });
+        deps.reads.add(documentsListed(actOf({ caller, set }), query.organizationId));
+        return page(rows, query.limit);
+      },
+      {
+        query: t.Object({
+          ...PageQuery,
+          organizationId: t.Optional({ ...Uuid, description: "Only documents of this organization" }),
+          status: t.Optional(OneOf(STATUSES, { description: "Only documents in this state" })),
+        }),
+        response: { 200: Page(Document), 400: Message },
+        detail: { operationId: "listDocuments", summary: "List knowledge documents", description: "Newest first." },
+      },
+    )
+    .get(
+      "/:documentId",
+      async ({ params, caller, set, status }) => {
+        const document = await find(params.documentId);
+        if (!document) return status(404, NotFound);
+        deps.reads.add(documentRead(actOf({ caller, set }), "document", params.documentId, document.organizationId));
+        return jsonText(document.json, 200, { etag: etag(document.version) });
+      },
+      {
+        params: OneDocument,
+        response: { 200: Document, 404: Message },
+        detail: { operationId: "getDocument", summary: "Get one knowledge document" },
+      },
+    )
+    .get(
+      "/:documentId/chunks",
+      async ({ params, query, caller, set, status }) => {
+        const document = await find(params.documentId);
+        if (!document) return status(404, NotFound);
+        deps.reads.add(documentRead(actOf({ caller, set }), "chunks", params.documentId, document.organizationId));
+        const after = Number(readCursor(query.cursor, INDEX_PART)?.[0] ?? -1);
+        return page(await listChunks(deps.sql, document.organizationId, params.documentId, { limit: query.limit, after }), query.limit);
+      },
+      {
+        params: OneDocument,
+        query: t.Object(PageQuery),
+        response: { 200: Page(Chunk), 400: Message, 404: Message },
+        detail: { operationId: "listChunks", summary: "List the chunks of a knowledge document", description: "Those that a search sees, in order." },
+      },
+    )
+    .get(
+      "/:documentId/download",
+      async ({ params, request, caller, set, status }) => {
+        const document = await find(params.documentId);
+        if (!document) return status(404, NotFound);
+        const expiresAt = new Date(deps.clock().getTime() + LINK_LIFETIME);
+        expiresAt.setUTCMilliseconds(0);
+        const details = { organizationId: document.organizationId, expiresAt: expiresAt.toISOString() };
+        const linked = { action: "document.link-made", targetType: "document", targetId: params.documentId.toLowerCase(), details };
+        await addPlatformEvent(deps.sql, actOf({ caller, set }), linked);
+        const base = deps.config.publicUrl ?? new URL(request.url).origin;
+        return { url: deps.store.signedUrl(document.objectKey, document, expiresAt, base), expiresAt: expiresAt.toISOString() };
+      },
+      {
+        params: OneDocument,
+        response: { 200: SignedDownload, 404: Message },
+        detail: {
+          operationId: "getDocumentDownload",
+          summary: "Get a signed download URL for a knowledge document",
+          description: "It is good for five minutes.",
+        },
+      },
+    )
+    .post(
+      "/:documentId/reindex",
+      async ({ params, caller, set, status }) => {
+        const job = isUuid(params.documentId) ? await requestIndexing(deps, actOf({ caller, set }), params.documentId.toLowerCase()) : undefined;
+        return job ? status(202, job) : status(404, NotFound);
+      },
+      {
+        params: OneDocument,
+        response: { 202: IndexingJob, 404: Message },
+        detail: {
+          operationId: "reindexDocument",
+          summary: "Reindex a knowledge document",
+          description: "What was indexed before is served until the new chunks are complete. While a job is under way, the answer is that job.",
+        },
+      },
+    )
+    .delete(
+      "/:documentId",
+      async ({ params, request, caller, set, status }) => {
+        const document = await find(params.documentId);
+        if (!document) return status(404, NotFound);
+        const scope = { ...actOf({ caller, set }), organizationId: document.organizationId };
+        const outcome = await deleteDocument(deps.sql, scope, params.documentId, ifMatch(request.headers));
+        if (outcome === "missing") return status(404, NotFound);
+        if (outcome === "stale") return status(412, {});
+        await deps.store.remove(outcome.objectKey).catch((err) => deps.log.warn({ err }, "a deleted document's file stays until it is swept away"));
+        return status(204, "");
+      },
+      {
+        params: OneDocument,
+        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        detail: { operationId: "deleteDocument", summary: "Delete a knowledge document", description: "With its chunks and its file." },
+      },
+    );
+};
+
+export const chunks = (deps: Deps) =>
+  new Elysia({ prefix: "/internal/knowledge/documents", tags: ["Knowledge"] }).use(worker(deps)).post(
+    "/:id/chunks",
+    async ({ params, body, set, status }) => {
+      const repeated = repeatedIndex(body.chunks);
+      if (repeated !== undefined) return status(400, { message: `body.chunks.${repeated}.chunkIndex is there more than once.` });
+      const scope: Scope = { organizationId: body.organizationId, actor: { type: "worker" }, requestId: String(set.headers["x-request-id"]) };
+      const isSaved = isUuid(body.organizationId) && (await saveChunks(deps.sql, scope, params.id, body.chunks));
+      return isSaved ? {} : status(404, { message: "There is no such document in this organization." });
+    },
+    {
+      params: t.Object({ id: { ...Uuid, description: "The document" } }),
+      body: SaveChunks,
+      response: { 200: EmptyObject, 400: Message, 404: Message },
+      detail: { operationId: "saveChunks", summary: "Persist chunks of a knowledge document", description: "Sending a batch again changes nothing." },
+    },
+  );
+
+export const knowledge = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/knowledge", tags: ["Knowledge"] }).use(inOrganization(deps)).get(
+    "/search",
+    async ({ scope, query }) => {
+      const after = readCursor(query.cursor, RANK_PART, UUID_PART, INDEX_PART);
+      const search = () => searchChunks(deps.sql, scope.organizationId, query.q, { limit: query.limit, after });
+      return page(await deps.lanes.run(scope.organizationId, search), query.limit);
+    },
+    {
+      params: t.Object({ organizationId: Uuid }),
+      query: t.Object({ ...PageQuery, q: Text({ description: 'Words; "a phrase", OR and -without work as in a search engine' }) }),
+      response: { 200: Page(Passage), 400: Message },
+      detail: {
+        operationId: "searchKnowledge",
+        summary: "Search the knowledge documents",
+        description: "Passages, the best first, with what fits highlighted.",
+      },
+    },
+  );

@@ -1,0 +1,85 @@
+import type { Pool, Sql } from "#db/connect";
+import { LAST_ID } from "#db/ids";
+import { type Versions, whereVersion } from "#db/versions";
+import { auditEach, type Scope } from "#modules/people/audit/queries";
+
+/** How many live tokens an organization may have. */
+const MAX_LIVE = 100;
+
+type Role = "ORG_ADMIN" | "ORG_MEMBER";
+type Row = { id: string; json: string; version: number };
+
+/** The columns that every answer shows, as json text. */
+const apiTokenJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'role', role,
+  'expiresAt', iso(expires_at), 'lastUsedAt', iso(last_used_at), 'createdBy', created_by, 'version', version, 'createdAt', iso(created_at))::text`;
+
+type NewApiToken = { name: string; role: Role; expiresAt?: string | undefined; tokenHash: string };
+
+/**
+ * Stores a token. Returns `full` when the organization has as many live ones as it may, `outlives` when a token that
+ * expires asks for one that lives longer. The row lock of the organization decides between concurrent requests.
+ */
+export function createApiToken(sql: Pool, scope: Scope, { name, role, expiresAt, tokenHash }: NewApiToken, now: Date): Promise<Row | "full" | "outlives"> {
+  const { organizationId, actor } = scope;
+  const makerId = (actor.type === "api-token" && actor.id) || null;
+  return sql.begin(async (tx) => {
+    await tx`select from organizations where id = ${organizationId} for no key update`;
+    const [row] = await tx<(Row & { outlives: boolean })[]>`
+      with judged as (
+        select exists (
+            select from api_tokens where organization_id = ${organizationId} and id = ${makerId} and expires_at < coalesce(${expiresAt ?? null}, 'infinity'::timestamptz)) as outlives,
+          (select count(*) from api_tokens where organization_id = ${organizationId} and ${isLive(tx, now)}) >= ${MAX_LIVE} as is_full),
+      created as (
+        insert into api_tokens (organization_id, id, name, role, token_hash, created_by, expires_at)
+        select ${organizationId}, new_id(), ${name}, ${role}, decode(${tokenHash}, 'hex'), ${JSON.stringify(actor)}::jsonb, ${expiresAt ?? null}
+        from judged where not outlives and not is_full returning *),
+      audited as (${auditEach(tx, scope, "api-token.created", "api-token", tx`select id, jsonb_build_object('name', name, 'role', role, 'expiresAt', iso(expires_at)) from created`)})
+      select outlives, created.id, version, ${apiTokenJson(tx)} as json from judged left join created on true`;
+    if (row?.id) return row;
+    return row?.outlives ? "outlives" : "full";
+  });
+}
+
+const isLive = (sql: Sql, now: Date) => sql`(expires_at is null or expires_at > ${now.toISOString()})`;
+
+/** Newest first, expired ones too; one more than `limit`. */
+export async function listApiTokens(sql: Sql, organizationId: string, { limit, before }: { limit: number; before: string | undefined }) {
+  const rows = await sql<Row[]>`
+    select id, ${apiTokenJson(sql)} as json from api_tokens
+    where organization_id = ${organizationId} and id < ${before ?? LAST_ID} order by id desc limit ${limit + 1}`;
+  return rows.map(({ id, json }) => ({ json, key: [id] }));
+}
+
+export async function findApiToken(sql: Sql, organizationId: string, id: string) {
+  const [row] = await sql<Row[]>`select id, version, ${apiTokenJson(sql)} as json from api_tokens where organization_id = ${organizationId} and id = ${id}`;
+  return row;
+}
+
+/** Deletes a token, which ends it on every replica at once. */
+export async function revokeApiToken(sql: Sql, scope: Scope, { id, versions }: { id: string; versions: Versions }) {
+  const [row] = await sql<{ isRevoked: boolean }[]>`
+    with current as (select id, version from api_tokens where organization_id = ${scope.organizationId} and id = ${id} for update),
+    revoked as (
+      delete from api_tokens using current where organization_id = ${scope.organizationId} and api_tokens.id = current.id
+        and ${whereVersion(sql, versions, sql`current.version`)} returning api_tokens.id, name, role),
+    audited as (${auditEach(sql, scope, "api-token.revoked", "api-token", sql`select id, jsonb_build_object('name', name, 'role', role) from revoked`)})
+    select exists (select from revoked) as "isRevoked" from current`;
+  if (!row) return "missing";
+  return row.isRevoked ? "revoked" : "stale";
+}
+
+/** The live token of this hash with its role, and whether its last use was noted more than a minute ago. */
+export async function findTokenHolder(sql: Sql, tokenHash: string, now: Date) {
+  const [row] = await sql<{ apiTokenId: string; organizationId: string; role: Role; isDue: boolean }[]>`
+    select id as "apiTokenId", organization_id as "organizationId", role, ${isDue(sql, now)} as "isDue"
+    from api_tokens where token_hash = decode(${tokenHash}, 'hex') and ${isLive(sql, now)}`;
+  return row;
+}
+
+export async function noteUse(sql: Sql, { organizationId, apiTokenId }: { organizationId: string; apiTokenId: string }, now: Date) {
+  await sql`
+    update api_tokens set last_used_at = ${now.toISOString()}
+    where organization_id = ${organizationId} and id = ${apiTokenId} and ${isDue(sql, now)}`;
+}
+
+const isDue = (sql: Sql, now: Date) => sql`(last_used_at is null or last_used_at < ${now.toISOString()}::timestamptz - interval '1 minute')`;

@@ -1,0 +1,81 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "#deps";
+import { inOrganization } from "#guards/in-organization";
+import { Refusal } from "#http/errors";
+import { etag, ifMatch } from "#http/etag";
+import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
+import { Empty, EmptyObject, idOrNone, Message, Page, PageQuery, Uuid } from "#http/schema";
+import { createApiToken, findApiToken, listApiTokens, revokeApiToken } from "./queries";
+import { hashApiToken, newApiToken } from "./rules";
+import { ApiToken, CreateApiToken, NewApiToken } from "./schema";
+
+const NotFound = { message: "There is no such API token in this organization." };
+const InOrganization = t.Object({ organizationId: Uuid });
+const OneToken = t.Object({ organizationId: Uuid, apiTokenId: t.String() }, { noValidate: true }); // what is no id is 404
+
+export const apiTokens = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/api-tokens", tags: ["API tokens"] })
+    .use(inOrganization(deps))
+    .post(
+      "",
+      async ({ scope, body, status }) => {
+        const now = deps.clock();
+        if (body.expiresAt && new Date(body.expiresAt) <= now) return status(400, { message: "body.expiresAt must be in the future." });
+        const token = newApiToken();
+        const created = await createApiToken(deps.sql, scope, { ...body, tokenHash: hashApiToken(token) }, now);
+        if (created === "outlives") throw new Refusal(403, "An API token that expires may not make one that lives longer: send an earlier expiresAt.");
+        if (created === "full") return status(409, {});
+        const location = `/organizations/${scope.organizationId}/api-tokens/${created.id}`;
+        const headers = { etag: etag(created.version), location, "cache-control": "no-store" };
+        return jsonText(`${created.json.slice(0, -1)}, "token": "${token}"}`, 201, headers);
+      },
+      {
+        params: InOrganization,
+        body: CreateApiToken,
+        response: { 201: NewApiToken, 400: Message, 409: EmptyObject },
+        detail: {
+          operationId: "createApiToken",
+          summary: "Make an API token",
+          description: "Its text is shown this once. It acts in this organization alone, with its role. 409 when a hundred are live.",
+        },
+      },
+    )
+    .get(
+      "",
+      async ({ scope, query }) =>
+        page(await listApiTokens(deps.sql, scope.organizationId, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] }), query.limit),
+      {
+        role: "ORG_ADMIN",
+        params: InOrganization,
+        query: t.Object(PageQuery),
+        response: { 200: Page(ApiToken), 400: Message },
+        detail: { operationId: "listApiTokens", summary: "List API tokens", description: "Newest first, expired ones too; never their text. For ORG_ADMIN." },
+      },
+    )
+    .get(
+      "/:apiTokenId",
+      async ({ scope, params, status }) => {
+        const found = await findApiToken(deps.sql, scope.organizationId, idOrNone(params.apiTokenId));
+        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
+      },
+      {
+        role: "ORG_ADMIN",
+        params: OneToken,
+        response: { 200: ApiToken, 404: Message },
+        detail: { operationId: "getApiToken", summary: "Read an API token", description: "Never its text. For ORG_ADMIN." },
+      },
+    )
+    .delete(
+      "/:apiTokenId",
+      async ({ scope, params, request, status }) => {
+        const target = { id: idOrNone(params.apiTokenId), versions: ifMatch(request.headers) };
+        const outcome = await revokeApiToken(deps.sql, scope, target);
+        if (outcome === "missing") return status(404, NotFound);
+        return outcome === "stale" ? status(412, {}) : status(204, "");
+      },
+      {
+        params: OneToken,
+        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        detail: { operationId: "deleteApiToken", summary: "Revoke an API token", description: "It is refused from now on, on every server." },
+      },
+    );

@@ -1,0 +1,64 @@
+import type { Fragment } from "postgres";
+import type { Sql } from "#db/connect";
+import { holdingClaim } from "#db/idempotency-claim";
+import { FIRST_ID, LAST_ID } from "#db/ids";
+import type { ACTOR_TYPES } from "./rules";
+
+type Who = { type: (typeof ACTOR_TYPES)[number]; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
+/** Who acted: a user, an API token of the organization, a trusted gateway by headers alone, an agent, a sender of metrics by its key, a worker, the server by itself, or the command line. */
+export type Actor = Who & { via?: Who };
+/** Who answers for a write. */
+export type Act = { actor: Actor; requestId: string | null };
+/** Where a write happens and who answers for it. */
+export type Scope = Act & { organizationId: string };
+
+/** Part of a writing statement: an audit event for each row of `targets`, which yields (id, details as jsonb). */
+export const auditEach = (sql: Sql, { organizationId, actor, requestId }: Scope, action: string, targetType: string, targets: Fragment) => sql`
+  insert into audit_events (organization_id, id, actor, action, target_type, target_id, request_id, details)
+  select ${organizationId}, new_id(), ${JSON.stringify(actor)}::jsonb, ${action}, ${targetType}, target.id::text, ${holdingClaim(sql, sql`${requestId}`)}, target.details
+  from (${targets}) as target (id, details)`;
+
+/** As `auditEach`, in the platform's own trail. */
+export const auditForPlatform = (sql: Sql, { actor, requestId }: Act, action: string, targetType: string, targets: Fragment) => sql`
+  insert into platform_audit_events (id, actor, action, target_type, target_id, request_id, details)
+  select new_id(), ${JSON.stringify(actor)}::jsonb, ${action}, ${targetType}, target.id::text, ${holdingClaim(sql, sql`${requestId}`)}, target.details
+  from (${targets}) as target (id, details)`;
+
+export type PlatformEvent = { action: string; targetType: string; targetId: string; details?: Record<string, unknown> };
+
+/** Writes one event of the platform's own trail. */
+export async function addPlatformEvent(sql: Sql, by: Act, { action, targetType, targetId, details = {} }: PlatformEvent) {
+  await auditForPlatform(sql, by, action, targetType, sql`select ${targetId}::text, ${JSON.stringify(details)}::jsonb`);
+}
+
+/** What is asked for: `from` inclusive, `to` exclusive, `actor` an id or a type. */
+export type EventFilter = { action?: string; actor?: { id: string } | { type: string }; targetId?: string; from?: string; to?: string };
+type Position = { limit: number; before: string | undefined };
+
+/** An event's id is of the moment when it was written, its `at` of the moment when the transaction began: this much earlier at most. */
+const LONGEST_TRANSACTION = 3_600_000;
+
+/** Newest first; one more than `limit`. Of an organization, or without one of the platform. */
+export async function listAuditEvents(sql: Sql, organizationId: string | undefined, { action, actor, targetId, from, to }: EventFilter, at: Position) {
+  const last = to === undefined ? LAST_ID : firstIdAt(Date.parse(to) + LONGEST_TRANSACTION);
+  const before = at.before !== undefined && at.before < last ? at.before : last;
+  const rows = await sql<{ id: string; json: string }[]>`
+    select id, json_build_object('id', id, 'at', iso(at), 'actor', actor, 'action', action, 'targetType', target_type, 'targetId', target_id,
+      'requestId', request_id, 'details', details)::text as json
+    from ${organizationId ? sql`audit_events where organization_id = ${organizationId} and` : sql`platform_audit_events where`}
+      id >= ${from === undefined ? FIRST_ID : firstIdAt(Date.parse(from))} and id < ${before}
+      ${action ? sql`and action = ${action}` : sql``}
+      ${actor ? ("id" in actor ? sql`and actor->>'id' = ${actor.id}` : sql`and actor->>'type' = ${actor.type}`) : sql``}
+      ${targetId ? sql`and target_id = ${targetId}` : sql``}
+      ${from ? sql`and at >= ${from}` : sql``} ${to ? sql`and at < ${to}` : sql``}
+    order by id desc limit ${at.limit + 1}`;
+  return rows.map(({ id, json }) => ({ json, key: [id] }));
+}
+
+/** The lowest UUIDv7 of a millisecond. */
+function firstIdAt(milliseconds: number) {
+  const time = Math.min(Math.max(Math.floor(milliseconds), 0), 2 ** 48 - 1)
+    .toString(16)
+    .padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
+}

@@ -1,0 +1,82 @@
+import type { Sql } from "#db/connect";
+import { LAST_ID } from "#db/ids";
+import { type Versions, whereVersion } from "#db/versions";
+import { type Act, auditEach, auditForPlatform, type Scope } from "#modules/people/audit/queries";
+import { holdsSeat } from "#modules/people/members/queries";
+
+const MAX_KNOWN = 100_000;
+
+/** Organizations are never deleted, so one that was seen once need not be asked for again. */
+export function createOrganizationLookup(sql: Sql) {
+  const known = new Set<string>();
+  async function exists(id: string) {
+    if (known.has(id)) return true;
+    const [found] = await sql`select 1 from organizations where id = ${id}`;
+    if (found && known.size < MAX_KNOWN) known.add(id);
+    return found !== undefined;
+  }
+  return { exists, isKnown: (id: string) => known.has(id) };
+}
+
+type Row = { id: string; json: string; version: number };
+
+/** The columns that every answer shows, as json text; `from` names what they come from. */
+const organizationJson = (sql: Sql, from = sql`organizations`) => sql`json_build_object('id', ${from}.id, 'name', ${from}.name, 'seatLimit', ${from}.seat_limit,
+  'seatsTaken', (select count(*)::int from members where members.organization_id = ${from}.id and ${holdsSeat(sql)}),
+  'version', ${from}.version, 'createdAt', iso(${from}.created_at))::text`;
+
+type NewOrganization = { id?: string; name: string; seatLimit?: number | null | undefined };
+
+/** Returns undefined when there is an organization with this id already. */
+export async function createOrganization(sql: Sql, { id = Bun.randomUUIDv7(), name, seatLimit = null }: NewOrganization, by: Act) {
+  const named = sql`select id, jsonb_build_object('name', name) from created`;
+  const [row] = await sql<Row[]>`
+    with created as (
+      insert into organizations (id, name, seat_limit) values (${id}, ${name}, ${seatLimit}) on conflict do nothing returning *),
+    audited as (${auditEach(sql, { ...by, organizationId: id }, "organization.created", "organization", named)}),
+    audited_for_platform as (${auditForPlatform(sql, by, "organization.created", "organization", named)})
+    select id, version, ${organizationJson(sql, sql`created`)} as json from created`;
+  return row;
+}
+
+/** Newest first; answers one more than `limit`, so that the caller sees whether a next page exists. */
+export async function listOrganizations(sql: Sql, { limit, before }: { limit: number; before: string | undefined }) {
+  const rows = await sql<Row[]>`
+    select id, ${organizationJson(sql)} as json from organizations
+    where id < ${before ?? LAST_ID} order by id desc limit ${limit + 1}`;
+  return rows.map(({ id, json }) => ({ json, key: [id] }));
+}
+
+export async function findOrganization(sql: Sql, id: string) {
+  const [row] = await sql<Row[]>`select id, version, ${organizationJson(sql)} as json from organizations where id = ${id}`;
+  return row;
+}
+
+type Patch = { name?: string | undefined; seatLimit?: number | null | undefined; isByStaff: boolean };
+
+/** What is not named stays, and a change that changes nothing keeps the version. `stale` when it is none of `versions`. What staff does stands in the platform's trail too. */
+export async function updateOrganization(
+  sql: Sql,
+  scope: Scope,
+  versions: Versions,
+  { name, seatLimit, isByStaff }: Patch,
+): Promise<Row | "missing" | "stale"> {
+  const difference = sql`select changed.id, ${changeOf(sql)} from changed, current`;
+  const [row] = await sql<(Row & { isAccepted: boolean })[]>`
+    with current as (
+      select *, ${whereVersion(sql, versions)} as is_accepted, coalesce(${name ?? null}, name) as new_name,
+        case when ${seatLimit !== undefined} then ${seatLimit ?? null}::int else seat_limit end as new_limit
+      from organizations where id = ${scope.organizationId} for no key update),
+    changed as (
+      update organizations set name = new_name, seat_limit = new_limit, version = current.version + 1 from current
+      where organizations.id = current.id and is_accepted and (current.name, current.seat_limit) is distinct from (new_name, new_limit) returning organizations.*),
+    audited as (${auditEach(sql, scope, "organization.updated", "organization", difference)}),
+    audited_for_platform as (${auditForPlatform(sql, scope, "organization.updated", "organization", sql`${difference} where ${isByStaff}`)})
+    select is_accepted as "isAccepted", id, coalesce((select version from changed), version) as version,
+      coalesce((select ${organizationJson(sql, sql`changed`)} from changed), ${organizationJson(sql, sql`current`)}) as json from current`;
+  if (!row) return "missing";
+  return row.isAccepted ? row : "stale";
+}
+
+const changeOf = (sql: Sql) => sql`jsonb_build_object('from', jsonb_build_object('name', current.name, 'seatLimit', current.seat_limit),
+  'to', jsonb_build_object('name', changed.name, 'seatLimit', changed.seat_limit))`;

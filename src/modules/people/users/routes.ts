@@ -1,0 +1,55 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "#deps";
+import { signedIn } from "#guards/signed-in";
+import { Refusal } from "#http/errors";
+import { etag, ifMatch } from "#http/etag";
+import { jsonText } from "#http/pagination";
+import { Answer, Body, DateTime, EmptyObject, Integer, Message, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { findMe, updateProfile } from "./queries";
+
+const Profile = Body(
+  { displayName: t.Optional(Text({ max: 120, examples: ["Ada"] })), fullName: t.Optional(Text({ max: 120, examples: ["Ada Lovelace"] })) },
+  { title: "Profile", minProperties: 1 },
+);
+
+const Me = Answer(
+  {
+    id: Uuid,
+    email: Nullable(t.String({ examples: ["ada@certitude.example"] })),
+    displayName: Nullable(t.String({ examples: ["Ada"] })),
+    fullName: Nullable(t.String({ examples: ["Ada Lovelace"] })),
+    platformAdmin: t.Boolean(),
+    version: Integer({ description: "Of the profile: the names and the e-mail address" }),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+    memberships: t.Array(Answer({ organizationId: Uuid, organizationName: t.String({ examples: ["Example Ltd"] }), role: OneOf(["ORG_ADMIN", "ORG_MEMBER"]) })),
+  },
+  { title: "Me", hasTag: true },
+);
+
+export const users = (deps: Deps) =>
+  new Elysia({ prefix: "/users/me", tags: ["User"] })
+    .use(signedIn(deps))
+    .get(
+      "",
+      async ({ caller }) => {
+        const me = await findMe(deps.sql, caller.userId, deps.config.platformAdmins.has(caller.userId));
+        if (me === undefined) throw new Refusal(401, "the user is gone");
+        return jsonText(me.json, 200, { etag: etag(me.version) });
+      },
+      { response: { 200: Me }, detail: { operationId: "getMe", summary: "The signed-in user and their organizations" } },
+    )
+    .patch(
+      "/profile",
+      async ({ caller, body, request, set, status }) => {
+        const version = await updateProfile(deps.sql, caller.userId, ifMatch(request.headers), body);
+        if (version === "stale") return status(412, {});
+        set.headers.etag = etag(version);
+        return { message: "Profile updated" };
+      },
+      {
+        body: Profile,
+        response: { 200: Message, 400: Message, 412: EmptyObject },
+        detail: { operationId: "updateProfile", summary: "Update the authenticated user's profile", description: "At least one of the two names." },
+      },
+    );

@@ -1,0 +1,29 @@
+import { describe, expect, test } from "bun:test";
+import { backoffOf, pauseOf } from "#agent/backoff";
+
+const MINUTE = 60_000;
+
+describe("the pause between two passes", () => {
+  test("is the interval, give or take a sixth", () => {
+    expect([0, 0.5, 1].map((chance) => pauseOf(60_000, () => chance))).toEqual([50_000, 60_000, 70_000]);
+    const pauses = Array.from({ length: 1_000 }, () => pauseOf(60_000));
+    expect(Math.min(...pauses)).toBeWithin(50_000, 52_000);
+    expect(Math.max(...pauses)).toBeWithin(68_000, 70_000);
+  });
+});
+
+describe("how long a server that failed is left alone", () => {
+  const longest = (failures: number, retryAfter?: number) => backoffOf({ failures, interval: MINUTE, retryAfter }, () => 0);
+  const shortest = (failures: number, retryAfter?: number) => backoffOf({ failures, interval: MINUTE, retryAfter }, () => 1);
+
+  test("the interval, then twice as long each time, up to a quarter of an hour, or up to a sixth less", () => {
+    expect([1, 2, 3, 4, 5, 50].map((failures) => longest(failures) / MINUTE)).toEqual([1, 2, 4, 8, 15, 15]);
+    expect([1, 5].map((failures) => shortest(failures) / MINUTE)).toEqual([5 / 6, 12.5]);
+  });
+
+  test("never less than it asked for, up to an hour", () => {
+    expect([shortest(1, 5 * MINUTE), longest(1, 5 * MINUTE)]).toEqual([5 * MINUTE, 5 * MINUTE]);
+    expect(longest(5, 1_000)).toBe(15 * MINUTE);
+    expect(longest(1, 86_400_000)).toBe(60 * MINUTE);
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { connect } from "node:net";
+import { createServer } from "node:tls";
+import { createExchange, type Report, Unreachable } from "#agent/server-client";
+import { type ConnectedAgent, newConnectedAgent } from "../support/agent/connected-agent";
+import { newAuthority } from "../support/pki/authority";
+import { connectTo } from "../support/server/postgres";
+import { startServer, world } from "../support/server/world";
+
+setDefaultTimeout(60_000);
+
+const TOKEN = `cag_${"x".repeat(43)}`;
+const exchangeWith = (server: string, { token = TOKEN, ca }: { token?: string; ca?: string } = {}) =>
+  createExchange({ server, token, ca, signal: new AbortController().signal });
+
+/** Why the server was not asked with success. */
+async function refusalOf(asking: Promise<unknown>) {
+  const error = await asking.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof Unreachable)) throw new Error(`it was not refused: ${error}`);
+  expect(error.message).not.toContain(TOKEN.slice(4));
+  return error;
+}
+
+/** A server that answers something else than a Certitude server would. */
+function serveOther(answer: () => Response) {
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
+  return { url: `http://127.0.0.1:${server.port}`, stop: () => server.stop(true) };
+}
+
+describe("asking what is desired", () => {
+  test("news, and none for what is known already", async () => {
+    const agent = await newConnectedAgent();
+    const empty = await agent.exchange.fetchDesired(undefined);
+    expect(empty).toEqual({ etag: expect.stringMatching(/^"[0-9a-f]{64}"$/), state: { items: [], keep: [] } });
+    expect(await agent.exchange.fetchDesired(empty?.etag)).toBeUndefined();
+    const id = await agent.assign((await agent.newRoot()).id, "root");
+    const news = await agent.exchange.fetchDesired(empty?.etag);
+    expect(news?.state.items.map((each) => each.id)).toEqual([id]);
+    expect(await agent.exchange.fetchDesired(news?.etag)).toBeUndefined();
+    await agent.end();
+  });
+
+  test("refused in words: another token, nobody there, an address that leads elsewhere, something else than a desired state", async () => {
+    expect((await refusalOf(exchangeWith(world.url).fetchDesired(undefined))).message).toBe(
+      `${world.url}/agent/assignments does not accept the agent's token (401). Was the agent deleted? Enrol it anew.`,
+    );
+    expect((await refusalOf(exchangeWith("http://127.0.0.1:1").fetchDesired(undefined))).message).toStartWith("http://127.0.0.1:1 cannot be reached: ");
+    const others: [Response, string][] = [
+      [Response.redirect(`${world.url}/agent/assignments`), "cannot be reached"],
+      [new Response("<html>"), "answered something else than a desired state. Is it a Certitude server?"],
+      [Response.json({ items: [] }), "answered something else than a desired state"],
+      [Response.json({ items: [{ id: "../evil" }], keep: [] }), "answered something else than a desired state"],
+      [new Response(null, { status: 304 }), "answered 304."],
+      [new Response("no", { status: 403 }), "answered 403."],
+    ];
+    for (const [answer, words] of others) {
+      const server = serveOther(() => answer);
+      expect((await refusalOf(exchangeWith(server.url).fetchDesired(undefined))).message).toContain(words);
+      await server.stop();
+    }
+  });
+
+  test("a server whose database is away says when to come back", async () => {
+    const { server, url, sql } = startServer(world.config, { db: connectTo("postgres://postgres@127.0.0.1:1/postgres") });
+    expect(await refusalOf(exchangeWith(url).fetchDesired(undefined))).toMatchObject({ message: `${url}/agent/assignments answered 503.`, retryAfter: 1_000 });
+    await server.stop(true);
+    await sql.end({ timeout: 0 });
+  });
+
+  test("over https only with an authority that is known", async () => {
+    const authority = await newAuthority();
+    const { pem, privateKeyPem, chain } = await authority.issueServer("localhost");
+    const { hostname, port } = new URL(world.url);
+    const tls = createServer({ cert: pem + chain.join(""), key: privateKeyPem }, (near) => {
+      const far = connect(Number(port), hostname);
+      near.on("error", () => far.destroy()).pipe(far);
+      far.on("error", () => near.destroy()).pipe(near);
+    });
+    await new Promise<void>((resolve) => tls.listen(0, "127.0.0.1", resolve));
+    const url = `https://127.0.0.1:${(tls.address() as { port: number }).port}`;
+    const agent = await newConnectedAgent();
+    const { token } = agent;
+    expect((await refusalOf(exchangeWith(url, { token }).fetchDesired(undefined))).message).toMatch(/cannot be reached: .*certificate/i);
+    expect(await exchangeWith(url, { token, ca: authority.root.pem }).fetchDesired(undefined)).toMatchObject({ state: { items: [] } });
+    await agent.end();
+    tls.close();
+    authority.remove();
+  });
+});
+
+describe("delivering reports", () => {
+  const reportsOf = (ids: string[], message = "said"): Report[] => ids.map((assignmentId) => ({ assignmentId, state: "failed", message }));
+
+  async function assignMany(agent: ConnectedAgent, count: number) {
+    const root = await agent.newRoot();
+    const ids: string[] = [];
+    while (ids.length < count) ids.push(await agent.assign(root.id, `root-${ids.length}`));
+    return ids;
+  }
+
+  test("those of unknown assignments, and those that the server does not take, hold up no other", async () => {
+    const agent = await newConnectedAgent();
+    const ids = await assignMany(agent, 5);
+    const host = { hostname: "web-01" };
+    const unknown = reportsOf([crypto.randomUUID(), crypto.randomUUID()]);
+    const [refused] = reportsOf(ids.slice(-1), "\uD800");
+    const good = reportsOf(ids.slice(0, -1));
+    const [first, ...rest] = [...unknown, ...good];
+    if (!first || !refused) throw new Error("there are reports");
+    const unwanted = await agent.exchange.deliver([first, refused, ...rest], host);
+    expect(unwanted).toEqual([first, refused, ...unknown.slice(1)]);
+    for (const id of ids.slice(0, -1)) expect(await agent.historyOf(id)).toEqual(["failed: said"]);
+    expect(await agent.historyOf(ids[4] ?? "")).toEqual([]);
+    expect((await agent.organization.member("GET", agent.path)).body.host).toEqual(host);
+    await agent.end();
+  });
+
+  test("the host is told where not one report is taken, and where there is none", async () => {
+    const agent = await newConnectedAgent();
+    for (const [hostname, reports] of [["one", reportsOf([crypto.randomUUID()])] as const, ["two", []] as const]) {
+      expect(await agent.exchange.deliver([...reports], { hostname })).toEqual([...reports]);
+      expect((await agent.organization.member("GET", agent.path)).body.host).toEqual({ hostname });
+    }
+    await agent.end();
+  });
+
+  test("more than one request may hold are delivered in several", async () => {
+    const agent = await newConnectedAgent();
+    const ids = await assignMany(agent, 400);
+    expect(await agent.exchange.deliver(reportsOf(ids, "€".repeat(1_000)))).toEqual([]); // 1.2 MB, where 1 MiB is taken
+    const [first, last] = [await agent.historyOf(ids[0] ?? ""), await agent.historyOf(ids.at(-1) ?? "")];
+    expect([...first, ...last].map((each) => each.length)).toEqual([1_008, 1_008]);
+    await agent.end();
+  });
+
+  test("refused in words: another token, nobody there", async () => {
+    expect((await refusalOf(exchangeWith(world.url).deliver([]))).message).toContain("/agent/reports does not accept the agent's token (401)");
+    expect((await refusalOf(exchangeWith("http://127.0.0.1:1").deliver([]))).message).toContain("cannot be reached");
+  });
+});

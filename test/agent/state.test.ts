@@ -1,0 +1,141 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newRecord, noteReport, openMemory } from "#agent/state";
+import { newConnectedAgent } from "../support/agent/connected-agent";
+import { stateOf } from "../support/agent/observing";
+
+setDefaultTimeout(60_000);
+
+const scratch = () => mkdtempSync(join(tmpdir(), "certitude-memory-"));
+const ID = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01";
+
+describe("the agent's own directory", () => {
+  test("is made for the agent alone, with all that it holds", async () => {
+    const directory = scratch();
+    const memory = await openMemory(join(directory, "deep/state"));
+    await memory.save(newRecord(ID));
+    await memory.saveKnown({ etag: '"1"', state: { items: [], keep: [] } });
+    const modes = ["", "assignments", `assignments/${ID}.json`, "desired-state.json"].map((each) => statSync(join(directory, "deep/state", each)).mode & 0o777);
+    expect(modes).toEqual([0o700, 0o700, 0o600, 0o600]);
+    memory.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  test("is refused when others may write to it, when it is another's, and when another agent has it", async () => {
+    const directory = scratch();
+    const closed = "must belong to the agent's user and be closed to others: chmod 700";
+    for (const mode of [0o770, 0o702]) {
+      chmodSync(directory, mode);
+      await expect(openMemory(directory)).rejects.toThrow(closed);
+    }
+    chmodSync(directory, 0o700);
+    chownSync(directory, 65_534, 65_534);
+    await expect(openMemory(directory)).rejects.toThrow(closed);
+    chownSync(directory, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
+    const memory = await openMemory(directory);
+    await expect(openMemory(directory)).rejects.toThrow(`--state-dir ${directory} is in use by another certitude.`);
+    memory.close();
+    (await openMemory(directory)).close();
+    rmSync(directory, { recursive: true });
+  });
+
+  test("is cleared of what a killed agent was writing, and of nothing else", async () => {
+    const directory = scratch();
+    mkdirSync(join(directory, "assignments"));
+    for (const each of [".desired-state.json.certitude-tmp", `assignments/.${ID}.json.certitude-tmp`, "notes", "assignments/notes"])
+      writeFileSync(join(directory, each), "{");
+    const memory = await openMemory(directory);
+    const left = readdirSync(directory, { recursive: true }).map(String);
+    expect(left.filter((name) => !name.startsWith("lock")).toSorted()).toEqual(["assignments", "assignments/notes", "notes"]);
+    expect(memory.records.size).toBe(0);
+    memory.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  test("is only read in a dry run, whoever has it, damaged or not there at all", async () => {
+    const directory = scratch();
+    const memory = await openMemory(directory);
+    await memory.save(newRecord(ID));
+    writeFileSync(join(directory, "assignments/.x.certitude-tmp"), "");
+    truncateSync(join(directory, "assignments", `${ID}.json`), 10);
+    const before = stateOf(directory);
+    const reading = await openMemory(directory, { isReadOnly: true });
+    expect([...reading.records.keys()]).toEqual([ID]);
+    reading.close();
+    expect(stateOf(directory)).toEqual(before);
+    const missing = join(directory, "missing");
+    expect((await openMemory(missing, { isReadOnly: true })).records.size).toBe(0);
+    expect(existsSync(missing)).toBe(false);
+    memory.close();
+    rmSync(directory, { recursive: true });
+  });
+});
+
+describe("the reports that wait", () => {
+  test("are no more than twenty for an assignment, the newest, and none that says what the last one said", () => {
+    const record = newRecord(ID);
+    for (let index = 0; index < 25; index++) for (const _ of [1, 2]) noteReport(record, { state: "failed", message: `${index}` });
+    expect(record.reports.map(({ message }) => message)).toEqual(Array.from({ length: 20 }, (_, index) => `${index + 5}`));
+    expect(noteReport(record, { state: "failed", message: "24" })).toBe(false);
+  });
+});
+
+describe("a file of it that somebody damaged", () => {
+  const DAMAGES = ["", "{", "null", "[]", "{}", '"text"', '{"etag":"x"}', '{"etag":"x","state":{}}', '{"etag":"x","state":{"items":[{}],"keep":[]}}'];
+
+  test.each(DAMAGES)("what is desired is asked for anew: %p", async (damage) => {
+    const agent = await newConnectedAgent();
+    const root = await agent.newRoot();
+    await agent.assign(root.id, "root");
+    await agent.cycle();
+    writeFileSync(agent.pathOf("state/desired-state.json"), damage);
+    await agent.line.refuse();
+    expect(await agent.cycle()).toMatchObject({ failed: 0, offline: expect.any(Error) });
+    await agent.line.accept();
+    rmSync(agent.pathOf("store/root.pem"));
+    expect(await agent.cycle()).toEqual({ failed: 0 });
+    expect(agent.store()).toEqual({ "root.pem": root.pem });
+    await agent.end();
+  });
+
+  test("the record of an assignment is kept aside; what is right stays, and what is not is put right", async () => {
+    const agent = await newConnectedAgent();
+    const root = await agent.newRoot();
+    const ids = [await agent.assign(root.id, "right"), await agent.assign(root.id, "gone"), await agent.assign(root.id, "wrong")];
+    await agent.cycle();
+    const recordOf = (index: number) => agent.pathOf("state/assignments", `${ids[index]}.json`);
+    for (const index of [0, 1, 2]) truncateSync(recordOf(index), 30);
+    rmSync(agent.pathOf("store/gone.pem"));
+    writeFileSync(agent.pathOf("store/wrong.pem"), "somebody's");
+    await agent.restart();
+    expect(await agent.cycle()).toEqual({ failed: 1 });
+    expect(agent.store()).toEqual({ "right.pem": root.pem, "gone.pem": root.pem, "wrong.pem": "somebody's" });
+    expect((await agent.historyOf(ids[2] ?? "")).at(-1)).toContain("wrong.pem is there already, and not by this agent");
+    expect(readFileSync(`${recordOf(0)}.damaged`, "utf8")).toHaveLength(30);
+    await agent.end();
+  });
+
+  test("what a damaged record told of is not removed by guess: that is said until somebody has looked", async () => {
+    const agent = await newConnectedAgent();
+    const root = await agent.newRoot();
+    const id = await agent.assign(root.id, "root");
+    await agent.cycle();
+    writeFileSync(agent.pathOf("state/assignments", `${id}.json`), "");
+    await agent.change(id, { enabled: false });
+    for (const failed of [1, 0]) {
+      await agent.restart();
+      expect(await agent.cycle()).toEqual({ failed }); // the second time it waits
+    }
+    expect(agent.store()).toEqual({ "root.pem": root.pem });
+    expect(await agent.historyOf(id)).toEqual([
+      "installed",
+      expect.stringMatching(/^failed: The agent's record .*\.json was damaged and is kept as .*\.json\.damaged\./),
+    ]);
+    rmSync(agent.pathOf("state/assignments", `${id}.json`));
+    await agent.restart();
+    expect(await agent.cycle({ isUrgent: true })).toEqual({ failed: 0 });
+    await agent.end();
+  });
+});

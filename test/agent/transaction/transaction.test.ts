@@ -1,0 +1,151 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { readSnapshot, writeAtomically } from "#agent/host/files";
+import { newRecord } from "#agent/state";
+import { rollBack, settle } from "#agent/transaction/journal";
+import { beginChange } from "#agent/transaction/transaction";
+import { createLog } from "#log";
+import { newAgentHost } from "../../support/agent/agent-host";
+import { stateOf } from "../../support/agent/observing";
+
+setDefaultTimeout(60_000);
+
+/** An attempt on a scratch host, which may be taken back. */
+async function begin() {
+  const agent = await newAgentHost();
+  mkdirSync(agent.pathOf("place"));
+  const ledger = newRecord(crypto.randomUUID());
+  const taken = new Set<string>();
+  const attempt = { host: agent.host, log: createLog("silent"), ledger, save: () => agent.memory.save(ledger), isOthers: (name: string) => taken.has(name) };
+  const at = (name: string) => agent.pathOf("place", name);
+  return {
+    agent,
+    ledger,
+    taken,
+    at,
+    begin: () => beginChange(attempt),
+    settle: () => settle(attempt),
+    rollBack: () => rollBack(attempt),
+    state: () => stateOf(agent.pathOf("place")),
+    read: (name: string) => readFileSync(at(name), "utf8"),
+  };
+}
+
+const PLAIN = { mode: 0o644 };
+
+describe("an attempt that is taken back", () => {
+  test("leaves everything as it was, its owner and mode too, whatever was done", async () => {
+    const { agent, at, begin: start, rollBack: back, state, settle: end, ledger } = await begin();
+    const first = start();
+    await first.own(at("ours"), "ours", { mode: 0o600, owner: { uid: 65_534, gid: 65_534 } });
+    await end();
+    writeFileSync(at("shared"), "theirs", { mode: 0o640 });
+    writeFileSync(at("server.key"), "bootstrap", { mode: 0o400 });
+    const before = { state: state(), claims: structuredClone(ledger.claims) };
+    const change = start();
+    await change.own(at("ours"), "ours, the next", PLAIN);
+    await change.release(at("ours"));
+    await change.own(at("ours"), "once more", PLAIN);
+    await change.own(at("server.key"), "key", { mode: 0o600, takesOver: true });
+    await change.own(at("deep/er/new"), "new", PLAIN);
+    await change.edit(at("shared"), "theirs and ours");
+    await change.edit(at("shared"), null);
+    await change.editWith(at("made"), async (copy) => writeFileSync(copy, "by a tool"));
+    await change.run(["touch", at("touched")], { undo: { argv: ["rm", at("touched")] } });
+    await change.claim("an entry");
+    expect(await back()).toEqual([]);
+    expect({ state: state(), claims: ledger.claims }).toEqual(before);
+    agent.remove();
+  });
+
+  test("leaves alone what somebody else has changed meanwhile, says so, and takes back the rest", async () => {
+    const { agent, at, begin: start, rollBack: back, read } = await begin();
+    writeFileSync(at("second"), "before");
+    const change = start();
+    await change.own(at("first"), "ours", PLAIN);
+    await change.edit(at("second"), "ours");
+    await change.own(at("third"), "ours", PLAIN);
+    writeFileSync(at("second"), "theirs");
+    writeFileSync(at("third"), "theirs");
+    expect(await back()).toEqual([at("third"), at("second")].map((path) => `${path} was changed by somebody else meanwhile and was left alone.`));
+    expect([existsSync(at("first")), read("second"), read("third")]).toEqual([false, "theirs", "theirs"]);
+    agent.remove();
+  });
+
+  test("runs what makes a program reread after the files are back, and says when that fails", async () => {
+    const { agent, at, begin: start, rollBack: back, read } = await begin();
+    writeFileSync(at("shared"), "before");
+    const change = start();
+    await change.refresh(["cp", at("shared"), at("seen")]);
+    await change.edit(at("shared"), "after");
+    await change.refresh(["sh", "-c", `[ ! -e ${at("fault")} ]`]);
+    writeFileSync(at("fault"), "");
+    expect(await back()).toEqual(["sh ended with exit code 1: it said nothing."]);
+    expect(read("seen")).toBe("before");
+    agent.remove();
+  });
+});
+
+describe("a file of the agent's own", () => {
+  test("is refused where another assignment has its own, or somebody else", async () => {
+    const { agent, at, begin: start, taken, read } = await begin();
+    writeFileSync(at("theirs"), "theirs");
+    taken.add(at("other"));
+    await expect(start().own(at("theirs"), "ours", PLAIN)).rejects.toThrow("is there already, and not by this agent. Move it away");
+    await expect(start().own(at("other"), "ours", PLAIN)).rejects.toThrow("belongs to another assignment on this host. Choose another alias");
+    await expect(start().claim(at("other"))).rejects.toThrow("belongs to another assignment on this host");
+    expect([read("theirs"), existsSync(at("other"))]).toEqual(["theirs", false]);
+    agent.remove();
+  });
+
+  test("gives back what it took over, once, and stays when somebody else has replaced it", async () => {
+    const { agent, at, begin: start, settle: end, read } = await begin();
+    writeFileSync(at("key"), "bootstrap", { mode: 0o640 });
+    const before = stateOf(agent.pathOf("place"));
+    const change = start();
+    for (const content of ["first", "second"]) await change.own(at("key"), content, { mode: 0o600, takesOver: true });
+    await change.own(at("certificate"), "ours", PLAIN);
+    await end();
+    writeFileSync(at("certificate"), "theirs");
+    const removal = start();
+    expect([await removal.release(at("key")), await removal.release(at("certificate")), await removal.release(at("never"))]).toEqual([true, true, false]);
+    await end();
+    expect(read("certificate")).toBe("theirs");
+    rmSync(at("certificate"));
+    expect(stateOf(agent.pathOf("place"))).toEqual(before);
+    agent.remove();
+  });
+});
+
+describe("a file that is written", () => {
+  test("is whole or as before, and never follows a link that was planted for its temporary file", async () => {
+    const { agent, at, read } = await begin();
+    writeFileSync(at("precious"), "precious");
+    symlinkSync(at("precious"), at(".file.certitude-tmp"));
+    await writeAtomically(at("file"), "whole", { mode: 0o640, uid: 65_534, gid: 65_534 });
+    const { mode, uid, gid } = statSync(at("file"));
+    expect([mode & 0o777, uid, gid, read("file"), read("precious"), existsSync(at(".file.certitude-tmp"))]).toEqual([
+      0o640,
+      65_534,
+      65_534,
+      "whole",
+      "precious",
+      false,
+    ]);
+    mkdirSync(at("full"));
+    await expect(writeAtomically(at("full"), "whole", { mode: 0o640, uid: 0, gid: 0 })).rejects.toThrow();
+    expect(existsSync(at(".full.certitude-tmp"))).toBe(false);
+    agent.remove();
+  });
+
+  test("is read only where it is a plain file", async () => {
+    const { agent, at } = await begin();
+    expect(await readSnapshot(at("missing"))).toBeUndefined();
+    expect(await readSnapshot(at("missing/deeper"))).toBeUndefined();
+    mkdirSync(at("directory"));
+    await expect(readSnapshot(at("directory"))).rejects.toThrow("is not a plain file.");
+    symlinkSync(at("missing"), at("link"));
+    await expect(readSnapshot(at("link"))).rejects.toThrow(`is a symbolic link to ${at("missing")}. Name the file itself, or remove the link.`);
+    agent.remove();
+  });
+});

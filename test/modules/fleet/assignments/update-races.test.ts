@@ -1,0 +1,42 @@
+import { describe, expect, test } from "bun:test";
+import { withAssignment } from "../../../support/server/agents";
+
+describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{assignmentId}", () => {
+  test.each([
+    ["If-Match", { tag: '"1"', lost: 412 }],
+    ["a version", { body: { version: 1 }, lost: 409 }],
+    ["an etag", { body: { etag: '"1"' }, lost: 409 }],
+  ])("200 for exactly one of fifty at once with %s", async (_, { tag, body, lost }: { tag?: string; body?: object; lost: number }) => {
+    const { update, read, events } = await withAssignment();
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => update({ applicationId: `racer-${index}`, ...body }, tag)));
+    const statuses = answers.map((each) => each.status).toSorted();
+    expect(statuses).toEqual([200, ...Array.from({ length: 49 }, () => lost)]);
+    const winner = answers.find((each) => each.status === 200)?.body;
+    expect(await read()).toEqual(winner);
+    expect(winner.version).toBe(2);
+    expect(await events("assignment.updated")).toHaveLength(1);
+  });
+
+  test("200 for all of twenty at once without a precondition, and no change is lost", async () => {
+    const { update, read, created } = await withAssignment();
+    const fields = ["trustStorePath", "alias", "verifyServerName", "certFileName"];
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => update({ config: { [fields[index % 4] ?? ""]: `value-${index}` } })));
+    expect(answers.map((each) => each.status)).toEqual(Array.from({ length: 20 }, () => 200));
+    const versions = answers.map((each) => each.body.version).toSorted((a, b) => a - b);
+    expect(versions).toEqual(Array.from({ length: 20 }, (_, index) => index + 2));
+    const { config, version } = await read();
+    expect(version).toBe(21);
+    expect(Object.keys(config).toSorted()).toEqual(fields.toSorted());
+    for (const field of fields) expect(config[field]).not.toBe(created.config[field]);
+  });
+
+  test("200 for one of twenty that race for the same place, 409 for the others", async () => {
+    const { organization, agent, create } = await withAssignment();
+    const rivals = await Promise.all(Array.from({ length: 20 }, (_, index) => create({ config: { alias: `rival-${index}` } })));
+    const answers = await Promise.all(
+      rivals.map(({ id }) => organization.admin("PATCH", `${agent.assignments}/${id}`, { body: { config: { alias: "throne" } } })),
+    );
+    const statuses = answers.map((each) => each.status).toSorted();
+    expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 409)]);
+  });
+});

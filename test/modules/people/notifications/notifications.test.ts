@@ -1,0 +1,207 @@
+import { describe, expect, test } from "bun:test";
+import { notifyMembers } from "#modules/people/notifications/queries";
+import { call } from "../../../support/server/call";
+import { newOrganization, newUser } from "../../../support/server/people";
+import { world } from "../../../support/server/world";
+
+type User = Awaited<ReturnType<typeof newUser>>;
+const example = (user: User, body: unknown = {}) => user.call("POST", "/users/me/notifications/examples", { body });
+const inbox = async (user: User, query = "") => (await user.call("GET", `/users/me/notifications/inbox${query}`)).body;
+const read = (user: User, body: unknown) => user.call("POST", "/users/me/notifications/read", { body });
+const titles = (page: { items: { title: string }[] }) => page.items.map((each) => each.title);
+
+async function withNotices(count: number) {
+  const organization = await newOrganization();
+  const user = await organization.join();
+  const notice = { kind: "certificate_expiring" as const, message: "m", organizationId: organization.id };
+  for (let index = 1; index <= count; index++) await notifyMembers(world.sql, { ...notice, title: `${index}` });
+  return { organization, user };
+}
+
+describe("POST /users/me/notifications/examples", () => {
+  test("401 for a stranger", async () => {
+    expect(await call("POST", "/users/me/notifications/examples", { body: { kind: 1 } })).toMatchObject({ status: 401, body: "" });
+  });
+
+  test.each([
+    { kind: "nonsense" },
+    { kind: null },
+    { title: "" },
+    { title: "x".repeat(201) },
+    { message: "a\0" },
+    { message: "x".repeat(1_001) },
+    { userId: "x" },
+    "text",
+  ])("400 for %j", async (body) => {
+    expect((await example(await newUser(), body)).status).toBe(400);
+  });
+
+  test("201 a certificate_expiring one by default, to the caller alone, marked as an example", async () => {
+    const [user, other] = [await newUser(), await newUser()];
+    const { status, body } = await example(user);
+    expect({ status, body }).toMatchObject({
+      status: 201,
+      body: { kind: "certificate_expiring", example: true, readAt: null, organizationId: null, data: {} },
+    });
+    expect(await inbox(user)).toMatchObject({ total: 1, unread: 1, items: [body] });
+    expect(await inbox(other)).toEqual({ items: [], page: 0, limit: 10, total: 0, unread: 0 });
+  });
+
+  test("201 with the words of the caller", async () => {
+    const { body } = await example(await newUser(), { kind: "control_due", title: " Due ", message: "Soon" });
+    expect(body).toMatchObject({ kind: "control_due", title: "Due", message: "Soon" });
+  });
+
+  test("429 for all but ten of thirty at once, with Retry-After, and the inbox holds ten", async () => {
+    const user = await newUser();
+    const answers = await Promise.all(Array.from({ length: 30 }, () => example(user)));
+    expect(answers.filter((each) => each.status === 201)).toHaveLength(10);
+    const refused = answers.filter((each) => each.status === 429);
+    expect(refused).toHaveLength(20);
+    expect(Number(refused[0]?.headers.get("retry-after"))).toBeWithin(1, 61);
+    expect(await inbox(user)).toMatchObject({ total: 10, unread: 10 });
+  });
+
+  test("201 again once the oldest of the ten is over a minute old", async () => {
+    const user = await newUser();
+    for (let index = 0; index < 10; index++) await example(user);
+    await world.sql`update inboxes set recent_examples[1] = now() - interval '61 seconds' where user_id = ${user.id}`;
+    expect((await example(user)).status).toBe(201);
+    expect((await example(user)).status).toBe(429);
+  });
+});
+
+describe("GET /users/me/notifications/inbox", () => {
+  test("401 for a stranger, whatever the query", async () => {
+    expect(await call("GET", "/users/me/notifications/inbox?page=x")).toMatchObject({ status: 401, body: "" });
+  });
+
+  test.each(["page=-1", "page=x", "page=1.5", "limit=0", "limit=101", "limit=", "unread=yes", "page=1e3", "page=9007199254740993.5", "page=Infinity"])(
+    "400 for %s",
+    async (query) => {
+      expect((await (await newUser()).call("GET", `/users/me/notifications/inbox?${query}`)).status).toBe(400);
+    },
+  );
+
+  test("200 newest first, page by page, with exact totals on each", async () => {
+    const { user } = await withNotices(7);
+    const pages = [
+      await inbox(user, "?limit=3"),
+      await inbox(user, "?limit=3&page=1"),
+      await inbox(user, "?limit=3&page=2"),
+      await inbox(user, "?limit=3&page=3"),
+    ];
+    expect(pages.map(titles)).toEqual([["7", "6", "5"], ["4", "3", "2"], ["1"], []]);
+    for (const [page, each] of pages.entries()) expect(each).toMatchObject({ page, limit: 3, total: 7, unread: 7 });
+    for (const beyond of ["2147483648", "99999999999", "9007199254740991", "9223372036854775808", "9".repeat(400)])
+      for (const unread of ["", "&unread=true"])
+        expect(await inbox(user, `?page=${beyond}&limit=100${unread}`)).toMatchObject({
+          items: [],
+          page: Math.min(Number(beyond), Number.MAX_SAFE_INTEGER),
+          total: 7,
+          unread: 7,
+        });
+  });
+
+  test("200 unread ones alone, and their number as the total", async () => {
+    const { user } = await withNotices(5);
+    const { items } = await inbox(user);
+    await read(user, { ids: [items[0].id, items[2].id] });
+    const unread = await inbox(user, "?unread=true&limit=2");
+    expect({ ...unread, items: titles(unread) }).toEqual({ items: ["4", "2"], page: 0, limit: 2, total: 3, unread: 3 });
+    expect(titles(await inbox(user, "?unread=true&limit=2&page=1"))).toEqual(["1"]);
+    expect(titles(await inbox(user, "?unread=false"))).toHaveLength(5);
+  });
+
+  test("200 totals stay exact while notices come from many sides at once", async () => {
+    const { organization, user } = await withNotices(0);
+    const other = await organization.join();
+    const notice = { kind: "member_joined" as const, title: "t", message: "m", organizationId: organization.id };
+    await Promise.all([
+      ...Array.from({ length: 20 }, () => notifyMembers(world.sql, notice)),
+      ...Array.from({ length: 5 }, () => example(user)),
+      read(user, { all: true }),
+    ]);
+    await read(user, { all: true });
+    await notifyMembers(world.sql, notice);
+    expect(await inbox(user)).toMatchObject({ total: 26, unread: 1 });
+    expect(await inbox(other)).toMatchObject({ total: 21, unread: 21 });
+    expect((await inbox(user, "?unread=true")).items).toHaveLength(1);
+  });
+});
+
+describe("POST /users/me/notifications/read", () => {
+  test.each([{}, { ids: [] }, { ids: ["x"] }, { ids: [crypto.randomUUID()], all: true }, { all: false }, { ids: Array(1_001).fill(crypto.randomUUID()) }])(
+    "400 for %j",
+    async (body) => {
+      expect((await read(await newUser(), body)).status).toBe(400);
+    },
+  );
+
+  test("200 counts each once, and never another user's", async () => {
+    const { user } = await withNotices(3);
+    const [first] = (await inbox(user)).items;
+    const stranger = await newUser();
+    expect((await read(stranger, { ids: [first.id] })).body).toEqual({ marked: 0, unread: 0 });
+    const answers = await Promise.all(Array.from({ length: 10 }, () => read(user, { ids: [first.id, first.id] })));
+    expect(answers.reduce((sum, each) => sum + each.body.marked, 0)).toBe(1);
+    expect((await inbox(user)).items.map((each: { readAt: string | null }) => each.readAt !== null)).toEqual([true, false, false]);
+  });
+
+  test("200 all of them, and what comes later is unread", async () => {
+    const { organization, user } = await withNotices(3);
+    const [, second] = (await inbox(user)).items;
+    await read(user, { ids: [second.id] });
+    expect((await read(user, { all: true })).body).toEqual({ marked: 2, unread: 0 });
+    await notifyMembers(world.sql, { kind: "control_due", title: "new", message: "m", organizationId: organization.id });
+    const page = await inbox(user);
+    expect(page).toMatchObject({ total: 4, unread: 1 });
+    expect(page.items.map((each: { readAt: string | null }) => each.readAt === null)).toEqual([true, false, false, false]);
+    expect((await read(user, { ids: [second.id] })).body).toEqual({ marked: 0, unread: 1 });
+  });
+});
+
+describe("GET /users/me/notifications/stream", () => {
+  const open = async (user: User, headers: Record<string, string> = {}) => {
+    const controller = new AbortController();
+    const answer = await fetch(`${world.url}/users/me/notifications/stream`, {
+      headers: { authorization: `Bearer ${user.token}`, ...headers },
+      signal: controller.signal,
+    });
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    async function until(text: string) {
+      for (let seen = ""; ; ) {
+        seen += (await reader?.read())?.value ?? "";
+        if (seen.includes(text)) return seen;
+      }
+    }
+    return { answer, until, close: () => controller.abort() };
+  };
+
+  test("401 for a stranger", async () => {
+    expect((await call("GET", "/users/me/notifications/stream")).status).toBe(401);
+  });
+
+  test("200 at once for HEAD: nobody listens, because there is no body to read", async () => {
+    const { user } = await withNotices(1);
+    const answer = await call("HEAD", "/users/me/notifications/stream", { token: user.token });
+    expect([answer.status, answer.headers.get("content-type"), answer.text]).toEqual([200, "text/event-stream", ""]);
+  });
+
+  test("200 sends what comes, and a client that comes back gets what it missed", async () => {
+    const { user } = await withNotices(2);
+    const first = await open(user);
+    expect(first.answer.headers.get("content-type")).toBe("text/event-stream");
+    await first.until("retry:");
+    await example(user, { title: "third" });
+    const seen = await first.until("third");
+    expect(seen).not.toContain('"title" : "2"');
+    expect(seen).toContain("id: 3\nevent: notice\ndata: ");
+    first.close();
+    const second = await open(user, { "last-event-id": "1" });
+    const missed = await second.until("third");
+    expect(missed).toContain('"title" : "2"');
+    expect(missed).not.toContain('"title" : "1"');
+    second.close();
+  });
+});

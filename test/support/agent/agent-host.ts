@@ -1,0 +1,95 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Host, thisHost } from "#agent/host/host";
+import { reconcile, takeBackInterrupted, type Work, withdraw } from "#agent/reconcile";
+import type { Desired } from "#agent/server-client";
+import { openMemory } from "#agent/state";
+import { createLog } from "#log";
+
+type Certificate = { pem: string; chain: string[]; fingerprint: string; privateKeyPem?: string };
+
+/** What the server would send: an assignment of the certificate, with an id of its own unless `rest` has one. */
+export const desired = ({ pem, chain, fingerprint }: Certificate, rest: Partial<Desired> & Pick<Desired, "trustStoreType">): Desired => ({
+  id: crypto.randomUUID(),
+  version: 1,
+  applicationId: "payments",
+  materialType: "trust_anchor",
+  includePrivateKey: false,
+  config: {},
+  autoRenew: true,
+  certificateId: crypto.randomUUID(),
+  commonName: "Scratch",
+  fingerprintSha256: fingerprint,
+  notAfter: "2030-01-01T00:00:00.000Z",
+  pem,
+  chain,
+  privateKeyPem: null,
+  ...rest,
+});
+
+/** The same for a server's certificate with its key. */
+export const desiredServer = (issued: Required<Certificate>, rest: Partial<Desired> & Pick<Desired, "trustStoreType">) =>
+  desired(issued, { materialType: "server_certificate", includePrivateKey: true, privateKeyPem: issued.privateKeyPem, ...rest });
+
+/** Where the machine's own programs are: `bun run` puts a `node` before them that is Bun. */
+const hostPath = (Bun.env.PATH ?? "")
+  .split(":")
+  .filter((each) => !each.includes("bun-node"))
+  .join(":");
+
+/** A scratch directory, and an agent that takes its places for the host's; without a server. */
+export async function newAgentHost(
+  change: (host: Host, directory: string) => Host = (host) => host,
+  directory = mkdtempSync(join(tmpdir(), "certitude-host-")),
+) {
+  const home = join(directory, "home");
+  mkdirSync(home, { recursive: true });
+  const own = thisHost({ PATH: hostPath, HOME: home });
+  const memory = await openMemory(join(directory, "state"));
+  const work: Work = { host: change(own, directory), memory, log: createLog("silent"), clock: () => new Date(), isDryRun: false, isUrgent: true };
+  return {
+    directory,
+    host: work.host,
+    memory,
+    pathOf: (...names: string[]) => join(directory, ...names),
+    /** What the agent does at one pass for an assignment. */
+    async pass(item: Desired, more: Partial<Work> = {}) {
+      for (const record of memory.records.values()) await takeBackInterrupted(record, work);
+      return reconcile(item, { ...work, ...more });
+    },
+    /** What it does once the assignment is desired no more. */
+    async withdraw({ id }: Pick<Desired, "id">) {
+      const record = memory.records.get(id);
+      if (!record) throw new Error("the agent knows nothing of this assignment");
+      return withdraw(record, work);
+    },
+    /** Every file below the directory but the agent's own: what a test expects to be left. */
+    files: () =>
+      readdirSync(directory, { recursive: true, withFileTypes: true })
+        .filter((each) => !each.isDirectory())
+        .map((each) => join(each.parentPath, each.name).slice(directory.length + 1))
+        .filter((name) => !name.startsWith("state/"))
+        .toSorted(),
+    remove() {
+      memory.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The system's trust store in a scratch directory, by the real tool. */
+export function withScratchSystem(host: Host, directory: string): Host {
+  const anchors = join(directory, "anchors");
+  const etc = join(directory, "certs");
+  const hooks = join(directory, "hooks");
+  for (const each of [anchors, etc, hooks]) mkdirSync(each);
+  return {
+    ...host,
+    system: {
+      anchors,
+      bundle: join(etc, "ca-certificates.crt"),
+      update: ["update-ca-certificates", "--localcertsdir", anchors, "--etccertsdir", etc, "--hooksdir", hooks],
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { thisHost } from "#agent/host/host";
+import { runCycle } from "#agent/pass";
+import { createExchange, type HostFacts, type Report } from "#agent/server-client";
+import { openMemory } from "#agent/state";
+import { createLog } from "#log";
+import { certificate, importInto } from "../pki/certificates";
+import { newAgent } from "../server/agents";
+import { newOrganization } from "../server/people";
+import { startProxy } from "../server/proxy";
+import { world } from "../server/world";
+
+type Wish = { body?: object };
+
+/** An agent in this process, enrolled with the tests' server, which it reaches by way of `line`; its stores are scratch directories. */
+export async function newConnectedAgent() {
+  const organization = await newOrganization();
+  const enrolled = await newAgent(organization);
+  const directory = mkdtempSync(join(tmpdir(), "certitude-connected-"));
+  const pathOf = (...names: string[]) => join(directory, ...names);
+  mkdirSync(pathOf("store"));
+  const { hostname, port } = new URL(world.url);
+  const line = await startProxy({ host: hostname, port: Number(port) });
+  const server = `http://127.0.0.1:${line.port}`;
+  const exchange = createExchange({ server, token: enrolled.token, ca: undefined, signal: new AbortController().signal });
+  const said: { msg: string; reason?: string }[] = [];
+  const log = createLog("info", { write: (text) => void said.push(JSON.parse(text)) });
+  let memory = await openMemory(pathOf("state"));
+  let now = Date.parse("2030-01-01T00:00:00Z");
+
+  async function ask(method: string, path: string, { body }: Wish = {}) {
+    const answer = await organization.admin(method, path, { ...(body && { body }) });
+    if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+    return answer.body;
+  }
+
+  return {
+    organization,
+    ...enrolled,
+    exchange,
+    said,
+    line,
+    server,
+    pathOf,
+    ask,
+    memory: () => memory,
+    /** Moves the agent's clock. */
+    wait: (milliseconds: number) => {
+      now += milliseconds;
+    },
+    /** A root of the organization. */
+    async newRoot(commonName = "Test Root") {
+      const { pem } = certificate({ commonName, isCa: true });
+      const [id = ""] = await importInto(organization, pem);
+      return { id, pem };
+    },
+    /** Assigns a certificate to the agent's store, as the file of this name. */
+    async assign(certificateId: string, alias: string, config: object = {}): Promise<string> {
+      const body = {
+        applicationId: crypto.randomUUID(),
+        certificateId,
+        trustStoreType: "openssl_ca_dir",
+        config: { trustStorePath: pathOf("store"), alias, ...config },
+      };
+      return (await ask("POST", enrolled.assignments, { body })).id;
+    },
+    change: (id: string, body: object) => ask("PATCH", `${enrolled.assignments}/${id}`, { body }),
+    unassign: (id: string) => ask("DELETE", `${enrolled.assignments}/${id}`),
+    /** What the server knows of an assignment: each state that was reported, the oldest first, with what was said. */
+    async historyOf(id: string): Promise<string[]> {
+      const { history } = (await organization.member("GET", `${enrolled.assignments}/${id}`)).body;
+      return history.toReversed().map(({ state, message }: Report) => (message ? `${state}: ${message}` : state));
+    },
+    /** One pass. */
+    cycle: ({ isQuiet = false, isUrgent = false, host }: { isQuiet?: boolean; isUrgent?: boolean; host?: HostFacts } = {}) =>
+      runCycle(
+        { host: thisHost({ PATH: Bun.env.PATH, HOME: directory }), memory, log, exchange, clock: () => new Date(now), isDryRun: false, isUrgent },
+        { host, isQuiet },
+      ),
+    /** As a new process finds it. */
+    async restart() {
+      memory.close();
+      memory = await openMemory(pathOf("state"));
+    },
+    /** The certificates in the store, by file name. */
+    store: () =>
+      Object.fromEntries(
+        readdirSync(pathOf("store"))
+          .filter((name) => name.endsWith(".pem"))
+          .map((name) => [name, readFileSync(pathOf("store", name), "utf8")]),
+      ),
+    async end() {
+      memory.close();
+      await line.stop();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+export type ConnectedAgent = Awaited<ReturnType<typeof newConnectedAgent>>;

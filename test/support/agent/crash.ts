@@ -1,0 +1,53 @@
+import { type Place, PROGRAM } from "../server/executable";
+
+const CHANGES = "mkdir,rmdir,write,pwrite64,fsync,fdatasync,chmod,fchmod,chown,fchown,rename,renameat,renameat2,unlink,unlinkat,execve";
+const MESSAGES = "connect,sendto";
+
+/** The step that is never taken: the first is 1. Each is held for so many milliseconds, so that the kill comes in time. */
+type Doom = { step: number; hold: number };
+
+/**
+ * Runs a command of the executable and kills it right before one of its steps: a change to one of `paths`, the start of a tool
+ * among them or, without paths, a message to the server. Strace tells of each step and holds it; its own kills would count each thread's
+ * steps apart, and they are many threads'. Answers what was begun (more than `step` where the kill came late) and the exit code.
+ */
+export async function runDoomed({ cwd, env }: Place, paths: string[], { step, hold }: Doom, ...args: string[]) {
+  const calls = paths.length > 0 ? CHANGES : MESSAGES;
+  const tracing = ["-f", "-q", "-yy", "-s", "0", "-e", "signal=none", "-e", `trace=${calls}`, "-e", `inject=${calls}:delay_enter=${hold * 1_000}`];
+  // The shell tells its process id, which then is the program's.
+  const program = ["sh", "-c", 'echo $$; exec "$0" "$@"', PROGRAM, ...args];
+  const child = Bun.spawn(["strace", ...tracing, ...paths.flatMap((path) => ["-P", path]), ...program], {
+    cwd,
+    env: { PATH: Bun.env.PATH ?? "", ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const output = readPid(child.stdout);
+  const begun = paths.length > 0 ? /^(?:\[pid +\d+\] )?(\w+)\(/gm : /^(?:\[pid +\d+\] )?(\w+)\(\d+<TCP/gm;
+  const stepsIn = (text: string) => [...text.matchAll(begun)].map(([, call = ""]) => call);
+  let told = "";
+  let isKilled = false;
+  for await (const part of child.stderr) {
+    told += Buffer.from(part).toString();
+    if (isKilled || stepsIn(told).length < step) continue;
+    isKilled = true;
+    process.kill(await output.pid, "SIGKILL");
+  }
+  await output.end;
+  return { isKilled, steps: stepsIn(told), code: await child.exited };
+}
+
+/** The number in the first line; the rest is read, and nobody looks at it. */
+function readPid(stream: ReadableStream<Uint8Array>) {
+  const { promise: pid, resolve } = Promise.withResolvers<number>();
+  async function read() {
+    let text = "";
+    for await (const part of stream) {
+      text += Buffer.from(part).toString();
+      const [, digits] = /^([1-9]\d*)\n/.exec(text) ?? [];
+      if (digits) resolve(Number(digits));
+    }
+  }
+  return { pid, end: read() };
+}

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll } from "bun:test";
+import { prepareJobs } from "#jobs/start";
+import { grantPlatformAdmin } from "#modules/people/users/queries";
+import { fillPath, type Operation } from "../openapi/document";
+import { certificate, importInto } from "../pki/certificates";
+import { newApiToken } from "./api-tokens";
+import { call, type Wish } from "./call";
+import { DOCUMENTS, form } from "./knowledge";
+import { newOrganization, type TestOrganization } from "./people";
+import { WORKER_KEY, world } from "./world";
+
+type Ids = Record<string, string>;
+type Made = { organization: TestOrganization; user: { id: string; token: string }; ids: Ids; keys: Ids };
+
+/** Uploads put their indexing into the queue; nobody works it off. */
+export function withQueue() {
+  beforeAll(() => prepareJobs(world.deps));
+  afterAll(() => world.deps.queue.stop());
+}
+
+/** One of everything that an organization can have, made over the API, and somebody who may do everything with it. */
+export async function newEverything() {
+  const organization = await newOrganization();
+  const user = await organization.join();
+  await grantPlatformAdmin(world.sql, user.id, true);
+  const ids: Ids = { organizationId: organization.id, ownerId: user.id };
+  const keys: Ids = { workerKey: WORKER_KEY, userToken: user.token };
+  const made = { organization, user, ids, keys };
+  for (const make of MAKERS) await make(made);
+
+  /** What lets the owner in: the first way that the document names, or the one with the user's token. */
+  function credentials({ security }: Operation, withToken = false): Record<string, string> {
+    const way = (withToken && security.find((each) => each.includes("userToken"))) || security[0];
+    return Object.assign({}, ...(way ?? []).map((scheme) => headersOf(scheme)));
+  }
+
+  function headersOf(scheme: string): Record<string, string> {
+    if (scheme === "organizationId") return { "x-organization-id": organization.id };
+    if (scheme === "organizationRole") return { "x-organization-role": "ORG_ADMIN" };
+    if (scheme === "platformAdmin") return { "x-user-id": user.id };
+    if (!keys[scheme]) throw new Error(`everything.ts makes no ${scheme}`);
+    return { authorization: `Bearer ${keys[scheme]}` };
+  }
+
+  const pathOf = ({ path }: Operation, others: Ids = {}) => fillPath(path, (name) => others[name] ?? idOf(name));
+
+  function idOf(name: string) {
+    const id = ids[name];
+    if (id === undefined) throw new Error(`everything.ts makes nothing with a ${name}`);
+    return id;
+  }
+
+  /** `value` with the organization's ids wherever it names one. */
+  const adopt = (value: unknown) => replaceIds(value, "", ids);
+  const bodyOf = ({ body }: Operation) => adopt(body?.example);
+
+  /** A request that the owner may make and that is right, but for what is said. */
+  async function send(operation: Operation, { ids: others, body = bodyOf(operation), headers, ...rest }: Wish & { ids?: Ids } = {}) {
+    const encoded = operation.body && rest.raw === undefined ? await encode(operation, body) : undefined;
+    const all = { ...encoded?.headers, ...credentials(operation), ...headers };
+    return call(operation.method, pathOf(operation, others), { ...(encoded?.raw !== undefined && { raw: encoded.raw }), ...rest, headers: all });
+  }
+
+  return { ...made, credentials, pathOf, adopt, bodyOf, send };
+}
+
+export type Everything = Awaited<ReturnType<typeof newEverything>>;
+
+function replaceIds(value: unknown, name: string, ids: Ids): unknown {
+  if (Array.isArray(value)) return value.map((each) => replaceIds(each, name.replace(/s$/, ""), ids));
+  if (typeof value === "string") return ids[name] ?? value;
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaceIds(each, key, ids)]));
+}
+
+/** The body in the words of the operation: JSON, or a form whose `file` is one. */
+async function encode({ body }: Operation, value: unknown): Promise<Wish> {
+  if (body?.type !== "multipart/form-data") return { raw: JSON.stringify(value), headers: { "content-type": "application/json" } };
+  const fields = Object.entries(value as Ids).map(([name, each]): [string, string | File] => [name, name === "file" ? new File([each], "policy.md") : each]);
+  return form(Object.fromEntries(fields));
+}
+
+function must<Answer extends { status: number; text: string }>(answer: Answer) {
+  if (answer.status >= 300) throw new Error(`making one of everything was answered ${answer.status}: ${answer.text}`);
+  return answer;
+}
+
+const MAKERS: ((made: Made) => Promise<void>)[] = [
+  async function makeMember({ organization, ids }) {
+    const body = { email: `${crypto.randomUUID()}@people.example` };
+    ids.memberId = must(await organization.admin("POST", "/members", { body })).body.id;
+  },
+  async function makeCertificate({ organization, ids }) {
+    const [id = ""] = await importInto(organization, certificate({ isCa: true }).pem);
+    ids.certificateId = id;
+  },
+  async function makeAgent({ organization, ids, keys }) {
+    const { body } = must(await organization.admin("POST", "/agents", { body: { name: "web-01", labels: { env: "prod" } } }));
+    Object.assign(ids, { agentId: body.id });
+    Object.assign(keys, { agentToken: body.token });
+  },
+  async function makeAssignment({ organization, ids }) {
+    const body = { applicationId: "payments", certificateId: ids.certificateId, trustStoreType: "linux_update_ca_certificates" };
+    ids.assignmentId = must(await organization.admin("POST", `/agents/${ids.agentId}/assignments`, { body })).body.id;
+  },
+  async function makeRollout({ organization, ids }) {
+    const assignment = { applicationId: "mail", certificateId: ids.certificateId, trustStoreType: "openssl_ca_dir" };
+    const body = { name: "Canaries first", assignment, rings: [{ selector: "env=prod" }] };
+    ids.rolloutId = must(await organization.admin("POST", "/rollouts", { body })).body.id;
+  },
+  async function startRotation({ organization, ids }) {
+    const [certificateId] = await importInto(organization, certificate({ isCa: true }).pem);
+    must(await organization.admin("POST", `/certificates/${ids.certificateId}/successor`, { body: { certificateId } }));
+  },
+  async function makeConnection({ organization, ids }) {
+    const body = { kind: "smtp", name: "Mail", config: { host: "mail.example", fromAddress: "ops@certitude.example" } };
+    ids.connectionId = must(await organization.admin("POST", "/core/connections", { body })).body.id;
+  },
+  async function makeWidget({ organization, ids }) {
+    const body = { kind: "expiring_certificates_timeline", title: "What expires" };
+    ids.widgetId = must(await organization.admin("POST", "/core/widgets", { body })).body.id;
+  },
+  async function changeControl({ organization, ids }) {
+    const { body } = must(await organization.admin("GET", "/ai-governance/frameworks/euaiact/controls"));
+    Object.assign(ids, { frameworkKey: "euaiact", controlId: body.items[0].id });
+    must(await organization.admin("PATCH", `/ai-governance/frameworks/euaiact/controls/${ids.controlId}`, { body: { status: "in_progress" } }));
+  },
+  async function makeApiToken({ organization, ids, keys }) {
+    const { id, token } = await newApiToken(organization);
+    Object.assign(ids, { apiTokenId: id });
+    Object.assign(keys, { apiToken: token });
+  },
+  async function ingestMetrics({ organization, ids, keys }) {
+    const { body } = must(await organization.admin("POST", "/ai-governance/ingest/keys", { body: { name: "Collectors" } }));
+    Object.assign(ids, { keyId: body.id, system: "scoring", metric: "accuracy" });
+    Object.assign(keys, { ingestKey: body.key });
+    const sample = { metric: "accuracy", value: 0.9, recordedAt: new Date().toISOString() };
+    const path = `/organizations/${organization.id}/ai-governance/ingest/metrics`;
+    must(await call("POST", path, { token: body.key, body: { system: "scoring", samples: [sample] } }));
+  },
+  async function uploadDocument({ organization, user, ids }) {
+    const file = new File(["# Keys\n\nKeys rotate yearly."], "keys.md");
+    const sent = await form({ file, title: "Key management", organizationId: organization.id });
+    const { body } = must(await call("POST", DOCUMENTS, { token: user.token, ...sent, headers: { ...sent.headers, "x-user-id": user.id } }));
+    Object.assign(ids, { documentId: body.id, id: body.id });
+    const chunks = { organizationId: organization.id, chunks: [{ chunkIndex: 0, text: "Keys rotate yearly." }] };
+    must(await call("POST", `/internal/knowledge/documents/${body.id}/chunks`, { token: WORKER_KEY, body: chunks }));
+  },
+];

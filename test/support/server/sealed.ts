@@ -1,0 +1,69 @@
+import { createCipheriv, randomBytes } from "node:crypto";
+import { type Keyring, keyIdOf } from "#crypto/keyring";
+import type { Pool } from "#db/connect";
+import { contextOf, SEALED_COLUMNS } from "#db/sealed-columns";
+import { importCertificates } from "#modules/certificates/certificates/services/import";
+import { createConnection } from "#modules/core/connections/queries";
+import { sealSecrets } from "#modules/core/connections/services/secrets";
+import { createIngestKey } from "#modules/governance/ingest-keys/queries";
+import { createOrganization } from "#modules/people/organizations/queries";
+import { certificate } from "../pki/certificates";
+
+const by = { actor: { type: "command-line" as const }, requestId: null };
+
+/** As releases sealed that knew one key only: nonce, ciphertext, tag. */
+export function sealUnmarked(key: Uint8Array, secret: string, context: string) {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(context));
+  return Buffer.concat([nonce, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Makes an organization with one sealed value of each kind. */
+export async function addSecrets(sql: Pool, keyring: Keyring) {
+  const organizationId = Bun.randomUUIDv7();
+  const scope = { ...by, organizationId };
+  await createOrganization(sql, { id: organizationId, name: "Secrets" }, by);
+  const { pem, privateKey } = certificate();
+  await importCertificates(sql, keyring, scope, { pem, privateKeyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string });
+  await addConnection(sql, keyring, organizationId);
+  await createIngestKey(sql, keyring, scope, "Collectors");
+  await addAnswer(sql, keyring);
+  return scope;
+}
+
+export async function addConnection(sql: Pool, keyring: Keyring, organizationId: string) {
+  const id = Bun.randomUUIDv7();
+  const row = { id, kind: "github", name: id, config: {}, secretNames: ["token"], sealedSecrets: sealSecrets(keyring, { token: id }, { organizationId, id }) };
+  await createConnection(sql, { ...by, organizationId }, row);
+  return id;
+}
+
+/** The answer to a request with an Idempotency-Key. */
+async function addAnswer(sql: Pool, keyring: Keyring) {
+  const [caller, claimId] = [crypto.randomUUID(), crypto.randomUUID()];
+  const answer = keyring.seal(JSON.stringify({ status: 201, headers: [], body: caller }), `idempotency-key ${claimId}`).toString("hex");
+  await sql`insert into idempotency_keys (caller, key_hash, body_hash, claim_id, is_done, answer)
+    values (${caller}, sha256(${caller}::bytea), sha256(${caller}::bytea), ${claimId}, true, decode(${answer}, 'hex'))`;
+}
+
+/** Every sealed value of the database: its secret where the ring opens it, and the key that it names. */
+export async function readSecrets(sql: Pool, keyring: Keyring) {
+  const found: { table: string; secret: string | undefined; keyId: string | undefined }[] = [];
+  for (const column of SEALED_COLUMNS)
+    for (const row of await sql.unsafe(`select *, ${column.column} as value from ${column.table} where ${column.column} is not null`))
+      found.push({ table: column.table, secret: keyring.tryOpen(row.value, contextOf(column, row))?.secret, keyId: keyIdOf(row.value) });
+  return found.toSorted((one, other) => `${one.table} ${one.secret}`.localeCompare(`${other.table} ${other.secret}`));
+}
+
+/** Seals every value again as a release did that knew one key only. */
+export async function unmark(sql: Pool, keyring: Keyring, key: Uint8Array) {
+  for (const column of SEALED_COLUMNS)
+    for (const row of await sql.unsafe(`select *, ${column.column} as value from ${column.table} where ${column.column} is not null`)) {
+      const context = contextOf(column, row);
+      const sealed = sealUnmarked(key, keyring.unseal(row.value, context), context).toString("hex");
+      const where = column.uniqueKey
+        .map((name) => `${name}::text = '${typeof row[name] === "string" ? row[name] : `\\x${Buffer.from(row[name]).toString("hex")}`}'`)
+        .join(" and ");
+      await sql.unsafe(`update ${column.table} set ${column.column} = decode('${sealed}', 'hex') where ${where}`);
+    }
+}

@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { listen } from "#commands/serve";
+import { type Config, readConfig } from "#config";
+import { connectDatabase } from "#db/connect";
+import { type Database, openDatabase } from "#db/open";
+import { createDeps } from "#deps";
+import { createLog } from "#log";
+
+export const JWT_SECRET = "a secret of the tests, long enough to sign";
+export const WORKER_KEY = "a worker key of the tests that is long enough";
+
+const silent = createLog("silent");
+
+/** The environment of every test server; DATABASE_URL is added where the tests run on a real Postgres. */
+export const environment = {
+  JWT_SECRET,
+  WORKER_API_KEY: WORKER_KEY,
+  SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
+  PLATFORM_STAFF_DOMAINS: "certitude.example",
+  TRUSTED_GATEWAYS: "127.0.0.1/32, ::1/128",
+  LOG_LEVEL: "silent",
+  RATE_LIMITS: "user=1000000/60,api-token=1000000/60,agent=1000000/60,ingest-key=1000000/60,gateway=10000000/60,address=1000000/60",
+  PORT: "0",
+};
+
+/** One database and one listening server for the whole run; each test makes its own organization in it. */
+async function startWorld() {
+  const directory = mkdtempSync(join(tmpdir(), "certitude-test-"));
+  const scratch = Bun.env.TEST_DATABASE_URL ? await createScratchDatabase(Bun.env.TEST_DATABASE_URL) : undefined;
+  const config = readConfig({ ...environment, DATA_DIR: directory, DATABASE_URL: scratch?.url });
+  const database = await openDatabase(config, silent);
+  const main = startServer(config, database);
+  return {
+    ...main,
+    config,
+    database,
+    directory,
+    async stop() {
+      await main.server.stop(true);
+      await database.stop();
+      await scratch?.drop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A server on a database that is there already: another replica, or one with another configuration or clock. */
+export function startServer(config: Config, { db }: Pick<Database, "db">, clock?: () => Date, log: Logger = silent) {
+  const deps = createDeps({ config, db, log, ...(clock && { clock }) });
+  const server = listen(deps);
+  return { deps, sql: deps.sql, server, url: server.url.href.replace(/\/$/, "") };
+}
+
+/** An empty database of its own on the server of `adminUrl`. */
+export async function createScratchDatabase(adminUrl: string) {
+  const name = `certitude_test_${crypto.randomUUID().replaceAll("-", "")}`;
+  const admin = connectDatabase(adminUrl, { max: 1, statementTimeout: 60_000, silence: 60_000 });
+  await admin.$client.unsafe(`create database ${name}`);
+  await admin.$client.unsafe(`alter database ${name} set synchronous_commit = off`); // a commit that waits for the disk takes most of a test's time
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  async function drop() {
+    await admin.$client.unsafe(`drop database ${name} with (force)`);
+    await admin.$client.end();
+  }
+  return { url: url.href, drop };
+}
+
+export const world = await startWorld();
