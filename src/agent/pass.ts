@@ -1,9 +1,9 @@
-import { type Result, reconcile, takeBackInterrupted, type Work, withdraw } from "./reconcile";
-import { type DesiredState, type Exchange, type HostFacts, Unreachable } from "./server-client";
+import { type Result, reconcile, recoverInterrupted, removeAssignment, type Work } from "./reconcile";
+import { type DesiredState, type HostFacts, type ServerClient, Unreachable } from "./server-client";
 import { type AssignmentRecord, newRecord, noteReport } from "./state";
 
-type Agent = Work & { exchange: Exchange };
-export type Cycle = {
+type Agent = Work & { exchange: ServerClient };
+export type Pass = {
   failed: number;
   /** Why the server was not asked with success, where it was not. */
   offline?: Unreachable;
@@ -13,11 +13,11 @@ export type Cycle = {
  * One pass: take back what a killed agent left unfinished, ask, make every assignment true, report. Without the server, or while
  * it `isQuiet`, it goes by what was desired last.
  */
-export async function runCycle(agent: Agent, { host, isQuiet = false }: { host?: HostFacts | undefined; isQuiet?: boolean }): Promise<Cycle> {
-  if (!agent.isDryRun) for (const record of agent.memory.records.values()) await takeBackInterrupted(record, agent);
+export async function runPass(agent: Agent, { host, isQuiet = false }: { host?: HostFacts | undefined; isQuiet?: boolean }): Promise<Pass> {
+  if (!agent.isDryRun) for (const record of agent.memory.records.values()) await recoverInterrupted(record, agent);
   const { state, offline } = isQuiet ? await readLast(agent) : await readDesired(agent);
   if (!state) return { failed: 0, ...(offline && { offline }) };
-  const failed = await realizeAll(state, agent);
+  const failed = await reconcileAll(state, agent);
   if (agent.isDryRun || isQuiet || offline) return { failed, ...(offline && { offline }) };
   return { failed, ...(await deliver(agent, host)) };
 }
@@ -44,12 +44,12 @@ async function readDesired({ exchange, memory, isDryRun, log }: Agent): Promise<
 }
 
 /** The new come before the old go, so that a store is never without both; what the old were in the way of is tried again then. */
-async function realizeAll({ items, keep }: DesiredState, agent: Agent) {
+async function reconcileAll({ items, keep }: DesiredState, agent: Agent) {
   const wanted = new Set([...items.map(({ id }) => id), ...keep]);
   const gone = [...agent.memory.records.values()].filter(({ assignmentId, isGone }) => !isGone && !wanted.has(assignmentId));
   const results = new Map<string, Result>();
   for (const item of items) results.set(item.id, await reconcile(item, agent));
-  for (const record of gone) results.set(record.assignmentId, await withdraw(record, agent));
+  for (const record of gone) results.set(record.assignmentId, await removeAssignment(record, agent));
   const isRoomMade = gone.some(({ assignmentId }) => isTrue(results.get(assignmentId)));
   if (isRoomMade) for (const item of items) if (!isTrue(results.get(item.id))) results.set(item.id, await reconcile(item, { ...agent, isUrgent: true }));
   if (!agent.isDryRun) for (const [id, result] of results) if (result) await keepReport(agent, id, result);

@@ -2,17 +2,17 @@ import type { Logger } from "pino";
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
 import type { Desired, Report } from "./server-client";
-import { type AssignmentRecord, type Memory, newRecord, noteReport } from "./state";
+import { type AssignmentRecord, newRecord, noteReport, type State } from "./state";
 import type { Material, Target } from "./store";
 import { storeOf } from "./stores/stores";
 import { isSamePlace, readMaterial, readTarget } from "./targets";
-import { isUnsettled, rollBack, settle } from "./transaction/journal";
-import { beginChange, type Change } from "./transaction/transaction";
+import { commit, isUncommitted, rollBack } from "./transaction/journal";
+import { beginTransaction, type Transaction } from "./transaction/transaction";
 import { verifyEndpoint } from "./verify";
 
 export type Work = {
   host: Host;
-  memory: Memory;
+  memory: State;
   log: Logger;
   clock: () => Date;
   isDryRun: boolean;
@@ -37,7 +37,7 @@ export async function reconcile(item: Desired, work: Work): Promise<Result> {
   if (!work.isUrgent && mustWait(work.memory.records.get(item.id), proof, work.clock())) return undefined;
   const log = work.log.child({ assignment: item.id, store: item.trustStoreType });
   try {
-    return await realize({ target: readTarget(item), material: readMaterial(item), proof }, { ...work, log });
+    return await reconcileOne({ target: readTarget(item), material: readMaterial(item), proof }, { ...work, log });
   } catch (error) {
     return failed(error as Error, log);
   }
@@ -49,7 +49,7 @@ function mustWait(record: AssignmentRecord | undefined, proof: string, now: Date
   return wait > 0 && wait <= LONGEST_WAIT; // longer only where the clock was put back
 }
 
-async function realize(plan: Plan, work: Work): Promise<Result> {
+async function reconcileOne(plan: Plan, work: Work): Promise<Result> {
   const { target, material, proof } = plan;
   const record = work.memory.records.get(target.assignmentId) ?? newRecord(target.assignmentId);
   const { faults, certificates } = await storeOf(target.storeType).observe(target, material, work.host);
@@ -62,12 +62,12 @@ async function realize(plan: Plan, work: Work): Promise<Result> {
     const found = faults.length > 0 || former ? await apply(plan, record, former, work) : certificates;
     await verifyEndpoint(target, material, found, work.host);
   } catch (error) {
-    return giveUp(plan, record, error as Error, work);
+    return failInstallation(plan, record, error as Error, work);
   }
   const result = isProven ? healed(material, faults) : installed(material);
   Object.assign(record, { target, certificate: material.certificate, proven: proof, retry: undefined, isGone: false });
   noteReport(record, result); // saved at once with what it tells of
-  await settle(attemptOf(record, work));
+  await commit(attemptOf(record, work));
   work.log.info({ fingerprint: material.fingerprint }, isProven ? "healed" : "installed");
   return result;
 }
@@ -81,15 +81,15 @@ const attemptOf = (record: AssignmentRecord, { host, log, memory }: Work) => ({
 });
 
 /** Takes back what an agent that was killed had begun. */
-export async function takeBackInterrupted(record: AssignmentRecord, work: Work) {
-  if (!isUnsettled(record)) return;
+export async function recoverInterrupted(record: AssignmentRecord, work: Work) {
+  if (!isUncommitted(record)) return;
   const failures = await rollBack(attemptOf(record, work));
   work.log.warn({ failures }, "an attempt was interrupted; it was taken back");
 }
 
 /** Answers the certificates as they are in the store afterwards. */
 async function apply({ target, material }: Plan, record: AssignmentRecord, former: Target | undefined, work: Work) {
-  const change = beginChange(attemptOf(record, work));
+  const change = beginTransaction(attemptOf(record, work));
   const store = storeOf(target.storeType);
   if (former) await storeOf(former.storeType).remove(former, change, record.certificate);
   await store.install(target, material, change);
@@ -99,22 +99,22 @@ async function apply({ target, material }: Plan, record: AssignmentRecord, forme
   return certificates;
 }
 
-async function reload({ storeType, config: { reloadCommand, storePasswordRef: reference } }: Target, change: Change) {
+async function reload({ storeType, config: { reloadCommand, storePasswordRef: reference } }: Target, change: Transaction) {
   const variable = storeOf(storeType).passwordVariable;
-  if (reloadCommand) await change.refresh(reloadCommand, variable && reference ? { secret: { variable, reference } } : {});
+  if (reloadCommand) await change.reload(reloadCommand, variable && reference ? { secret: { variable, reference } } : {});
 }
 
-async function giveUp({ target, material, proof }: Plan, record: AssignmentRecord, error: Error, work: Work): Promise<Result> {
+async function failInstallation({ target, material, proof }: Plan, record: AssignmentRecord, error: Error, work: Work): Promise<Result> {
   record.target ??= target; // what is left of it must be found again
   record.isGone = false;
-  const result = await takeBackFailed(record, proof, error, work);
+  const result = await rollBackFailed(record, proof, error, work);
   const seen = await storeOf(target.storeType)
     .observe(target, material, work.host)
     .catch(() => undefined); // why it failed says more than that it cannot be seen
   return { ...result, ...observed(seen?.certificates[0]) };
 }
 
-async function takeBackFailed(record: AssignmentRecord, proof: string, { message }: Error, work: Work) {
+async function rollBackFailed(record: AssignmentRecord, proof: string, { message }: Error, work: Work) {
   const hasChanged = record.undo.length > 0;
   const left = (await rollBack(attemptOf(record, work))).filter((each) => each !== message); // a reload that fails once more says nothing new
   const consequence = left.length > 0 ? ` Rolling back failed too: ${left.join(" ")}` : hasChanged ? " Rolled back: the store is as it was." : "";
@@ -126,23 +126,23 @@ async function takeBackFailed(record: AssignmentRecord, proof: string, { message
 const REMOVAL = "removal";
 
 /** Takes away what the agent installed for an assignment that is desired no more; what it found there stays. */
-export async function withdraw(record: AssignmentRecord, work: Work): Promise<Result> {
+export async function removeAssignment(record: AssignmentRecord, work: Work): Promise<Result> {
   if (!work.isUrgent && mustWait(record, REMOVAL, work.clock())) return undefined;
   const log = work.log.child({ assignment: record.assignmentId, store: record.target?.storeType });
   if (work.isDryRun) {
     log.info("would remove");
     return undefined;
   }
-  return takeAway(record, { ...work, log }).catch((error: Error) => takeBackFailed(record, REMOVAL, error, { ...work, log }));
+  return removeInstalled(record, { ...work, log }).catch((error: Error) => rollBackFailed(record, REMOVAL, error, { ...work, log }));
 }
 
-async function takeAway(record: AssignmentRecord, work: Work): Promise<Result> {
+async function removeInstalled(record: AssignmentRecord, work: Work): Promise<Result> {
   const { target, certificate, damage } = record;
   const hasInstalled = Object.keys(record.claims).length > 0;
   if (damage && !hasInstalled) throw new Error(damage);
   let message = certificate !== undefined && !hasInstalled ? "It was there before this agent, which left it there." : undefined;
   if (target && hasInstalled) {
-    const change = beginChange(attemptOf(record, work));
+    const change = beginTransaction(attemptOf(record, work));
     const isGivenBack = await storeOf(target.storeType).remove(target, change, certificate);
     await reload(target, change);
     const left = certificate && (await findLeft(target, certificate, work.host));
@@ -152,7 +152,7 @@ async function takeAway(record: AssignmentRecord, work: Work): Promise<Result> {
   const result = { state: "removed" as const, ...(message && { message }) };
   Object.assign(record, { isGone: true, target: undefined, certificate: undefined, proven: undefined, retry: undefined });
   noteReport(record, result);
-  await settle(attemptOf(record, work));
+  await commit(attemptOf(record, work));
   work.log.info({ hasInstalled }, "removed");
   return result;
 }

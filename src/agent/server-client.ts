@@ -7,7 +7,7 @@ export type DesiredState = typeof Schema.static;
 export type Desired = DesiredState["items"][number];
 export type Report = AgentReport["reports"][number];
 export type HostFacts = NonNullable<AgentReport["host"]>;
-export type Exchange = ReturnType<typeof createExchange>;
+export type ServerClient = ReturnType<typeof createServerClient>;
 
 type Options = { server: string; token: string; ca: string | undefined; signal: AbortSignal };
 
@@ -31,7 +31,7 @@ export class Unreachable extends Error {
 }
 
 /** The agent's two calls. Both throw Unreachable where the server does not answer as it should. */
-export function createExchange({ server, token, ca, signal }: Options) {
+export function createServerClient({ server, token, ca, signal }: Options) {
   async function ask(path: string, init: RequestInit & { headers?: Record<string, string> }) {
     const headers = { authorization: `Bearer ${token}`, ...init.headers };
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]);

@@ -5,10 +5,10 @@ import { isUuid } from "#http/schema";
 import { absent, isTemporary, removeFile, writeAtomically } from "./host/files";
 import { type DesiredState, isDesiredState, type Report } from "./server-client";
 import type { Target } from "./store";
-import type { Ledger } from "./transaction/journal";
+import type { Journal } from "./transaction/journal";
 
 /** What the agent knows of one assignment: where and what it last installed, what it put there, and what it has yet to say. */
-export type AssignmentRecord = Ledger & {
+export type AssignmentRecord = Journal & {
   assignmentId: string;
   /** Where it was last proven to be, or first tried; none while it could not even be read. */
   target?: Target;
@@ -29,7 +29,7 @@ export type AssignmentRecord = Ledger & {
 };
 
 type Known = { etag: string; state: DesiredState };
-export type Memory = Awaited<ReturnType<typeof openMemory>>;
+export type State = Awaited<ReturnType<typeof openState>>;
 
 const PRIVATE = 0o600;
 const RECORD = /^([0-9a-f-]{36})\.json$/;
@@ -48,7 +48,7 @@ export function noteReport(record: AssignmentRecord, result: Omit<Report, "assig
 }
 
 /** The agent's own directory, for this process alone until `close`; it holds private keys, so it is closed to other users. A dry run only reads it. */
-export async function openMemory(directory: string, { isReadOnly = false } = {}) {
+export async function openState(directory: string, { isReadOnly = false } = {}) {
   const assignments = join(directory, "assignments");
   const close = isReadOnly ? () => {} : await takeDirectory(directory, assignments);
   const own = { mode: PRIVATE, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };

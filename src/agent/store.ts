@@ -1,7 +1,7 @@
 import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import type { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
 import type { Host } from "./host/host";
-import type { Change } from "./transaction/transaction";
+import type { Transaction } from "./transaction/transaction";
 
 /** One assignment's place on this host. */
 export type Target = {
@@ -33,12 +33,12 @@ export type Store = {
   /** Reads the store itself; a tool's exit code proves nothing. Changes nothing. */
   observe(target: Target, material: Material, host: Host): Promise<Observation>;
   /** Makes the store hold the material at the target. Every change goes through `change`, which can take it back. */
-  install(target: Target, material: Material, change: Change): Promise<void>;
+  install(target: Target, material: Material, change: Transaction): Promise<void>;
   /**
    * Takes away what `install` put at the target, and only that; `certificate` is what was last proven to be there. Answers true where
    * somebody else's file is in the place now: one that was there before, or has replaced ours.
    */
-  remove(target: Target, change: Change, certificate?: string): Promise<unknown>;
+  remove(target: Target, change: Transaction, certificate?: string): Promise<unknown>;
   /** The environment variable in which a reloadCommand finds the password that the config refers to. */
   passwordVariable?: string;
 };

@@ -28,7 +28,7 @@ export function readMaterial({ pem, chain, privateKeyPem, fingerprintSha256, inc
 }
 
 /** What must be installed anew when it changes; the rest of a config only says how. */
-const MANNERS: (keyof AssignmentConfig)[] = [
+const NOT_PLACE: (keyof AssignmentConfig)[] = [
   "autoRenew",
   "removeOnRevoke",
   "reloadCommand",
@@ -42,7 +42,7 @@ export function isSamePlace(one: Target, other: Target) {
   const placeOf = ({ config, ...rest }: Target) => [
     rest,
     Object.entries(config)
-      .filter(([name]) => !MANNERS.includes(name as keyof AssignmentConfig))
+      .filter(([name]) => !NOT_PLACE.includes(name as keyof AssignmentConfig))
       .toSorted(),
   ];
   return isDeepStrictEqual(placeOf(one), placeOf(other));

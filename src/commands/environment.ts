@@ -1,5 +1,5 @@
 import { type Config, ConfigError, readConfig } from "#config";
-import { type Db, PATIENT } from "#db/connect";
+import { type Db, MAINTENANCE } from "#db/connect";
 import { reachDatabase } from "#db/open";
 import { createLog } from "#log";
 
@@ -26,7 +26,7 @@ export function readConfigOrExit(): Config {
 /** Runs a command that needs the database, and closes it however the command ends. */
 export async function withDatabase(work: (db: Db, config: Config) => Promise<void>) {
   const config = readConfigOrExit();
-  const { db, stop } = await reachDatabase(config, createLog("silent"), PATIENT);
+  const { db, stop } = await reachDatabase(config, createLog("silent"), MAINTENANCE);
   try {
     await work(db, config);
   } finally {

@@ -13,7 +13,7 @@ export type { Pool };
 export type Settings = { max?: number; statementTimeout?: number; silence?: number };
 
 /** For work that may take minutes, such as a migration: no statement is ever cut short. */
-export const PATIENT: Settings = { max: 1, statementTimeout: 0, silence: 0 };
+export const MAINTENANCE: Settings = { max: 1, statementTimeout: 0, silence: 0 };
 
 /**
  * A pool on `url`, read as libpq reads it. A statement may take `statementTimeout` ms; a connection that says nothing

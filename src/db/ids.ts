@@ -1,3 +1,3 @@
 /** Bounds below and above every id: where a list begins that has no cursor yet. */
-export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+export const MIN_UUID = "00000000-0000-0000-0000-000000000000";
+export const MAX_UUID = "ffffffff-ffff-ffff-ffff-ffffffffffff";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { type Config, ConfigError } from "#config";
-import { connectDatabase, type Db, PATIENT, type Settings } from "./connect";
+import { connectDatabase, type Db, MAINTENANCE, type Settings } from "./connect";
 import { startEmbedded } from "./embedded";
 import { isDatabaseAway } from "./failures";
 import { migrate } from "./migrate";
@@ -8,7 +8,7 @@ import { closeDirectory } from "./private-directory";
 import { checkKeys } from "./secret-keys";
 import { missingParameters } from "./session";
 
-const PATIENCE = 30_000;
+const CONNECT_TIMEOUT_MS = 30_000;
 
 export type Database = { db: Db; stop: () => Promise<void> };
 
@@ -36,7 +36,7 @@ export async function reachDatabase({ databaseUrl, dataDir }: Where, log: Pick<L
 /** As `reachDatabase`, with every migration applied. Rejects with a ConfigError where the keys of SECRETS_KEY are not the database's. */
 export async function openDatabase(config: Opened, log: Pick<Logger, "warn" | "info">): Promise<Database> {
   close(config.dataDir, log); // it may hold objects without holding the database
-  const first = await reachDatabase(config, log, PATIENT);
+  const first = await reachDatabase(config, log, MAINTENANCE);
   try {
     for (const name of await migrate(first.db.$client, log)) log.info({ migration: name }, "migrated");
     const wrongKeys = await checkKeys(first.db.$client, config.keyring);
@@ -63,7 +63,7 @@ const LOST =
 
 /** Names what the sessions lack, once there is one. */
 async function waitFor(db: Db, log: Pick<Logger, "warn">) {
-  const deadline = performance.now() + PATIENCE;
+  const deadline = performance.now() + CONNECT_TIMEOUT_MS;
   for (let pause = 250; ; pause = Math.min(pause * 2, 4_000)) {
     try {
       return await missingParameters(db.$client);

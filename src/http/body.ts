@@ -14,7 +14,7 @@ const LARGE = new Map([
 /** Routes that take a form, and how large its file may be. */
 const FORMS = new Map([["/admin/knowledge-base/documents", 50 * MIB]]);
 /** Seconds that a large body may take to arrive, data flowing or not: the longest that Bun counts to. */
-const PATIENCE = 255;
+const LARGE_BODY_IDLE_SECONDS = 255;
 /** Deeper JSON would overflow the stack of whoever walks it: the validator, or Postgres with its jsonb. */
 const LEVELS = 64;
 /** Elysia quotes what it refuses, and stumbles over an object with a field named toString. */
@@ -50,7 +50,7 @@ async function readForm(context: Context, bytes: Uint8Array<ArrayBuffer>, fileLi
 /** The bytes, for a guard that must check them before anybody parses them. */
 export async function receiveBody({ request, server, route }: Context) {
   if (!request.body) return new Uint8Array();
-  if (LARGE.has(route)) server?.timeout(request, PATIENCE);
+  if (LARGE.has(route)) server?.timeout(request, LARGE_BODY_IDLE_SECONDS);
   const bytes = await readBytes(request, LARGE.get(route) ?? MIB);
   startClock(request);
   return bytes;

@@ -2,7 +2,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { Answer, Message } from "./schema";
 
-const PATIENCE = 2_000;
+const DATABASE_TIMEOUT_MS = 2_000;
 
 export const health = ({ sql }: Deps) =>
   new Elysia({ prefix: "/health", tags: ["Operations"] })
@@ -18,7 +18,7 @@ export const health = ({ sql }: Deps) =>
             () => true,
             () => false,
           ),
-          Bun.sleep(PATIENCE).then(() => false),
+          Bun.sleep(DATABASE_TIMEOUT_MS).then(() => false),
         ]);
         if (ready) return { status: "ok" as const };
         set.headers["retry-after"] = "1";

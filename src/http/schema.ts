@@ -1,6 +1,6 @@
 import { FormatRegistry, Kind, type TProperties, type TSchema, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
-import { FIRST_ID } from "#db/ids";
+import { MIN_UUID } from "#db/ids";
 import { readMoment, writeMoment } from "#db/moments";
 
 /** A request body: an unknown field is refused. */
@@ -19,7 +19,7 @@ export const Unauthorized = (...security: string[][]) => t.Literal("", { securit
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isUuid = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
 /** What is no UUID is nobody's id. */
-export const idOrNone = (id: string) => (isUuid(id) ? id : FIRST_ID);
+export const uuidOrNil = (id: string) => (isUuid(id) ? id : MIN_UUID);
 
 /** In characters of Unicode; they are counted only where that can matter, because a text may be large. */
 function hasLength(text: string, min: number, max: number) {

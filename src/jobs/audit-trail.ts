@@ -3,7 +3,7 @@ import { takeSpooledEvents } from "#modules/people/audit/services/spool";
 
 const EVERY = 5_000;
 /** The longest that the end of the server waits for a database that is away. */
-const PATIENCE = 5_000;
+const FLUSH_TIMEOUT_MS = 5_000;
 
 /** Writes the counted audit events, and those that the command line left, every five seconds. Returns how to stop: what is left is written first. */
 export function keepAuditTrail({ denials, reads, sql, config, log }: Pick<Deps, "denials" | "reads" | "sql" | "config" | "log">) {
@@ -13,6 +13,6 @@ export function keepAuditTrail({ denials, reads, sql, config, log }: Pick<Deps, 
   void takeSpooled();
   return async () => {
     clearInterval(timer);
-    await Promise.race([write(), Bun.sleep(PATIENCE)]);
+    await Promise.race([write(), Bun.sleep(FLUSH_TIMEOUT_MS)]);
   };
 }

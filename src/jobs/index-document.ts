@@ -8,7 +8,7 @@ import type { Scope } from "#modules/people/audit/queries";
 import type { Job, Work } from "./queue";
 
 const BATCH = 100;
-const PATIENCE = 30_000;
+const STORE_TIMEOUT_MS = 30_000;
 
 export const indexingFailed: Job = { name: `${INDEX_DOCUMENT}-failed`, options: { retryLimit: 10, retryDelay: 5, retryBackoff: true, retryDelayMax: 600 } };
 export const indexing: Job = {
@@ -80,7 +80,7 @@ async function post(url: URL, key: string, body: object, signal: AbortSignal) {
   const sent = request(url, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(STORE_TIMEOUT_MS)]),
   });
   sent.on("error", reject).on("response", (answer) => {
     readAll(answer).then(

@@ -1,18 +1,18 @@
 import type { Deps } from "#deps";
-import { listBusy, updateRollout } from "#modules/fleet/rollouts/queries/reconcile";
+import { listActive, reconcileRollout } from "#modules/fleet/rollouts/queries/reconcile";
 import type { Scope } from "#modules/people/audit/queries";
 import type { Job, Work } from "./queue";
 
-export const advancing: Job = { name: "advance-rollouts", cron: "* * * * *", options: { retryLimit: 0, expireInSeconds: 600 } };
+export const reconciling: Job = { name: "advance-rollouts", cron: "* * * * *", options: { retryLimit: 0, expireInSeconds: 600 } };
 
 /** Does what is due in every rollout and rotation. Where one fails, the others go on. */
-export const advanceRollouts =
+export const reconcileRollouts =
   (deps: Pick<Deps, "sql" | "clock">): Work<object> =>
   async (_, signal) => {
     const failures: unknown[] = [];
-    for (const { organizationId, id } of await listBusy(deps.sql)) {
+    for (const { organizationId, id } of await listActive(deps.sql)) {
       const scope: Scope = { organizationId, actor: { type: "server" }, requestId: null };
-      await updateRollout(deps.sql, scope, id, deps.clock(), signal).catch((error) => failures.push(error));
+      await reconcileRollout(deps.sql, scope, id, deps.clock(), signal).catch((error) => failures.push(error));
     }
     if (failures.length > 0) throw new AggregateError(failures, `${failures.length} rollouts could not be brought up to date; the next try is in a minute`);
   };

@@ -2,18 +2,18 @@ import type { Server } from "bun";
 import type { Deps } from "#deps";
 import { indexDocument, indexing, indexingFailed, reportFailure } from "./index-document";
 import { linkCertificates, linking } from "./link-certificates";
-import { advanceRollouts, advancing } from "./reconcile-rollouts";
+import { reconcileRollouts, reconciling } from "./reconcile-rollouts";
 import { sweeping, sweepObjects } from "./sweep-objects";
 
 /** Makes the queues, so that requests may add to them; those for dead letters come before those that name them. */
-export const prepareJobs = ({ queue }: Pick<Deps, "queue">) => queue.start([indexingFailed, indexing, sweeping, advancing, linking]);
+export const prepareJobs = ({ queue }: Pick<Deps, "queue">) => queue.start([indexingFailed, indexing, sweeping, reconciling, linking]);
 
 /** Begins to work. Indexing speaks to `server` like any other worker. */
 export async function runJobs(deps: Deps, server: Server<undefined>) {
   await deps.queue.work(indexing.name, indexDocument(deps, ownUrl(server)));
   await deps.queue.work(indexingFailed.name, reportFailure(deps));
   await deps.queue.work(sweeping.name, sweepObjects(deps));
-  await deps.queue.work(advancing.name, advanceRollouts(deps));
+  await deps.queue.work(reconciling.name, reconcileRollouts(deps));
   await deps.queue.work(linking.name, linkCertificates(deps));
 }
 

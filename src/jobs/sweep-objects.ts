@@ -3,7 +3,7 @@ import { findOrphans } from "#modules/knowledge/documents/queries/documents";
 import type { Job } from "./queue";
 
 /** Younger objects may belong to an upload that has not ended yet. */
-const PATIENCE = 3_600_000;
+const ORPHAN_AGE_MS = 3_600_000;
 const AT_ONCE = 500;
 
 export const sweeping: Job = { name: "sweep-objects", cron: "23 * * * *", options: { retryLimit: 0, expireInSeconds: 600 } };
@@ -16,7 +16,7 @@ export const sweepObjects = (deps: Pick<Deps, "sql" | "store" | "clock">) => asy
     keys = [];
   };
   for await (const { key, modifiedAt, isDraft } of deps.store.list()) {
-    if (deps.clock().getTime() - modifiedAt.getTime() < PATIENCE) continue;
+    if (deps.clock().getTime() - modifiedAt.getTime() < ORPHAN_AGE_MS) continue;
     if (isDraft) await deps.store.remove(key);
     else if (keys.push(key) === AT_ONCE) await sweep();
   }

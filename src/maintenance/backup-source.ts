@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Objects } from "#backup/write";
 import type { Config } from "#config";
-import { PATIENT, type Pool } from "#db/connect";
+import { MAINTENANCE, type Pool } from "#db/connect";
 import { startEmbedded } from "#db/embedded";
 import { lockDirectory } from "#db/lock";
 import { reachDatabase } from "#db/open";
@@ -39,7 +39,7 @@ export async function openSource(config: Config): Promise<Source> {
 async function openRows(config: Config, path: string) {
   const log = createLog("silent");
   const isCopied = !config.databaseUrl && (await askServer(config.dataDir, `snapshot?name=${basename(path)}`, () => {}));
-  if (!isCopied) return reachDatabase(config, log, PATIENT);
+  if (!isCopied) return reachDatabase(config, log, MAINTENANCE);
   const sockets = mkdtempSync(join(tmpdir(), "certitude-")); // a path in DATA_DIR might be too long for a socket
   const { db, stop } = await startEmbedded(join(path, "database"), sockets);
   const end = async () => {

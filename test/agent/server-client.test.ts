@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:net";
 import { createServer } from "node:tls";
-import { createExchange, type Report, Unreachable } from "#agent/server-client";
+import { createServerClient, type Report, Unreachable } from "#agent/server-client";
 import { type ConnectedAgent, newConnectedAgent } from "../support/agent/connected-agent";
 import { newAuthority } from "../support/pki/authority";
 import { connectTo } from "../support/server/postgres";
@@ -11,7 +11,7 @@ setDefaultTimeout(60_000);
 
 const TOKEN = `cag_${"x".repeat(43)}`;
 const exchangeWith = (server: string, { token = TOKEN, ca }: { token?: string; ca?: string } = {}) =>
-  createExchange({ server, token, ca, signal: new AbortController().signal });
+  createServerClient({ server, token, ca, signal: new AbortController().signal });
 
 /** Why the server was not asked with success. */
 async function refusalOf(asking: Promise<unknown>) {

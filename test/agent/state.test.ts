@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newRecord, noteReport, openMemory } from "#agent/state";
+import { newRecord, noteReport, openState } from "#agent/state";
 import { newConnectedAgent } from "../support/agent/connected-agent";
 import { stateOf } from "../support/agent/observing";
 
@@ -14,7 +14,7 @@ const ID = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01";
 describe("the agent's own directory", () => {
   test("is made for the agent alone, with all that it holds", async () => {
     const directory = scratch();
-    const memory = await openMemory(join(directory, "deep/state"));
+    const memory = await openState(join(directory, "deep/state"));
     await memory.save(newRecord(ID));
     await memory.saveKnown({ etag: '"1"', state: { items: [], keep: [] } });
     const modes = ["", "assignments", `assignments/${ID}.json`, "desired-state.json"].map((each) => statSync(join(directory, "deep/state", each)).mode & 0o777);
@@ -28,16 +28,16 @@ describe("the agent's own directory", () => {
     const closed = "must belong to the agent's user and be closed to others: chmod 700";
     for (const mode of [0o770, 0o702]) {
       chmodSync(directory, mode);
-      await expect(openMemory(directory)).rejects.toThrow(closed);
+      await expect(openState(directory)).rejects.toThrow(closed);
     }
     chmodSync(directory, 0o700);
     chownSync(directory, 65_534, 65_534);
-    await expect(openMemory(directory)).rejects.toThrow(closed);
+    await expect(openState(directory)).rejects.toThrow(closed);
     chownSync(directory, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
-    const memory = await openMemory(directory);
-    await expect(openMemory(directory)).rejects.toThrow(`--state-dir ${directory} is in use by another certitude.`);
+    const memory = await openState(directory);
+    await expect(openState(directory)).rejects.toThrow(`--state-dir ${directory} is in use by another certitude.`);
     memory.close();
-    (await openMemory(directory)).close();
+    (await openState(directory)).close();
     rmSync(directory, { recursive: true });
   });
 
@@ -46,7 +46,7 @@ describe("the agent's own directory", () => {
     mkdirSync(join(directory, "assignments"));
     for (const each of [".desired-state.json.certitude-tmp", `assignments/.${ID}.json.certitude-tmp`, "notes", "assignments/notes"])
       writeFileSync(join(directory, each), "{");
-    const memory = await openMemory(directory);
+    const memory = await openState(directory);
     const left = readdirSync(directory, { recursive: true }).map(String);
     expect(left.filter((name) => !name.startsWith("lock")).toSorted()).toEqual(["assignments", "assignments/notes", "notes"]);
     expect(memory.records.size).toBe(0);
@@ -56,17 +56,17 @@ describe("the agent's own directory", () => {
 
   test("is only read in a dry run, whoever has it, damaged or not there at all", async () => {
     const directory = scratch();
-    const memory = await openMemory(directory);
+    const memory = await openState(directory);
     await memory.save(newRecord(ID));
     writeFileSync(join(directory, "assignments/.x.certitude-tmp"), "");
     truncateSync(join(directory, "assignments", `${ID}.json`), 10);
     const before = stateOf(directory);
-    const reading = await openMemory(directory, { isReadOnly: true });
+    const reading = await openState(directory, { isReadOnly: true });
     expect([...reading.records.keys()]).toEqual([ID]);
     reading.close();
     expect(stateOf(directory)).toEqual(before);
     const missing = join(directory, "missing");
-    expect((await openMemory(missing, { isReadOnly: true })).records.size).toBe(0);
+    expect((await openState(missing, { isReadOnly: true })).records.size).toBe(0);
     expect(existsSync(missing)).toBe(false);
     memory.close();
     rmSync(directory, { recursive: true });

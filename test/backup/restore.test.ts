@@ -8,7 +8,7 @@ import { restoreBackup } from "#backup/restore";
 import { verifyBackup } from "#backup/verify";
 import { writeBackup } from "#backup/write";
 import { createKeyring } from "#crypto/keyring";
-import { PATIENT } from "#db/connect";
+import { MAINTENANCE } from "#db/connect";
 import { migrate, migrateWithin, migrationStatus } from "#db/migrate";
 import { createFileStore } from "#storage/files";
 import { readBackup } from "../support/server/backups";
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 async function newDatabase() {
   const postgres = await startPostgres();
-  const { $client: sql } = connectTo(postgres.url, PATIENT);
+  const { $client: sql } = connectTo(postgres.url, MAINTENANCE);
   ended.push(async () => {
     await sql.end();
     await postgres.stop();

@@ -7,7 +7,7 @@ import { importWithKey } from "../support/server/agents";
 import { readBackup } from "../support/server/backups";
 import { call } from "../support/server/call";
 import { DOCUMENTS } from "../support/server/knowledge";
-import { newEverything, withQueue } from "../support/server/populated-organization";
+import { populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { endServers, newDirectory, run, serve } from "../support/server/program";
 import { createScratchDatabase, environment, world } from "../support/server/world";
 
@@ -50,7 +50,7 @@ async function newTargets() {
 
 /** A populated organization, in which an agent gets a private key. */
 async function newSource() {
-  const everything = await newEverything();
+  const everything = await populatedOrganization();
   const { id } = await importWithKey(everything.organization);
   const server = { trustStoreType: "nginx_tls", materialType: "server_certificate", includePrivateKey: true, config: { trustStorePath: "/etc/nginx/tls" } };
   await everything.organization.admin("POST", `/agents/${everything.ids.agentId}/assignments`, {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { PATIENT } from "#db/connect";
+import { MAINTENANCE } from "#db/connect";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { endServers, newDirectory, newPlace, run, serve } from "../support/server/program";
 import { startProxy, targetOf, viaPort } from "../support/server/proxy";
@@ -159,7 +159,7 @@ describe("certitude serve with DATABASE_URL", () => {
     if (Bun.env.TEST_DATABASE_URL) {
       expect((await fetch(`${await server.url()}/health/ready`)).status).toBe(200);
       expect(await server.exit("SIGTERM")).toMatchObject({ code: 0 });
-      const db = connectTo(postgres.url, PATIENT);
+      const db = connectTo(postgres.url, MAINTENANCE);
       expect(await db.$client`select 1 from users limit 1`).toBeDefined();
       await db.$client.end();
     } else {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeBackup } from "#backup/write";
-import { newEverything, withQueue } from "../support/server/populated-organization";
+import { populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { newDirectory, run } from "../support/server/program";
 import { environment, world } from "../support/server/world";
 
@@ -16,7 +16,7 @@ const pathOf = (name: string) => join(root, name);
 const file = pathOf("whole");
 const atHand = { PATH: Bun.env.PATH ?? "", DATA_DIR: pathOf("data"), SECRETS_KEY };
 beforeAll(async () => {
-  await newEverything();
+  await populatedOrganization();
   await writeBackup(file, world.sql, world.deps.store.get, () => {});
 });
 afterAll(() => rmSync(root, { recursive: true }));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { PATIENT } from "#db/connect";
+import { MAINTENANCE } from "#db/connect";
 import { isDatabaseAway } from "#db/failures";
 import { migrate } from "#db/migrate";
 import { reachDatabase } from "#db/open";
@@ -20,7 +20,7 @@ let url: string;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  const db = connectTo(postgres.url, PATIENT);
+  const db = connectTo(postgres.url, MAINTENANCE);
   await migrate(db.$client);
   await db.$client.end();
   proxy = await startProxy(targetOf(postgres.url));
@@ -157,7 +157,7 @@ describe("connectDatabase", () => {
   });
 
   test("waits for a statement as long as it takes, when it is told to be patient", async () => {
-    const db = connectTo(url, PATIENT);
+    const db = connectTo(url, MAINTENANCE);
     await db.$client`select 1`;
     proxy.freeze();
     const asked = db.$client<{ one: number }[]>`select 1 as one`.execute();
@@ -173,7 +173,7 @@ describe("reachDatabase", () => {
     await proxy.refuse();
     const said: string[] = [];
     const log = createLog("warn", { write: (line) => void said.push(JSON.parse(line).msg) });
-    const reaching = reachDatabase({ databaseUrl: url, dataDir: "" }, log, PATIENT);
+    const reaching = reachDatabase({ databaseUrl: url, dataDir: "" }, log, MAINTENANCE);
     while (said.length < 2) await Bun.sleep(20);
     await proxy.accept();
     await (await reaching).stop();

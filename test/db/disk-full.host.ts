@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PATIENT } from "#db/connect";
+import { MAINTENANCE } from "#db/connect";
 import { call, type Wish } from "../support/server/call";
 import { DOCUMENTS, form } from "../support/server/knowledge";
 import { sign } from "../support/server/people";
@@ -101,7 +101,7 @@ if (Bun.env.TEST_DATABASE_URL)
       const own = { ...env, DATABASE_URL: postgres.url, JWT_SECRET: secret, SECRETS_KEY, PLATFORM_ADMINS: user };
       const server = serve(own);
       const url = await server.url();
-      const { $client: sql } = connectTo(postgres.url, { ...PATIENT, max: 1 });
+      const { $client: sql } = connectTo(postgres.url, { ...MAINTENANCE, max: 1 });
       const tablespace = `tiny_${crypto.randomUUID().replaceAll("-", "")}`;
       await sql.unsafe(`create tablespace ${tablespace} location '${disk.path}'`);
       await sql.unsafe(`alter table organizations set tablespace ${tablespace}`);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { PATIENT, type Pool } from "#db/connect";
+import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { linkCertificates } from "#jobs/link-certificates";
 import { certificate, chain, importInto } from "../support/pki/certificates";
@@ -15,7 +15,7 @@ let sql: Pool;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  sql = connectTo(postgres.url, PATIENT).$client;
+  sql = connectTo(postgres.url, MAINTENANCE).$client;
 });
 afterAll(async () => {
   await sql.end();

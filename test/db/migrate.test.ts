@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { PATIENT, type Pool } from "#db/connect";
+import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate, migrationStatus } from "#db/migrate";
 import { openDatabase } from "#db/open";
 import { createLog } from "#log";
@@ -18,8 +18,8 @@ describe("migrate", () => {
 
   test("applies each migration once when three replicas start at once, and nothing later", async () => {
     // The embedded engine is one session, so there the three share its one connection.
-    const first = connectTo(postgres.url, PATIENT).$client;
-    const pools = Bun.env.TEST_DATABASE_URL ? [first, connectTo(postgres.url, PATIENT).$client, connectTo(postgres.url, PATIENT).$client] : [first];
+    const first = connectTo(postgres.url, MAINTENANCE).$client;
+    const pools = Bun.env.TEST_DATABASE_URL ? [first, connectTo(postgres.url, MAINTENANCE).$client, connectTo(postgres.url, MAINTENANCE).$client] : [first];
     const { migrations: before } = await migrationStatus(first);
     const names = before.map((each) => each.name);
     expect(before.length).toBeGreaterThan(1);
@@ -35,7 +35,7 @@ describe("migrate", () => {
   });
 
   test("refuses a database that a newer one migrated, and changes nothing", async () => {
-    const { $client: sql } = connectTo(postgres.url, PATIENT);
+    const { $client: sql } = connectTo(postgres.url, MAINTENANCE);
     const madeAt = Date.UTC(2100, 0);
     await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('of a newer one', ${madeAt})`;
     expect((await migrationStatus(sql)).unknown).toEqual(["2100-01-01T00:00:00.000Z"]);
@@ -59,8 +59,8 @@ if (Bun.env.TEST_DATABASE_URL)
 
     beforeEach(async () => {
       postgres = await startPostgres();
-      sql = connectTo(postgres.url, PATIENT).$client;
-      others = connectTo(postgres.url, { ...PATIENT, max: 2 }).$client;
+      sql = connectTo(postgres.url, MAINTENANCE).$client;
+      others = connectTo(postgres.url, { ...MAINTENANCE, max: 2 }).$client;
       await applyFirst(sql, 12);
       said.length = 0;
     });

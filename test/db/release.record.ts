@@ -1,14 +1,14 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import { PATIENT } from "#db/connect";
+import { MAINTENANCE } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { indexDocument } from "#jobs/index-document";
 import { keepPartitions } from "#jobs/partitions";
-import { advanceRollouts } from "#jobs/reconcile-rollouts";
+import { reconcileRollouts } from "#jobs/reconcile-rollouts";
 import { sweepObjects } from "#jobs/sweep-objects";
 import { type Operation, operations } from "../support/openapi/document";
-import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { type PopulatedOrganization, populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { numberIds, type Recording, replay } from "../support/server/recording";
 import { world } from "../support/server/world";
@@ -29,7 +29,7 @@ const byEffect = (one: Operation, other: Operation) => (RANK[one.method] ?? 0) -
 
 /** Every operation once, and what the server does by itself. */
 async function useEverything() {
-  const everything = await newEverything();
+  const everything = await populatedOrganization();
   const [gentle, deleting] = [operations.filter((each) => each.method !== "DELETE"), operations.filter((each) => each.method === "DELETE")];
   for (const operation of gentle.filter((each) => each.id !== "signOut" && !each.path.includes("stream")).toSorted(byEffect)) await everything.send(operation);
   await runJobs(everything);
@@ -37,9 +37,9 @@ async function useEverything() {
   for (const operation of operations.filter((each) => each.id === "signOut")) await everything.send(operation);
 }
 
-async function runJobs({ organization, ids }: Everything) {
+async function runJobs({ organization, ids }: PopulatedOrganization) {
   const { signal } = new AbortController();
-  await advanceRollouts(world.deps)({}, signal);
+  await reconcileRollouts(world.deps)({}, signal);
   const [document] = await world.sql`select job_id as "jobId" from documents where id = ${ids.documentId ?? ""}`;
   await indexDocument(world.deps, new URL(world.url))({ organizationId: organization.id, documentId: ids.documentId ?? "", jobId: document?.jobId }, signal);
   await sweepObjects(world.deps)();
@@ -68,7 +68,7 @@ const preserve = (value: unknown): unknown => {
 test("the statements of this release are recorded", async () => {
   const recording = await record(useEverything);
   const postgres = await startPostgres();
-  const { $client: sql } = connectTo(postgres.url, PATIENT);
+  const { $client: sql } = connectTo(postgres.url, MAINTENANCE);
   await migrate(sql);
   await numberIds(sql);
   const outcomes = await replay(sql, recording);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { Webhook } from "standardwebhooks";
-import { PATIENT } from "#db/connect";
+import { MAINTENANCE } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { reachDatabase } from "#db/open";
 import { missingParameters } from "#db/session";
@@ -52,12 +52,12 @@ let server: ReturnType<typeof startServer>;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  const { $client: admin } = connectTo(postgres.url, PATIENT);
+  const { $client: admin } = connectTo(postgres.url, MAINTENANCE);
   const [row] = await admin`select current_database() as name`;
   for (const each of DECOYS) await admin.unsafe(each);
   for (const [name, value] of Object.entries(HOSTILE)) await admin.unsafe(`alter database ${row?.name} set ${name} = ${value}`);
   await admin.end();
-  const { $client: sql } = connectTo(postgres.url, PATIENT);
+  const { $client: sql } = connectTo(postgres.url, MAINTENANCE);
   await migrate(sql);
   await sql.end();
   server = startServer(world.config, { db: connectTo(postgres.url, { max: Bun.env.TEST_DATABASE_URL ? 8 : 1 }) });
@@ -162,7 +162,7 @@ async function startPooler(url: string) {
 describe("a pooler that drops what a session asks for", () => {
   test("is named in a sentence, with what is missing", async () => {
     const pooler = await startPooler(postgres.url);
-    const reached = reachDatabase({ databaseUrl: pooler.url, dataDir: "" }, createLog("silent"), PATIENT).then(
+    const reached = reachDatabase({ databaseUrl: pooler.url, dataDir: "" }, createLog("silent"), MAINTENANCE).then(
       ({ stop }) => stop(),
       (error: Error) => error.message,
     );

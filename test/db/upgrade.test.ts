@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { PATIENT, type Pool } from "#db/connect";
+import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
-import { updateRollout } from "#modules/fleet/rollouts/queries/reconcile";
+import { reconcileRollout } from "#modules/fleet/rollouts/queries/reconcile";
 import { columnsOf, empty, exampleRows, fill, type Rows, readAll } from "../support/server/filled";
 import { applyFirst, migrationFiles } from "../support/server/migrations";
 import { withQueue } from "../support/server/populated-organization";
@@ -28,7 +28,7 @@ let example: Rows;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  sql = connectTo(postgres.url, PATIENT).$client;
+  sql = connectTo(postgres.url, MAINTENANCE).$client;
   example = await exampleRows();
 });
 afterAll(async () => {
@@ -120,7 +120,7 @@ describe("0012, which takes the steps of a rollout one ring after the other", ()
       { id: rolledBack, busy: false },
     ]);
 
-    await updateRollout(sql, { organizationId, actor: { type: "server" }, requestId: null }, running, new Date(), new AbortController().signal);
+    await reconcileRollout(sql, { organizationId, actor: { type: "server" }, requestId: null }, running, new Date(), new AbortController().signal);
     expect([...(await steps())]).toEqual([
       { ring: 1, agent: first, taken: true, enabled: true },
       { ring: 2, agent: second, taken: true, enabled: true },

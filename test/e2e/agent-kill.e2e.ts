@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { runDoomed } from "../support/agent/crash";
+import { runAndKillAt } from "../support/agent/crash";
 import { DOOMED_STORES, type DoomedStore, type DoomedTarget, newDoomedTarget, remainsOf, type Stock } from "../support/agent/crash-stores";
 import { type Installation, newInstallation } from "../support/agent/installation";
 import { stateOf } from "../support/agent/observing";
@@ -94,7 +94,7 @@ async function settle(target: DoomedTarget, { code, state }: Turn) {
 async function dieAt(step: number, turn: Turn, target: DoomedTarget, wanted: ReturnType<typeof stateOf>, paths = target.paths) {
   for (const hold of HOLDS) {
     await turn.begin(target);
-    const { isKilled, steps, code } = await runDoomed(target.host, paths, { step, hold }, ...target.args, "--once");
+    const { isKilled, steps, code } = await runAndKillAt(target.host, paths, { step, hold }, ...target.args, "--once");
     expect(code).toBe(isKilled ? 137 : turn.code);
     await turn.meanwhile?.(target);
     expect(await settle(target, turn)).toEqual(wanted);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { PATIENT, type Pool } from "#db/connect";
+import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { addAdmin } from "#modules/people/members/queries";
 import { createOrganization } from "#modules/people/organizations/queries";
@@ -29,7 +29,7 @@ let organizationId: string;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  const { $client: sql } = connectTo(postgres.url, PATIENT);
+  const { $client: sql } = connectTo(postgres.url, MAINTENANCE);
   await migrate(sql);
   await sql.end();
   proxy = await startProxy(targetOf(postgres.url));
@@ -91,7 +91,7 @@ if (Bun.env.TEST_DATABASE_URL)
   describe("a write whose answer nobody got", () => {
     let sql: Pool;
     beforeAll(() => {
-      sql = connectTo(postgres.url, { ...PATIENT, max: 2 }).$client;
+      sql = connectTo(postgres.url, { ...MAINTENANCE, max: 2 }).$client;
     });
     afterAll(() => sql.end());
 

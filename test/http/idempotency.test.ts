@@ -4,7 +4,7 @@ import { certificate } from "../support/pki/certificates";
 import { call, type Wish } from "../support/server/call";
 import { DOCUMENTS, form } from "../support/server/knowledge";
 import { newOrganization, newUser, type TestOrganization } from "../support/server/people";
-import { newEverything, withQueue } from "../support/server/populated-organization";
+import { populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { startServer, world } from "../support/server/world";
 
 setDefaultTimeout(60_000);
@@ -131,7 +131,7 @@ describe("a write with an Idempotency-Key", () => {
   });
 
   test("201 the same for a file of 48 MB that is sent again in a form with another boundary", async () => {
-    const { organization, user } = await newEverything();
+    const { organization, user } = await populatedOrganization();
     const upload = async (text: string) => {
       const sent = await form({ file: new File([text], "keys.md"), title: "Keys", organizationId: organization.id });
       return call("POST", DOCUMENTS, withKey("upload", { token: user.token, ...sent, headers: { ...sent.headers, "x-user-id": user.id } }));
@@ -156,7 +156,7 @@ describe("a write with an Idempotency-Key", () => {
 describe.each(operations.filter(isWriting).map((operation) => [nameOf(operation), operation] as const))("%s", (_, operation) => {
   test("documents the header, and answers alike what is sent again", async () => {
     expect(operation.parameters.map((each) => each.name)).toContain("Idempotency-Key");
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const send = () => everything.send(operation, { headers: { "idempotency-key": "again" } });
     const first = await send();
     const again = await send();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { PATIENT } from "#db/connect";
+import { MAINTENANCE } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { createLog } from "#log";
 import { call } from "../support/server/call";
@@ -122,7 +122,7 @@ describe("a failure that nobody foresaw", () => {
 
   beforeAll(async () => {
     postgres = await startPostgres();
-    const db = connectTo(postgres.url, PATIENT);
+    const db = connectTo(postgres.url, MAINTENANCE);
     await migrate(db.$client);
     await db.$client`alter table users rename to people`;
     server = startServer(world.config, { db }, undefined, createLog("info", { write: (line) => void lines.push(line) }));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createFetch } from "#http/server-fetch";
 import { fillPath, nameOf, operations } from "../support/openapi/document";
 import { newUser } from "../support/server/people";
-import { newEverything, withQueue } from "../support/server/populated-organization";
+import { populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { openRaw, sendRaw } from "../support/server/raw";
 import { world } from "../support/server/world";
 
@@ -20,7 +20,7 @@ const request = (path: string, init: RequestInit = {}) => fetch(`${world.url}${p
 
 describe("every operation", () => {
   test("carries nosniff and no-store, unless it says how long the answer may be kept", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const statuses = new Set<number>();
     const last = operations.filter((each) => each.method === "DELETE" || each.id === "signOut");
     for (const operation of [...operations.filter((each) => !last.includes(each)), ...last]) {

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { advancing } from "#jobs/reconcile-rollouts";
+import { reconciling } from "#jobs/reconcile-rollouts";
 import { prepareJobs, runJobs } from "#jobs/start";
-import { aRollout, desired, forgetOthers, newFleet, passMinute, report, type TestAgent } from "../support/server/fleet";
+import { aRollout, deactivateOtherRollouts, desired, newFleet, report, runRolloutJob, type TestAgent } from "../support/server/fleet";
 import { startServer, world } from "../support/server/world";
 
-beforeEach(forgetOthers);
+beforeEach(deactivateOtherRollouts);
 
 async function withRollout() {
   const fleet = await newFleet({ env: "canary" }, { env: "prod" });
@@ -27,14 +27,14 @@ describe("the job that advances rollouts", () => {
     const [first, doomed, last] = [await withRollout(), await withRollout(), await withRollout()];
     for (const { agents } of [first, doomed, last]) await report("installed", ...agents);
     await refuseRings(doomed.organization.id);
-    const failure = await passMinute().catch((error) => error);
+    const failure = await runRolloutJob().catch((error) => error);
     await allowRings();
     expect(failure).toBeInstanceOf(AggregateError);
     expect(failure.errors.map((each: Error) => each.message)).toEqual(["no ring for this rollout"]);
     for (const { read } of [first, last]) expect(await read()).toMatchObject({ version: 2, rings: [{ state: "done" }, { state: "open" }] });
     expect(await doomed.read()).toMatchObject({ version: 1, rings: [{ state: "done" }, { state: "waiting" }] });
     expect(await desired(doomed.agents[1])).toEqual([]);
-    await passMinute();
+    await runRolloutJob();
     expect(await desired(doomed.agents[1])).toHaveLength(1);
   });
 
@@ -46,7 +46,7 @@ describe("the job that advances rollouts", () => {
       const passing: Promise<void>[] = [];
       await world.sql.begin(async (tx) => {
         await tx`select from rollouts where organization_id = ${organization.id} for update`; // so that nobody is done before all have begun
-        passing.push(passMinute(), passMinute(0, deps), passMinute(), passMinute(0, deps));
+        passing.push(runRolloutJob(), runRolloutJob(0, deps), runRolloutJob(), runRolloutJob(0, deps));
         await Bun.sleep(200);
       });
       await Promise.all(passing);
@@ -63,10 +63,10 @@ describe("the job that advances rollouts", () => {
     const { queue, sql } = world.deps;
     await prepareJobs(world.deps);
     try {
-      expect([...(await sql`select cron from pgboss.schedule where name = ${advancing.name}`)]).toEqual([{ cron: "* * * * *" }]);
+      expect([...(await sql`select cron from pgboss.schedule where name = ${reconciling.name}`)]).toEqual([{ cron: "* * * * *" }]);
       await runJobs(world.deps, world.server);
-      await sql.begin((tx) => queue.send(tx, advancing.name, crypto.randomUUID(), {}));
-      queue.wake(advancing.name);
+      await sql.begin((tx) => queue.send(tx, reconciling.name, crypto.randomUUID(), {}));
+      queue.wake(reconciling.name);
       while ((await read()).version === 1) await Bun.sleep(50);
     } finally {
       await queue.stop();

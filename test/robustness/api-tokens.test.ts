@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isWriting, nameOf, type Operation, operations } from "../support/openapi/document";
 import { call } from "../support/server/call";
-import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { type PopulatedOrganization, populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { rowsOf } from "../support/server/rows";
 import { world } from "../support/server/world";
 import { NEEDS } from "./needs";
@@ -13,10 +13,10 @@ const byName = (list: Operation[]) => list.map((operation) => [nameOf(operation)
 const within = operations.filter((each) => /^(\/portal)?\/organizations\/\{/.test(each.path) && each.id !== "ingestMetrics");
 const closed = operations.filter((each) => !isOpenTo(each) && each.security.length > 0);
 
-const bearer = ({ keys }: Everything) => ({ authorization: `Bearer ${keys.apiToken}` });
+const bearer = ({ keys }: PopulatedOrganization) => ({ authorization: `Bearer ${keys.apiToken}` });
 
 /** The path with every query that it cannot do without. */
-const pathOf = (everything: Everything, operation: Operation) => {
+const pathOf = (everything: PopulatedOrganization, operation: Operation) => {
   const required = operation.parameters.filter((each) => each.in === "query" && each.required);
   return `${everything.pathOf(operation)}?${required.map((each) => `${each.name}=${everything.ids[each.name] ?? "keys"}`).join("&")}`;
 };
@@ -27,7 +27,7 @@ test("every operation of an organization is open to its API tokens, and no other
 
 describe.each(byName(within.filter(isWriting)))("%s", (_, operation) => {
   test("is done for an API token, which the audit trail names", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const { organization, ids } = everything;
     const { headers, ...wish } = (await NEEDS[operation.id]?.(everything)) ?? {};
     const requestId = crypto.randomUUID();
@@ -40,7 +40,7 @@ describe.each(byName(within.filter(isWriting)))("%s", (_, operation) => {
 
 describe.each(byName(within.filter((each) => !isWriting(each))))("%s", (_, operation) => {
   test("200 for an API token, the same as for a user", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const ask = async (who: object) =>
       call("GET", pathOf(everything, operation), { headers: { ...everything.credentials(operation, true), ...(who as Record<string, string>) } });
     expect((await ask(bearer(everything))).status).toBe(200);
@@ -50,7 +50,7 @@ describe.each(byName(within.filter((each) => !isWriting(each))))("%s", (_, opera
 
 describe.each(byName(closed))("%s", (_, operation) => {
   test("401 for an API token, and nothing changes", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const before = await rowsOf(everything.organization.id);
     const headers = { ...everything.credentials(operation, true), ...everything.organization.headers("ORG_ADMIN"), ...bearer(everything) };
     expect((await call(operation.method, everything.pathOf(operation), { headers })).status).toBe(401);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { isWriting, nameOf, operations } from "../support/openapi/document";
 import type { Wish } from "../support/server/call";
-import { newEverything, withQueue } from "../support/server/populated-organization";
+import { populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { rowsOf } from "../support/server/rows";
 import { world } from "../support/server/world";
 import { NEEDS } from "./needs";
@@ -34,7 +34,7 @@ async function eventsOf(requestId: string) {
 
 describe.each(inOrganizations.map((operation) => [nameOf(operation), operation] as const))("%s", (_, operation) => {
   test("500 and not one row changed when its audit event cannot be written; else it leaves one", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const { organization } = everything;
     const wish = (await NEEDS[operation.id]?.(everything)) ?? {};
     const before = await rowsOf(organization.id);
@@ -53,7 +53,7 @@ describe.each(inOrganizations.map((operation) => [nameOf(operation), operation] 
 
 describe("POST /admin/organizations", () => {
   test("500 and no organization when its audit event cannot be written; else it leaves one", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const [operation] = operations.filter((each) => each.id === "createOrganization");
     if (!operation) throw new Error("there is no such operation");
     const name = `Example ${crypto.randomUUID()}`;

@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from "fast-check";
 import { fillPath, type Operation, type Schema } from "../support/openapi/document";
-import type { Everything } from "../support/server/populated-organization";
+import type { PopulatedOrganization } from "../support/server/populated-organization";
 import { junkHeaders, junkJson, junkQuery, junkSegment } from "./chance";
 import { FORM_TYPE, forms } from "./forms";
 import { nearlyJson } from "./junk";
@@ -22,7 +22,7 @@ const MEMBERS = [
 const BROKEN = ["", " ", "{", '{"a":}', "[1,]", "nul", "\ufeff{}", '{"a":1}x', "\0", "NaN", "'a'"];
 
 /** Requests to the operation: its example or an odd but allowed body, and one thing about it wrong, or nothing. */
-export function attemptsAt(operation: Operation, everything: Everything, more: unknown[] = []): Arbitrary<Attempt> {
+export function attemptsAt(operation: Operation, everything: PopulatedOrganization, more: unknown[] = []): Arbitrary<Attempt> {
   const path = fc.constant(everything.pathOf(operation));
   const junkPath = fc.array(fc.option(junkSegment), { minLength: 4, maxLength: 4 }).map((junk) => {
     const segments = [...junk];
@@ -54,7 +54,7 @@ export function attemptsAt(operation: Operation, everything: Everything, more: u
 }
 
 /** Mostly what the organization has, else anything that is allowed; often nothing but what is required. */
-function goodQueries(parameters: Operation["parameters"], { ids }: Everything) {
+function goodQueries(parameters: Operation["parameters"], { ids }: PopulatedOrganization) {
   const write = (parameter: Operation["parameters"][number]) => {
     const { name, schema } = parameter;
     const known = ids[name];
@@ -68,7 +68,7 @@ function goodQueries(parameters: Operation["parameters"], { ids }: Everything) {
   return fc.oneof(some(required), some([...required, ...optional])).map((query) => Object.values(query).join("&"));
 }
 
-function bodies({ body }: Operation, everything: Everything, more: unknown[]): Arbitrary<string> {
+function bodies({ body }: Operation, everything: PopulatedOrganization, more: unknown[]): Arbitrary<string> {
   const schema = body?.schema as Schema;
   const examples = [everything.adopt(body?.example), ...more.map((each) => everything.adopt(each))];
   const allowed = valuesOf(schema).map((value) => everything.adopt(value));

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { nameOf, type Operation, operations } from "../support/openapi/document";
 import { call } from "../support/server/call";
 import { newUser } from "../support/server/people";
-import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { type PopulatedOrganization, populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { world } from "../support/server/world";
 import { type Attempt, attemptsAt } from "./attempts";
 import { EXAMPLES, UNIQUE } from "./examples";
@@ -16,12 +16,12 @@ const seed = 20_260_101;
 withQueue();
 
 /** Of somebody who has nothing yet, where an operation is about the caller alone: signing out, for one. */
-async function credentialsFor(operation: Operation, everything: Everything, withToken: boolean): Promise<Record<string, string>> {
+async function credentialsFor(operation: Operation, everything: PopulatedOrganization, withToken: boolean): Promise<Record<string, string>> {
   const isOwn = !operation.path.includes("{organizationId}") && operation.security.length === 1 && operation.security[0]?.join() === "userToken";
   return isOwn ? { authorization: `Bearer ${(await newUser()).token}` } : everything.credentials(operation, withToken);
 }
 
-async function send(operation: Operation, everything: Everything, { path, query, headers, type, raw, withToken }: Attempt) {
+async function send(operation: Operation, everything: PopulatedOrganization, { path, query, headers, type, raw, withToken }: Attempt) {
   const all = { ...(raw !== undefined && { "content-type": type }), ...(await credentialsFor(operation, everything, withToken)), ...headers };
   const target = query === "" ? path : `${path}?${query}`;
   if (operation.id === "streamNotifications") return hangUp(target, all);
@@ -36,7 +36,7 @@ async function hangUp(path: string, headers: Record<string, string>) {
 }
 
 /** What was taken must be shown again, whatever is in it. */
-async function readBack(operation: Operation, everything: Everything, { status, body }: { status: number; body: { id?: string } }) {
+async function readBack(operation: Operation, everything: PopulatedOrganization, { status, body }: { status: number; body: { id?: string } }) {
   if (["GET", "DELETE"].includes(operation.method) || status >= 300) return;
   const below = operation.path.endsWith("}") ? operation.path : `${operation.path}/{id}`;
   const pattern = new RegExp(`^${below.replace(/\{\w+\}/g, "\\{\\w+\\}")}(/\\w+)?$`);
@@ -50,7 +50,7 @@ async function readBack(operation: Operation, everything: Everything, { status, 
 
 describe.each(operations.map((operation) => [nameOf(operation), operation] as const))("%s", (_, operation) => {
   test("never fails, and refuses in words for people, whatever it is sent", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const property = fc.asyncProperty(attemptsAt(operation, everything, EXAMPLES[operation.id]), async (attempt) => {
       const answer = await send(operation, everything, attempt);
       const { status, body, text } = answer;
@@ -64,7 +64,7 @@ describe.each(operations.map((operation) => [nameOf(operation), operation] as co
 
 describe("GET /files/{key}, which only a signed link names", () => {
   test("never fails, and opens for no other link than the one that was signed", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const [download] = operations.filter((each) => each.id === "getDocumentDownload");
     const signed: string = download && (await everything.send(download)).body.url;
     const path = signed.slice(new URL(signed).origin.length);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { sendRaw } from "../auth/servers";
 import { nameOf, type Operation, operations } from "../support/openapi/document";
 import { call } from "../support/server/call";
-import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { type PopulatedOrganization, populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { rowsOf } from "../support/server/rows";
 import { world } from "../support/server/world";
 import { NEEDS } from "./needs";
@@ -13,7 +13,7 @@ const conditional = operations.filter((each) => each.statuses.includes("412"));
 const readable = operations.filter((each) => each.method === "GET").map((each) => each.path);
 
 /** The ETag of what an operation changes: of its own path, or of the nearest one above that can be read; a list names versions. */
-async function tagOf(everything: Everything, operation: Operation) {
+async function tagOf(everything: PopulatedOrganization, operation: Operation) {
   const segments = operation.path.split("/");
   while (!readable.includes(segments.join("/"))) segments.pop();
   const read = operations.find((each) => each.method === "GET" && each.path === segments.join("/")) as Operation;
@@ -24,7 +24,7 @@ async function tagOf(everything: Everything, operation: Operation) {
 
 describe.each(conditional.map((operation) => [nameOf(operation), operation] as const))("%s", (_, operation) => {
   const prepare = async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const { headers, ...wish } = (await NEEDS[operation.id]?.(everything)) ?? {};
     const send = (ifMatch: string) => everything.send(operation, { ...wish, headers: { ...headers, "if-match": ifMatch } });
     return { everything, send, tag: await tagOf(everything, operation) };
@@ -50,7 +50,7 @@ describe.each(conditional.map((operation) => [nameOf(operation), operation] as c
 });
 
 test("two lines of If-Match are one list", async () => {
-  const { organization, pathOf, ids } = await newEverything();
+  const { organization, pathOf, ids } = await populatedOrganization();
   const path = pathOf(operations.find((each) => each.id === "deleteWidget") as Operation, ids);
   const headers = Object.entries(organization.headers("ORG_ADMIN")).map(([name, value]) => `${name}: ${value}`);
   const lines = [`DELETE ${path} HTTP/1.1`, "host: localhost", ...headers];

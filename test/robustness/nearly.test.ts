@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { nameOf, type Operation, operations, resolve } from "../support/openapi/document";
 import { call } from "../support/server/call";
-import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { type PopulatedOrganization, populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { rowsOf } from "../support/server/rows";
 import { nearlyJson } from "./junk";
 import { findLeak } from "./leaks";
@@ -23,7 +23,7 @@ const WRONG: Record<string, string[]> = {
 };
 
 /** Bodies that differ from the example in one place, and where. */
-function* wrongBodies(everything: Everything, operation: Operation) {
+function* wrongBodies(everything: PopulatedOrganization, operation: Operation) {
   const example = everything.bodyOf(operation);
   for (const place of placesIn(example, operation.body?.schema)) {
     const wrong = (WRONG[place.schema.type ?? ""] ?? []).filter((raw) => raw !== "null" || !place.schema.nullable);
@@ -37,7 +37,7 @@ function* wrongBodies(everything: Everything, operation: Operation) {
 /** Text that names a thing may name nothing: the answer is 404 then. */
 const REFUSED = [400, 404];
 
-async function send(everything: Everything, operation: Operation, { query = "", raw }: { query?: string; raw?: string } = {}) {
+async function send(everything: PopulatedOrganization, operation: Operation, { query = "", raw }: { query?: string; raw?: string } = {}) {
   const type = raw !== undefined && { "content-type": "application/json" };
   const headers = { ...type, ...everything.credentials(operation, true) };
   const answer = await call(operation.method, `${everything.pathOf(operation)}${query}`, { headers, ...(raw !== undefined && { raw }) });
@@ -47,7 +47,7 @@ async function send(everything: Everything, operation: Operation, { query = "", 
 
 describe.each(byName(withBody))("%s", (_, operation) => {
   test("400, and nothing changes, for a wrong type, NUL or a lone surrogate in any place of the example, and for a field that no object knows", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const before = await rowsOf(everything.organization.id);
     for (const { where, body } of wrongBodies(everything, operation)) {
       const status = await send(everything, operation, { raw: body });
@@ -57,7 +57,7 @@ describe.each(byName(withBody))("%s", (_, operation) => {
   });
 
   test("answers as documented to what is nearly right in any place", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const example = everything.bodyOf(operation);
     for (const place of placesIn(example, operation.body?.schema))
       for (const raw of near(place)) expect(await send(everything, operation, { raw: plant(example, place.steps, raw) })).toBeLessThan(500);
@@ -68,7 +68,7 @@ const near = ({ schema }: Place) => nearlyJson(schema).slice(0, 40);
 
 describe.each(byName(withQuery))("%s", (_, operation) => {
   test("answers as documented to a query that is nearly right", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const queries = operation.parameters.filter((each) => each.in === "query");
     for (const { name, schema } of queries)
       for (const value of nearlyJson(resolve(schema)).map((raw) => encodeURIComponent(JSON.parse(raw)))) {

@@ -2,11 +2,11 @@ import { hashInvitationToken } from "#modules/people/members/rules";
 import { certificate, importInto } from "../support/pki/certificates";
 import type { Wish } from "../support/server/call";
 import { newUser } from "../support/server/people";
-import type { Everything } from "../support/server/populated-organization";
+import type { PopulatedOrganization } from "../support/server/populated-organization";
 import { world } from "../support/server/world";
 
 /** What a request needs beside the document's example to change something. */
-export const NEEDS: Record<string, (everything: Everything) => Promise<Wish> | Wish> = {
+export const NEEDS: Record<string, (everything: PopulatedOrganization) => Promise<Wish> | Wish> = {
   acceptInvitation: async ({ ids, organization }) => {
     const token = crypto.randomUUID();
     const [member] = await world.sql<{ email: string }[]>`

@@ -2,13 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { nameOf, type Operation, operations } from "../support/openapi/document";
 import { call } from "../support/server/call";
-import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { type PopulatedOrganization, populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { openRaw } from "../support/server/raw";
 import { findLeak } from "./leaks";
 import { placesIn, plant } from "./shapes";
 
 type Headers = Record<string, string>;
-type Way = { name: string; operation: Operation; credentials: (everything: Everything, raw: Uint8Array) => Headers };
+type Way = { name: string; operation: Operation; credentials: (everything: PopulatedOrganization, raw: Uint8Array) => Headers };
 
 /** One operation with a JSON body for each way that the document knows to be let in. */
 function findWays(): Way[] {
@@ -22,7 +22,7 @@ function findWays(): Way[] {
   return [...ways.values()];
 }
 
-function sign({ keys }: Everything, raw: Uint8Array): Headers {
+function sign({ keys }: PopulatedOrganization, raw: Uint8Array): Headers {
   const [id, at] = [crypto.randomUUID(), new Date()];
   const signature = new Webhook(keys.ingestKey ?? "").sign(id, at, Buffer.from(raw));
   return { "webhook-id": id, "webhook-timestamp": String(Math.floor(at.getTime() / 1000)), "webhook-signature": signature };
@@ -39,14 +39,14 @@ test("there is an operation for every way to be let in", () => {
 });
 
 describe.each(ways.map((way) => [`${nameOf(way.operation)} by ${way.name}`, way] as const))("%s", (_, { operation, credentials }) => {
-  const send = (everything: Everything, raw: Uint8Array<ArrayBuffer>) =>
+  const send = (everything: PopulatedOrganization, raw: Uint8Array<ArrayBuffer>) =>
     call(operation.method, everything.pathOf(operation), { raw, headers: { "content-type": "application/json", ...credentials(everything, raw) } });
 
   test.each([
     ["lists", "[", "]"],
     ["objects", '{"a":', "}"],
   ])("400 for 10,000 %s in each other, alone and in every place of the example", async (_kind, open, close) => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const deep = `${open.repeat(10_000)}1${close.repeat(10_000)}`;
     const example = everything.bodyOf(operation);
     for (const { steps } of placesIn(example, operation.body?.schema)) {
@@ -61,14 +61,14 @@ describe.each(ways.map((way) => [`${nameOf(way.operation)} by ${way.name}`, way]
     ["an encoded surrogate", [0xed, 0xa0, 0x80]],
     ["a cut character", [0xf0, 0x9f, 0xa6]],
   ])("400 for broken UTF-8: %s", async (_kind, broken) => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const [before = "", after = ""] = plant(everything.bodyOf(operation), [], '{"HERE":1}').split("HERE");
     const answer = await send(everything, new Uint8Array([...bytesOf(before), ...broken, ...bytesOf(after)]));
     expect(answer).toMatchObject({ status: 400, body: { message: "The body is not valid JSON in UTF-8." } });
   });
 
   test("answers as documented when a field is given twice: the last one counts", async () => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const text = JSON.stringify(everything.bodyOf(operation));
     for (const key of Object.keys(everything.bodyOf(operation) as object)) {
       const wrongFirst = await send(everything, bytesOf(`{"${key}":{"x":[]},${text.slice(1)}`));
@@ -87,7 +87,7 @@ describe.each(ways.map((way) => [`${nameOf(way.operation)} by ${way.name}`, way]
     ["is chunked and has a length", (size: number) => `Transfer-Encoding: chunked\r\nContent-Length: ${size}`],
     ["is chunked and lies", () => "Transfer-Encoding: chunked\r\n\r\nzz"],
   ])("leaves the server alive when it %s", async (_kind, length) => {
-    const everything = await newEverything();
+    const everything = await populatedOrganization();
     const body = JSON.stringify(everything.bodyOf(operation));
     const headers = Object.entries({ "content-type": "application/json", ...credentials(everything, bytesOf(body)) }).map(
       ([name, value]) => `${name}: ${value}`,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isWriting, nameOf, type Operation, operations } from "../support/openapi/document";
 import { call } from "../support/server/call";
-import { type Everything, newEverything, withQueue } from "../support/server/populated-organization";
+import { type PopulatedOrganization, populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { rowsOf } from "../support/server/rows";
 import { EXAMPLES, UNIQUE } from "./examples";
 
@@ -16,7 +16,7 @@ const within = operations.filter((each) => each.path.includes("{organizationId}"
 const byName = (list: Operation[]) => list.map((operation) => [nameOf(operation), operation] as const);
 const idsOf = ({ path }: Operation) => [...path.matchAll(/\{(\w+)\}/g)].flatMap(([, name = ""]) => (SHARED.includes(name) ? [] : name));
 const own = (ids: Record<string, string>) => Object.fromEntries(Object.entries(ids).filter(([name]) => !SHARED.includes(name)));
-const twoWorlds = () => Promise.all([newEverything(), newEverything()]);
+const twoWorlds = () => Promise.all([populatedOrganization(), populatedOrganization()]);
 
 /** Every choice of at least one of the names. */
 const choices = (names: string[]) =>
@@ -58,7 +58,7 @@ describe.each(byName(within.filter((each) => each.security[0]?.includes("organiz
 const examplesOf = ({ id, body }: Operation) => [body?.example, ...(EXAMPLES[id] ?? [])];
 
 /** Bodies that name one thing of another organization, and how to name another thing in its place. */
-function* foreignBodies(operation: Operation, ours: Everything, theirs: Everything) {
+function* foreignBodies(operation: Operation, ours: PopulatedOrganization, theirs: PopulatedOrganization) {
   for (const example of examplesOf(operation)) {
     const right = JSON.stringify(ours.adopt(example)).replaceAll(UNIQUE, "unique");
     for (const name of NAMES) {

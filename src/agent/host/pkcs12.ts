@@ -1,13 +1,13 @@
-import type { Change } from "../transaction/transaction";
+import type { Transaction } from "../transaction/transaction";
 import type { User } from "./program";
-import { writeScratch } from "./temp-dir";
+import { writeTemp } from "./temp-dir";
 
 type Contents = { name: string; certificates: string[]; privateKey: string };
 
 /** Puts a private key and its certificates into a PKCS12 file for a tool to import. The key reaches the disk only under a password of this moment. */
-export async function writePkcs12(change: Change, { name, certificates, privateKey }: Contents, user?: User) {
+export async function writePkcs12(change: Transaction, { name, certificates, privateKey }: Contents, user?: User) {
   const password = crypto.randomUUID();
-  const path = await writeScratch(await change.scratch(), "", user);
+  const path = await writeTemp(await change.tempDirectory(), "", user);
   await change.run(["openssl", "pkcs12", "-export", "-name", name, "-passout", "env:CERTITUDE_PASSWORD", "-out", path], {
     input: [privateKey.trimEnd(), ...certificates].join("\n"),
     environment: { CERTITUDE_PASSWORD: password },

@@ -11,7 +11,7 @@ type Options = {
 type Outcome = { stdout: string; stderr: string };
 
 /** A tool that ended otherwise than it should, with all that it said. */
-export class ToolFailure extends Error {
+export class ProgramFailure extends Error {
   constructor(
     message: string,
     readonly output: Outcome,
@@ -25,7 +25,7 @@ const MAX_ERROR = 4_000;
 const SHOWN = 500;
 
 /** Runs a program of the host, without a shell, and answers what it printed. One that fails, or takes longer than the host's patience, is an error in words. */
-export async function runTool(host: Host, [program = "", ...args]: readonly string[], { environment, user, input }: Options = {}): Promise<Outcome> {
+export async function runProgram(host: Host, [program = "", ...args]: readonly string[], { environment, user, input }: Options = {}): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const { PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", JAVA_HOME, TMPDIR } = host.environment;
   const env = { PATH, HOME: host.home, LC_ALL: "C.UTF-8", ...(JAVA_HOME && { JAVA_HOME }), ...(TMPDIR && { TMPDIR }), ...environment };
@@ -54,7 +54,7 @@ export async function runTool(host: Host, [program = "", ...args]: readonly stri
       child.stderr.destroy();
       if (isLate) reject(new Error(`${program} did not end within ${timeout / 1000} s and was stopped.`));
       else if (code === 0) resolve(output);
-      else reject(new ToolFailure(`${program} ${signal ? `was ended by ${signal}` : `ended with exit code ${code}`}: ${lastWords(output)}`, output));
+      else reject(new ProgramFailure(`${program} ${signal ? `was ended by ${signal}` : `ended with exit code ${code}`}: ${lastWords(output)}`, output));
     };
     const patience = setTimeout(end, 200);
     child.on("close", () => {

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { absent } from "./files";
 import type { User } from "./program";
 
-export const makeScratch = (path: string) => mkdir(path, { mode: 0o700 });
+export const makeTempDir = (path: string) => mkdir(path, { mode: 0o700 });
 
 /** Writes a file of any name that only the agent may read and, where it is given, this user. */
-export async function writeScratch(directory: string, content = "", user?: User) {
+export async function writeTemp(directory: string, content = "", user?: User) {
   const path = join(directory, crypto.randomUUID());
   await writeFile(path, content, { mode: 0o600, flag: "wx" });
   if (user) {
@@ -17,7 +17,7 @@ export async function writeScratch(directory: string, content = "", user?: User)
 }
 
 /** Takes a scratch directory away; one that is not the agent's own only has its name. */
-export async function clearScratch(path: string) {
+export async function removeTempDir(path: string) {
   const found = await lstat(path).catch(absent);
   if (found?.isDirectory() && found.uid === process.getuid?.()) await rm(path, { recursive: true });
 }

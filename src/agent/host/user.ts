@@ -1,10 +1,10 @@
 import type { Host } from "./host";
-import { runTool, ToolFailure, type User } from "./program";
+import { ProgramFailure, runProgram, type User } from "./program";
 
 /** An account of this host that a config names. */
 export async function findUser(host: Host, name: string): Promise<User & { home: string }> {
-  const { stdout } = await runTool(host, ["getent", "passwd", "--", name]).catch((error: Error) => {
-    throw error instanceof ToolFailure ? new Error(`config.dbUser names the account ${name}, which this host does not have.`) : error;
+  const { stdout } = await runProgram(host, ["getent", "passwd", "--", name]).catch((error: Error) => {
+    throw error instanceof ProgramFailure ? new Error(`config.dbUser names the account ${name}, which this host does not have.`) : error;
   });
   const [, , uid, gid, , home = ""] = stdout.trimEnd().split(":");
   return { uid: Number(uid), gid: Number(gid), home };

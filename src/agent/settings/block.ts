@@ -6,7 +6,7 @@
 const BEGIN = "# BEGIN certitude ";
 const END = "# END certitude ";
 /** A piece of a block that lost a marker is known by two lines of it. */
-const TELLING = 2;
+const MIN_DISTINCTIVE_LINES = 2;
 
 const split = (text: string) => text.split(/(?<=\n)/).filter(Boolean);
 const bare = (line: string) => line.replace(/\r?\n$/, "");
@@ -61,7 +61,7 @@ function findRemnants(lines: string[], name: string, content: string[]) {
       const at = marker + step * (index + 1);
       return lines[at] !== line && !isPiece(at, line);
     });
-    const run = differs < 0 ? wanted.length : differs < TELLING ? 0 : differs;
+    const run = differs < 0 ? wanted.length : differs < MIN_DISTINCTIVE_LINES ? 0 : differs;
     return indexesFrom(marker, step, run + 1);
   };
   const begins = indexesOf(lines, BEGIN + name).flatMap((index) => beside(index, 1, content));

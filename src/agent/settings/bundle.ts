@@ -1,7 +1,7 @@
 import type { Host } from "../host/host";
 import { certificatesIn } from "../host/pem";
 import type { Store } from "../store";
-import type { Change } from "../transaction/transaction";
+import type { Transaction } from "../transaction/transaction";
 import { blockNames, holdsBlock, readBlock, withBlock, withoutBlock } from "./block";
 import type { OneValue } from "./setting";
 import { changeText, readText } from "./shared-text";
@@ -11,7 +11,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 const CLAIM = "a block in ";
 
 /** The bundles where the assignment has a block. */
-export const bundlesOf = (change: Change) => change.owned(CLAIM).map((each) => each.slice(CLAIM.length));
+export const bundlesOf = (change: Transaction) => change.owned(CLAIM).map((each) => each.slice(CLAIM.length));
 
 const linesOf = (pem: string) => pem.trim().split(/\r?\n/);
 
@@ -39,7 +39,7 @@ export function bundleAt(path: string, setting?: OneValue): Store {
           `${host.system.bundle} holds no public roots, and programs would have none by a bundle of their own. Install ca-certificates on this host.`,
         );
       await changeText(change, path, (text) => withBlock(roots ? withBlock(text, ROOTS, roots) : text, assignmentId, linesOf(certificate)));
-      await change.share(CLAIM + path);
+      await change.addReference(CLAIM + path);
     },
 
     /** The roots go with the last certificate, unless somebody else has pointed a program here. */

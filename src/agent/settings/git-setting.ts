@@ -1,7 +1,7 @@
 import { readSnapshot, textOf } from "../host/files";
 import type { Host } from "../host/host";
-import { runTool } from "../host/program";
-import type { Change } from "../transaction/transaction";
+import { runProgram } from "../host/program";
+import type { Transaction } from "../transaction/transaction";
 import { type OneValue, taken, takenByOther } from "./setting";
 
 /** An option that git itself writes into a file of its own, beside a mark that the agent has set it. */
@@ -12,12 +12,12 @@ export function gitSetting(place: { file: string; name: string }, value: string)
   const madeClaim = `made ${file}`;
 
   async function read(host: Host) {
-    const entries = (await readSnapshot(file)) ? (await runTool(host, ["git", "config", "--file", file, "--null", "--list"])).stdout.split("\0") : [];
+    const entries = (await readSnapshot(file)) ? (await runProgram(host, ["git", "config", "--file", file, "--null", "--list"])).stdout.split("\0") : [];
     const valuesOf = (key: string) => entries.flatMap((each) => (each.startsWith(`${key.toLowerCase()}\n`) ? each.slice(key.length + 1) : []));
     return { values: valuesOf(name), isMarked: valuesOf(mark).length > 0 };
   }
 
-  const edit = (change: Change, ...commands: string[][]) =>
+  const edit = (change: Transaction, ...commands: string[][]) =>
     change.editWith(file, async (copy) => {
       for (const each of commands) await change.run(["git", "config", "--file", copy, ...each]);
     });
@@ -34,19 +34,19 @@ export function gitSetting(place: { file: string; name: string }, value: string)
       if (other !== undefined && change.isOthers(claimOf(other))) throw takenByOther(place, other);
       if (other !== undefined && !(isMarked && values.length === 1)) throw taken(place, other);
       if (values.length > 0 && !isMarked) return;
-      if (change.isOthers(madeClaim) || !(await readSnapshot(file))) await change.share(madeClaim);
+      if (change.isOthers(madeClaim) || !(await readSnapshot(file))) await change.addReference(madeClaim);
       if (values[0] !== value) await edit(change, [name, value], [mark, value]);
-      await change.share(claimOf(value));
+      await change.addReference(claimOf(value));
     },
 
     async remove(change) {
-      if (await change.unshare(claimOf(value))) {
+      if (await change.dropReference(claimOf(value))) {
         const { values, isMarked } = await read(change.host);
         const unset = [...(values.includes(value) ? [name] : []), ...(isMarked ? [mark] : [])];
         if (unset.length > 0) await edit(change, ...unset.map((each) => ["--fixed-value", "--unset-all", each, value]));
       }
       const hasMore = change.owned("").some((each) => each.endsWith(` in ${file}`));
-      if (!hasMore && (await change.unshare(madeClaim)) && textOf(await readSnapshot(file)) === "") await change.edit(file, null);
+      if (!hasMore && (await change.dropReference(madeClaim)) && textOf(await readSnapshot(file)) === "") await change.editShared(file, null);
     },
 
     async isForeign(host) {

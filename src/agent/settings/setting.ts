@@ -1,5 +1,5 @@
 import type { Host } from "../host/host";
-import type { Change } from "../transaction/transaction";
+import type { Transaction } from "../transaction/transaction";
 import { hasMarker, holdsBlock, outsideBlocks, readBlock, withBlock, withoutBlock } from "./block";
 import { type Format, formatOf } from "./formats";
 import { asRead, changeText, readText } from "./shared-text";
@@ -8,8 +8,8 @@ import { asRead, changeText, readText } from "./shared-text";
 export type Setting = {
   /** What is not as desired, as clauses. */
   observe(host: Host): Promise<string[]>;
-  install(change: Change): Promise<void>;
-  remove(change: Change): Promise<void>;
+  install(change: Transaction): Promise<void>;
+  remove(change: Transaction): Promise<void>;
 };
 
 /** A setting of one value. Where somebody else has set another, it is not installed, in words. */
@@ -48,11 +48,11 @@ export function oneValue(place: Place, words: string): OneValue {
       const former = format.read(readBlock(text, name)?.join("\n") ?? "", name);
       if (former !== undefined && former !== value && change.isOthers(claimOf(former))) throw takenByOther(place, former);
       await changeText(change, file, (before) => withBlock(before, name, content));
-      await change.share(claimOf(value));
+      await change.addReference(claimOf(value));
     },
 
     async remove(change) {
-      if (await change.unshare(claimOf(value))) await changeText(change, file, (text) => withoutBlock(text, name, content));
+      if (await change.dropReference(claimOf(value))) await changeText(change, file, (text) => withoutBlock(text, name, content));
     },
 
     async isForeign() {
@@ -66,7 +66,11 @@ export function oneValue(place: Place, words: string): OneValue {
  * A setting of many words, some of them somebody else's or of other assignments. The block lists those of ours, and adds them to what is set
  * before it. `check` throws where the program would not take the whole.
  */
-export function someWords({ file, name, format = formatOf(file) }: Place, given: string, check: (change: Change, value: string) => Promise<unknown>): Setting {
+export function someWords(
+  { file, name, format = formatOf(file) }: Place,
+  given: string,
+  check: (change: Transaction, value: string) => Promise<unknown>,
+): Setting {
   const own = asRead(given);
   const claim = `${name} ${own} in ${file}`;
   const read = async () => (await readText(file)) ?? "";
@@ -87,11 +91,11 @@ export function someWords({ file, name, format = formatOf(file) }: Place, given:
       const text = await read();
       await check(change, wholeOf(text, withOwn(text)));
       await changeText(change, file, (before) => put(before, withOwn(before)));
-      await change.share(claim);
+      await change.addReference(claim);
     },
 
     async remove(change) {
-      if (!(await change.unshare(claim))) return;
+      if (!(await change.dropReference(claim))) return;
       await changeText(change, file, (text) => {
         const rest = listedIn(text).filter((each) => each !== own);
         return rest.length > 0 ? put(text, rest) : withoutBlock(text, name, contentOf(text, [own]));

@@ -1,5 +1,5 @@
 import { bytesOf, readSnapshot } from "../host/files";
-import type { Change } from "../transaction/transaction";
+import type { Transaction } from "../transaction/transaction";
 
 /** The first line of a file that was not there before: once nothing but it is left, the file goes too. */
 const MADE = "# Made by the Certitude agent, and removed with the last of its entries.\n";
@@ -16,9 +16,9 @@ export async function readText(path: string) {
 export const asRead = (words: string) => toText(Buffer.from(words));
 
 /** Alters a file that others may write too. */
-export async function changeText(change: Change, path: string, alter: (text: string) => string) {
+export async function changeText(change: Transaction, path: string, alter: (text: string) => string) {
   const before = await readText(path);
   const after = alter(before ?? MADE);
   if (after === (before ?? MADE)) return;
-  await change.edit(path, after === MADE ? null : Buffer.from(after, "latin1"));
+  await change.editShared(path, after === MADE ? null : Buffer.from(after, "latin1"));
 }

@@ -2,7 +2,7 @@ import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { absent } from "../host/files";
 import { type Host, pathOn } from "../host/host";
-import { runTool } from "../host/program";
+import { runProgram } from "../host/program";
 import { osAnchor } from "../settings/os-anchor";
 import type { Store, Target } from "../store";
 import { bundleOfOthers, pemBundle } from "./pem-bundle";
@@ -38,7 +38,7 @@ async function pythonFor(target: Target, host: Host) {
   const owner = await ownerOf(target, host);
   const program = target.config.pythonVenvPath === undefined ? "python3" : join(venvOf(target, host), "bin/python");
   const user = process.getuid?.() === 0 ? owner : undefined;
-  return (...args: string[]) => runTool(host, [program, ...args], user && { user });
+  return (...args: string[]) => runProgram(host, [program, ...args], user && { user });
 }
 
 const venvOf = ({ config: { pythonVenvPath = "" } }: Target, host: Host) => pathOn(host, pythonVenvPath, "pythonVenvPath");

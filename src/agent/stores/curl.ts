@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Host } from "../host/host";
-import { runTool } from "../host/program";
+import { runProgram } from "../host/program";
 import { curlrc } from "../settings/formats";
 import { pointedStore } from "../settings/pointed";
 import { oneValue } from "../settings/setting";
@@ -16,7 +16,7 @@ export const curlBundle = pointedStore(async (target, host) => {
 
 /** Releases before 8.2 are told the system's bundle by name. */
 const knowsCaNative = (host: Host) =>
-  runTool(host, ["curl", "--ca-native", "--version"]).then(
+  runProgram(host, ["curl", "--ca-native", "--version"]).then(
     () => true,
     (error: Error) => {
       if (error.message.includes("is unknown")) return false;

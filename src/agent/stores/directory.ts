@@ -4,7 +4,7 @@ import { absent, digestOf, readSnapshot, type Snapshot, textOf } from "../host/f
 import { type Host, pathOn } from "../host/host";
 import { certificatesIn, fingerprintOf, isForeignKey, presented, privateKeyIn } from "../host/pem";
 import { keyModeOf, type Material, type Store, type Target } from "../store";
-import type { Change } from "../transaction/transaction";
+import type { Transaction } from "../transaction/transaction";
 
 /**
  * One file of a store, and what it holds: the certificate alone, followed by its intermediates, the private key, or all of that; then
@@ -29,7 +29,7 @@ export type Layout = {
   /** What else must hold, once the files are right: the faults, as in an Observation. */
   observe?: (directory: string, target: Target, material: Material, host: Host) => Promise<string[]>;
   /** Makes the store's reader take note of what was written or removed. */
-  refresh?: (directory: string, target: Target, change: Change, isRemoval: boolean) => Promise<void>;
+  refresh?: (directory: string, target: Target, change: Transaction, isRemoval: boolean) => Promise<void>;
 };
 
 type File = Part & { path: string; found: Snapshot | undefined; text: string };
@@ -73,15 +73,15 @@ export function directoryStore(layout: Layout): Store {
       }
       for (const file of files)
         if (!isLeft(file, material))
-          await change.own(file.path, contentOf(file, material), { mode: modeOf(file, target), takesOver: takesOver && isServer(target) });
+          await change.writeOwned(file.path, contentOf(file, material), { mode: modeOf(file, target), takesOver: takesOver && isServer(target) });
       await refresh?.(directory, target, change, false);
     },
 
     async remove(target, change) {
       const directory = await directoryOf(target, change.host);
-      const isGivenBack = await change.release(...parts(target).map(({ name }) => join(directory, name)));
+      const isGivenBack = await change.restore(...parts(target).map(({ name }) => join(directory, name)));
       await refresh?.(directory, target, change, true);
-      await change.vacate(directory);
+      await change.removeEmptyDirectories(directory);
       return isGivenBack;
     },
   };

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { hasMarker, readBlock, withBlock, withoutBlock } from "../settings/block";
 import { asRead, changeText, readText } from "../settings/shared-text";
-import type { Change } from "../transaction/transaction";
+import type { Transaction } from "../transaction/transaction";
 
 /** What containerd's hosts.toml names for a registry: an anchor's file, or a client certificate's file and its key's. */
 export type Names = [setting: "ca" | "client", ...files: string[]];
@@ -23,7 +23,7 @@ export async function observeHosts(directory: string, names: Names) {
   return settings && isNamed(settings, names, directory) ? [] : [`hosts.toml does not name ${names[1]}`];
 }
 
-export async function addToHosts(change: Change, directory: string, names: Names) {
+export async function addToHosts(change: Transaction, directory: string, names: Names) {
   const path = pathIn(directory);
   if (!(await readText(path))) return;
   const present = await readdir(directory);
@@ -37,7 +37,7 @@ export async function addToHosts(change: Change, directory: string, names: Names
   });
 }
 
-export async function removeFromHosts(change: Change, directory: string, names: Names) {
+export async function removeFromHosts(change: Transaction, directory: string, names: Names) {
   if (!(await readText(pathIn(directory)))) return;
   const present = await readdir(directory);
   await changeText(change, pathIn(directory), (text) => withOurs(text, othersIn(text, names, present)));

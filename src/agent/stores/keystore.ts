@@ -4,9 +4,9 @@ import { digestOf, readSnapshot } from "../host/files";
 import type { Host } from "../host/host";
 import { certificatesIn, fingerprintOf, presented } from "../host/pem";
 import { writePkcs12 } from "../host/pkcs12";
-import { runTool, ToolFailure } from "../host/program";
+import { ProgramFailure, runProgram } from "../host/program";
 import { keyModeOf, type Material, type Store, type Target } from "../store";
-import type { Change } from "../transaction/transaction";
+import type { Transaction } from "../transaction/transaction";
 
 /** A keystore that keytool reads and writes, and what is particular to it. */
 export type Keystore = { path: string; password: string; format?: "JKS" | "PKCS12" };
@@ -14,7 +14,7 @@ export type Keystore = { path: string; password: string; format?: "JKS" | "PKCS1
 const HAS_KEY = "PrivateKeyEntry";
 const KEY_MODE = 0o600;
 /** keytool ends before a better compiler would pay: this saves a third of its work. */
-const BRIEFLY = "-J-XX:TieredStopAtLevel=1";
+const FAST_JVM_START = "-J-XX:TieredStopAtLevel=1";
 
 /** Java's keystores: one file with a password, in which an alias names a trusted certificate, or a private key with its chain. */
 export function keystoreStore(locate: (target: Target, host: Host) => Promise<Keystore>): Store {
@@ -45,7 +45,7 @@ export function keystoreStore(locate: (target: Target, host: Host) => Promise<Ke
       if (entry && !change.owns(claim))
         throw new Error(`${path} has an entry ${target.alias} already, and not by this agent. Choose another alias, or remove it by keytool -delete.`);
       await change.claim(claim, material.fingerprint);
-      if (!file || change.isOthers(path)) await change.share(path);
+      if (!file || change.isOthers(path)) await change.addReference(path);
       const fill = async (copy: string) => {
         if (entry) await editEntry(keystore, copy, ["-delete", "-alias", target.alias], change);
         await put(keystore, copy, target.alias, material, change);
@@ -56,13 +56,13 @@ export function keystoreStore(locate: (target: Target, host: Host) => Promise<Ke
 
     async remove(target, change) {
       const { keystore, entries, entry, claim } = await look(target, change.host);
-      const isTheAgents = await change.unshare(keystore.path);
+      const isTheAgents = await change.dropReference(keystore.path);
       const [own] = entry?.certificates ?? [];
       if (own && change.owns(claim, fingerprintOf(own))) {
-        if (isTheAgents && entries.length === 1) await change.edit(keystore.path, null);
+        if (isTheAgents && entries.length === 1) await change.editShared(keystore.path, null);
         else await change.editWith(keystore.path, (copy) => editEntry(keystore, copy, ["-delete", "-alias", target.alias], change));
       }
-      await change.vacate(dirname(keystore.path));
+      await change.removeEmptyDirectories(dirname(keystore.path));
       await change.disclaim(claim);
     },
   };
@@ -82,14 +82,14 @@ function faultOf(entry: Entry | undefined, { certificate, chain, fingerprint, pr
 /** Every entry of a keystore, as keytool reads it. */
 async function list(keystore: Keystore, host: Host): Promise<Entry[]> {
   const { argv, options } = call(keystore, keystore.path, ["-list", "-rfc"], host);
-  const { stdout } = await runTool(host, argv, options).catch(inWords(keystore));
+  const { stdout } = await runProgram(host, argv, options).catch(inWords(keystore));
   return stdout.split(/^Alias name: /m).flatMap((text, index) => {
     const kind = /^Entry type: (\w+)/m.exec(text)?.[1];
     return index === 0 || kind === undefined ? [] : { name: text.slice(0, text.indexOf("\n")), kind, certificates: certificatesIn(text) };
   });
 }
 
-async function put(keystore: Keystore, copy: string, alias: string, { certificate, chain, privateKey }: Material, change: Change) {
+async function put(keystore: Keystore, copy: string, alias: string, { certificate, chain, privateKey }: Material, change: Transaction) {
   if (privateKey === null) return editEntry(keystore, copy, ["-importcert", "-noprompt", "-alias", alias], change, { input: certificate });
   const source = await writePkcs12(change, { name: "entry", certificates: presented(certificate, chain), privateKey });
   const from = ["-srckeystore", source.path, "-srcstoretype", "PKCS12", "-srcstorepass:env", "CERTITUDE_PASSWORD", "-srcalias", "entry"];
@@ -99,7 +99,7 @@ async function put(keystore: Keystore, copy: string, alias: string, { certificat
 
 type Feed = { input?: string; environment?: Record<string, string> };
 
-async function editEntry(keystore: Keystore, copy: string, args: string[], change: Change, feed: Feed = {}) {
+async function editEntry(keystore: Keystore, copy: string, args: string[], change: Transaction, feed: Feed = {}) {
   const { argv, options } = call(keystore, copy, args, change.host);
   await change.run(argv, { ...feed, environment: { ...options.environment, ...feed.environment } }).catch(inWords(keystore));
 }
@@ -110,7 +110,7 @@ function call({ password, format }: Keystore, file: string, [action = "", ...arg
   const to = action === "-importkeystore" ? "-dest" : "-";
   const type = format ? [`${to}storetype`, format] : [];
   return {
-    argv: [program, BRIEFLY, action, ...args, `${to}keystore`, file, ...type, `${to}storepass:env`, "CERTITUDE_STORE_PASSWORD"],
+    argv: [program, FAST_JVM_START, action, ...args, `${to}keystore`, file, ...type, `${to}storepass:env`, "CERTITUDE_STORE_PASSWORD"],
     options: { environment: { CERTITUDE_STORE_PASSWORD: password } },
   };
 }
@@ -119,7 +119,7 @@ function call({ password, format }: Keystore, file: string, [action = "", ...arg
 const inWords =
   ({ path }: Keystore) =>
   (error: Error): never => {
-    const words = error instanceof ToolFailure ? /keytool error: (?:[\w.$]+: )?(.*)/.exec(error.output.stdout)?.[1] : undefined;
+    const words = error instanceof ProgramFailure ? /keytool error: (?:[\w.$]+: )?(.*)/.exec(error.output.stdout)?.[1] : undefined;
     if (words === undefined) throw error;
     if (/password was incorrect/.test(words)) throw new Error(`The password does not open ${path}. Correct what config.storePasswordRef leads to.`);
     throw new Error(`keytool cannot use ${path}: ${words.replace(/\.?$/, ".")}`);

@@ -3,7 +3,7 @@ import { bundleAt } from "../settings/bundle";
 import { osAnchor } from "../settings/os-anchor";
 import { bundlePath, pointedStore } from "../settings/pointed";
 import { oneValue, someWords } from "../settings/setting";
-import type { Change } from "../transaction/transaction";
+import type { Transaction } from "../transaction/transaction";
 import { envFileOf } from "./variables";
 
 /** Node.js, by a bundle that adds to its own list, or by the system's store; and by flags. */
@@ -26,7 +26,7 @@ function flagsOf({ preferOsStore, useOpensslCa, nodeFlags = [] }: AssignmentConf
 }
 
 /** With a flag in NODE_OPTIONS that it does not take, node would not even start. */
-async function expectAccepted(change: Change, flags: string) {
+async function expectAccepted(change: Transaction, flags: string) {
   await change.run(["node", "--eval", ""], { environment: { NODE_OPTIONS: flags } }).catch(({ message }: Error) => {
     const help = flags.includes("--use-system-ca")
       ? " A node without --use-system-ca reads the system's store with config.useOpensslCa beside config.preferOsStore."

@@ -7,11 +7,11 @@ import { type Host, pathOn } from "../host/host";
 import { resolvePassword } from "../host/password";
 import { toPem } from "../host/pem";
 import { writePkcs12 } from "../host/pkcs12";
-import { runTool, ToolFailure, type User } from "../host/program";
-import { writeScratch } from "../host/temp-dir";
+import { ProgramFailure, runProgram, type User } from "../host/program";
+import { writeTemp } from "../host/temp-dir";
 import { actAs, findUser } from "../host/user";
 import type { Target } from "../store";
-import type { Change } from "../transaction/transaction";
+import type { Transaction } from "../transaction/transaction";
 
 /** A database of NSS, and the user whose it is, where that is not the agent's own. */
 export type Database = { directory: string; user: User | undefined; password: string | undefined };
@@ -47,7 +47,7 @@ export async function readDatabase({ directory, user }: Database, host: Host): P
   const [certificates, keys] = await Promise.all(["cert9.db", "key4.db"].map((name) => readSnapshot(join(directory, name))));
   if (!certificates) return [];
   return readOnce(host, directory, digestOf(`${certificates.base64} ${keys?.base64}`), async () => {
-    const { stdout } = await runTool(host, ["certutil", "-d", `sql:${directory}`, "-L"], user && { user }).catch(explain({ directory }));
+    const { stdout } = await runProgram(host, ["certutil", "-d", `sql:${directory}`, "-L"], user && { user }).catch(explain({ directory }));
     const trust = [...stdout.matchAll(/^(.*\S) +([a-zA-Z]*,[a-zA-Z]*,[a-zA-Z]*) *$/gm)];
     const kindOf = (name: string) => [...new Set(trust.flatMap(([, each, flags]) => (each === name && flags ? flags : [])))].join(" and ");
     return namesAndCertificates(bytesOf(certificates)).map(({ name, der }) => ({ name, kind: kindOf(name), certificates: [toPem("CERTIFICATE", der)] }));
@@ -68,13 +68,13 @@ function namesAndCertificates(bytes: Uint8Array) {
 export type Tools = Awaited<ReturnType<typeof openDatabase>>;
 
 /** What certutil and pk12util do to a database, which is made where there is none. Passwords go by files that only its user may read. */
-export async function openDatabase({ directory, user, password }: Database, change: Change) {
+export async function openDatabase({ directory, user, password }: Database, change: Transaction) {
   const as = user && { user };
-  const secret = async (text: string) => writeScratch(await change.scratch(), `${text}\n`, user);
+  const secret = async (text: string) => writeTemp(await change.tempDirectory(), `${text}\n`, user);
   const file = password === undefined ? undefined : await secret(password);
   const certutil = (...args: string[]) => ["certutil", "-d", `sql:${directory}`, ...args, ...(file ? ["-f", file] : [])];
   const pk12util = (...args: string[]) => ["pk12util", "-d", `sql:${directory}`, ...args, ...(file ? ["-k", file] : [])];
-  const run: Change["run"] = (argv, options) => change.run(argv, { ...options, ...as }).catch(explain({ directory, password }));
+  const run: Transaction["run"] = (argv, options) => change.run(argv, { ...options, ...as }).catch(explain({ directory, password }));
 
   /** An empty database is like none, so it stays after a failure. */
   async function create() {
@@ -84,9 +84,9 @@ export async function openDatabase({ directory, user, password }: Database, chan
 
   /** With a wrong password a tool does half of its work: it is tried before. */
   async function authenticate() {
-    await runTool(change.host, certutil("-K"), as)
+    await runProgram(change.host, certutil("-K"), as)
       .catch((error: Error) => {
-        if (!(error instanceof ToolFailure && /no keys found/.test(error.output.stdout + error.output.stderr))) throw error;
+        if (!(error instanceof ProgramFailure && /no keys found/.test(error.output.stdout + error.output.stderr))) throw error;
       })
       .catch(explain({ directory, password }));
   }
@@ -106,7 +106,7 @@ export async function openDatabase({ directory, user, password }: Database, chan
       const undo = { argv: certutil("-A", "-n", name, "-t", kind, "-a"), input: certificates.join("") };
       return run(certutil("-D", "-n", name), { undo });
     }
-    const copy = await writeScratch(await change.scratch(), "", user);
+    const copy = await writeTemp(await change.tempDirectory(), "", user);
     const copyPassword = await secret(crypto.randomUUID());
     await run(pk12util("-o", copy, "-n", name, "-w", copyPassword));
     return run(certutil("-F", "-n", name), { undo: { argv: pk12util("-i", copy, "-w", copyPassword) } });
@@ -119,7 +119,7 @@ export async function openDatabase({ directory, user, password }: Database, chan
 const explain =
   ({ directory, password }: Pick<Database, "directory"> & Partial<Database>) =>
   (error: Error): never => {
-    if (!/SEC_ERROR_BAD_PASSWORD/.test(error.message)) throw error instanceof ToolFailure ? new Error(`The database ${directory}: ${error.message}`) : error;
+    if (!/SEC_ERROR_BAD_PASSWORD/.test(error.message)) throw error instanceof ProgramFailure ? new Error(`The database ${directory}: ${error.message}`) : error;
     if (password === undefined) throw new Error(`The database ${directory} has a password. Set config.storePasswordRef.`);
     throw new Error(`The password does not open the database ${directory}. Correct what config.storePasswordRef leads to.`);
   };

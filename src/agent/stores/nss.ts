@@ -1,7 +1,7 @@
 import { type Entry, holds } from "../host/entries";
 import { fingerprintOf, presented } from "../host/pem";
 import type { Material, Store, Target } from "../store";
-import type { Change } from "../transaction/transaction";
+import type { Transaction } from "../transaction/transaction";
 import { type Database, locateDatabase, type NewEntry, openDatabase, readDatabase, type Tools } from "./nss-database";
 
 /** Without a trust, any will do: only that it is there counts. */
@@ -73,7 +73,7 @@ function refuseAmbiguous(entries: Entry[], name: string, { directory }: Database
     throw new Error(`${directory} holds several certificates as ${name}, which certutil cannot tell apart. Delete what is not the agent's by hand.`);
 }
 
-function refuseForeign(entries: Entry[], place: string, change: Change) {
+function refuseForeign(entries: Entry[], place: string, change: Transaction) {
   const foreign = entries.find(({ name }) => !change.owns(place + name));
   if (!foreign) return;
   const how = `as ${foreign.name} with the trust ${foreign.kind}`;

@@ -2,7 +2,7 @@ import { readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { absent } from "../host/files";
 import { certificatesIn, fingerprintOf } from "../host/pem";
-import { runTool } from "../host/program";
+import { runProgram } from "../host/program";
 import type { Target } from "../store";
 import { directoryStore } from "./directory";
 
@@ -13,7 +13,7 @@ const nameOf = ({ config, alias }: Target) => config.certFileName ?? `${alias}.p
 /** A directory that OpenSSL searches by links named after the subject's hash. */
 export const opensslDirectory = directoryStore({
   async defaultDirectory(host) {
-    const { stdout } = await runTool(host, ["openssl", "version", "-d"]);
+    const { stdout } = await runProgram(host, ["openssl", "version", "-d"]);
     const base = /"(.+)"/.exec(stdout)?.[1];
     if (!base) throw new Error("openssl version -d names no directory; set config.trustStorePath.");
     return join(base, "certs");
@@ -28,8 +28,8 @@ export const opensslDirectory = directoryStore({
 
   /** Of the links that lead nowhere, rehash leaves some, and OpenSSL looks no further than such a one. */
   async refresh(directory, _target, change) {
-    await change.refresh(["find", "-L", directory, "-maxdepth", "1", "-type", "l", "-name", HASH_PATTERN, "-delete"]);
-    await change.refresh(["openssl", "rehash", directory]);
+    await change.reload(["find", "-L", directory, "-maxdepth", "1", "-type", "l", "-name", HASH_PATTERN, "-delete"]);
+    await change.reload(["openssl", "rehash", directory]);
   },
 });
 

@@ -17,10 +17,10 @@ export const postgres = serverStore({
     const { dbUser } = target.config;
     if (dbUser) {
       const argv = ["psql", "-X", "-w", ...(await addressOf(directory)), "-d", "postgres", "-U", dbUser, "-c", "SELECT pg_reload_conf()"];
-      return change.refresh(argv, { user, secret: secretIn(PASSWORD, target) });
+      return change.reload(argv, { user, secret: secretIn(PASSWORD, target) });
     }
     const isOwn = user !== undefined || uid === process.getuid?.();
-    await change.refresh([isOwn ? await findPgCtl(directory) : "pg_ctl", "reload", "-D", directory], { user });
+    await change.reload([isOwn ? await findPgCtl(directory) : "pg_ctl", "reload", "-D", directory], { user });
   },
 });
 

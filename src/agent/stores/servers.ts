@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Store, Target } from "../store";
-import type { Change } from "../transaction/transaction";
+import type { Transaction } from "../transaction/transaction";
 import { execute } from "../transaction/undo-step";
 import { directoryStore, type Layout, nameOf, type Part } from "./directory";
 
@@ -10,7 +10,7 @@ type Server = Pick<Layout, "check" | "needsKey" | "passwordVariable"> & {
   /** The command that proves the server's configuration before it is reloaded by this reloadCommand. */
   proof?: (reloadCommand: string[]) => string[] | undefined;
   /** Makes the server read its files where the config has no reloadCommand. */
-  reload?: (directory: string, target: Target, change: Change) => Promise<void>;
+  reload?: (directory: string, target: Target, change: Transaction) => Promise<void>;
 };
 
 /** The directory from which a server reads its certificate and key, or the anchors of its clients. */
@@ -70,10 +70,10 @@ export const redis = serverStore({
     const config = ["redis-cli", "-e", ...(dbUser ? ["--user", dbUser] : []), "CONFIG"];
     if (!isAnchor(target)) {
       const [certificate = "", key = ""] = certificateAndKey(target).map(({ name }) => join(directory, name));
-      return change.refresh([...config, "SET", "tls-cert-file", certificate, "tls-key-file", key], { secret });
+      return change.reload([...config, "SET", "tls-cert-file", certificate, "tls-key-file", key], { secret });
     }
     const { stdout } = await execute(change.host, { argv: [...config, "GET", ANCHORS], ...(secret && { secret }) });
     const [, present = ""] = stdout.split("\n");
-    await change.refresh([...config, "SET", ANCHORS, present], { secret });
+    await change.reload([...config, "SET", ANCHORS, present], { secret });
   },
 });

@@ -22,6 +22,6 @@ export const systemStore = directoryStore({
   refresh(_directory, _target, change, isRemoval) {
     const { update } = change.host.system;
     const afresh = [...update, "--fresh"];
-    return change.refresh(isRemoval ? afresh : update, { again: afresh });
+    return change.reload(isRemoval ? afresh : update, { again: afresh });
   },
 });

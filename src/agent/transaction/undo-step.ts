@@ -13,42 +13,42 @@ import {
 } from "../host/files";
 import type { Host } from "../host/host";
 import { resolvePassword } from "../host/password";
-import { runTool, type User } from "../host/program";
-import { clearScratch } from "../host/temp-dir";
+import { runProgram, type User } from "../host/program";
+import { removeTempDir } from "../host/temp-dir";
 
 /** The command that takes a tool's effect back; when it fails in the words `moot`, there was nothing to take back. */
-export type Counter = { argv: string[]; input?: string; moot?: string };
+export type UndoCommand = { argv: string[]; input?: string; moot?: string };
 /** A password that a command takes from its environment: the variable's name, and where on this host the password is found. */
 export type Secret = { variable: string; reference: string };
 type Command = { argv: string[]; user?: User; secret?: Secret };
 
 /** How one step of an attempt is taken back: `after` is the digest of what the step left, null where it removed the file. */
-export type Undo =
+export type UndoStep =
   | { kind: "file"; path: string; before: Snapshot | null; after: string | null }
   | { kind: "directory"; path: string }
   | { kind: "scratch"; path: string }
   | ({ kind: "vacated"; path: string } & Attributes)
   | ({ kind: "again" } & Command)
-  | ({ kind: "run"; user?: User } & Counter);
+  | ({ kind: "run"; user?: User } & UndoCommand);
 
-export async function takeBack(host: Host, step: Undo): Promise<unknown> {
-  if (step.kind === "file") return putBack(step);
+export async function undoStep(host: Host, step: UndoStep): Promise<unknown> {
+  if (step.kind === "file") return restoreFile(step);
   if (step.kind === "directory") return removeDirectory(step.path);
-  if (step.kind === "vacated") return putDirectoryBack(step);
-  if (step.kind === "scratch") return clearScratch(step.path);
+  if (step.kind === "vacated") return restoreDirectory(step);
+  if (step.kind === "scratch") return removeTempDir(step.path);
   if (step.kind === "again") return execute(host, step);
   const { kind: _, argv, moot, ...options } = step;
-  return runTool(host, argv, options).catch((error: Error) => {
+  return runProgram(host, argv, options).catch((error: Error) => {
     if (!moot || !error.message.includes(moot)) throw error;
   });
 }
 
 export async function execute(host: Host, { argv, user, secret }: Command) {
   const environment = secret && { [secret.variable]: await resolvePassword(host, secret.reference) };
-  return runTool(host, argv, { ...(user && { user }), ...(environment && { environment }) });
+  return runProgram(host, argv, { ...(user && { user }), ...(environment && { environment }) });
 }
 
-async function putBack({ path, before, after }: Extract<Undo, { kind: "file" }>) {
+async function restoreFile({ path, before, after }: Extract<UndoStep, { kind: "file" }>) {
   await removeTemporary(path);
   const now = await readSnapshot(path);
   const digest = now ? digestOf(bytesOf(now)) : null;
@@ -70,7 +70,7 @@ export async function removeDirectory(path: string) {
   }
 }
 
-async function putDirectoryBack({ path, mode, uid, gid }: Attributes & { path: string }) {
+async function restoreDirectory({ path, mode, uid, gid }: Attributes & { path: string }) {
   if ((await missingDirectories(path)).length > 0) await mkdir(path);
   if (process.getuid?.() === 0) await chown(path, uid, gid);
   await chmod(path, mode);

@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { thisHost } from "#agent/host/host";
-import { runTool, ToolFailure } from "#agent/host/program";
+import { ProgramFailure, runProgram } from "#agent/host/program";
 
 setDefaultTimeout(60_000);
 
 const host = thisHost({ PATH: Bun.env.PATH, HOME: "/home/agent", SECRET: "of the agent", LD_PRELOAD: "/evil.so", JAVA_HOME: "/jdk" });
-const run = (argv: string[], options = {}) => runTool(host, argv, options);
+const run = (argv: string[], options = {}) => runProgram(host, argv, options);
 const failureOf = (argv: string[], options = {}) =>
   run(argv, options).then(
     () => "it did not fail",
@@ -48,7 +48,7 @@ describe("a program of the host", () => {
     const long = await failureOf(["sh", "-c", "seq 100000 >&2; exit 1"]);
     expect(long).toEndWith(" 99999 100000.");
     expect(long.length).toBeLessThan(600);
-    expect(await run(["sh", "-c", "echo out; exit 1"]).catch((error: unknown) => error instanceof ToolFailure && error.output.stdout)).toBe("out\n");
+    expect(await run(["sh", "-c", "echo out; exit 1"]).catch((error: unknown) => error instanceof ProgramFailure && error.output.stdout)).toBe("out\n");
     rmSync(directory, { recursive: true });
   });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Desired } from "#agent/server-client";
 import { desired } from "../../support/agent/agent-host";
-import { newKnowingHost, newParties, type Parties, testConduct } from "../../support/agent/store-behaviour";
+import { newKnowingHost, newParties, type Parties, testBehaviour } from "../../support/agent/store-behaviour";
 import { contentOf, newVirtualEnvironment, requestsTrusts, runs } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
@@ -29,7 +29,7 @@ function copyEnvironment(path: string) {
 }
 
 describe("python_certifi", () => {
-  testConduct("a virtual environment", () => parties, {
+  testBehaviour("a virtual environment", () => parties, {
     storeType: "python_certifi",
     config: () => ({ pythonVenvPath }),
     prepare: () => venv.installCertifi(),

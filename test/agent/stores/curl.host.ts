@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { desired } from "../../support/agent/agent-host";
-import { newKnowingHost, newParties, type Parties, put, testConduct } from "../../support/agent/store-behaviour";
+import { newKnowingHost, newParties, type Parties, put, testBehaviour } from "../../support/agent/store-behaviour";
 import { type AgentHost, contentOf, curlTrusts, runs, variablesIn } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
@@ -15,7 +15,7 @@ afterAll(() => parties.end());
 const rcOf = ({ pathOf }: AgentHost) => pathOf("home/.curlrc");
 
 describe("curl_ca_bundle", () => {
-  testConduct("~/.curlrc", () => parties, {
+  testBehaviour("~/.curlrc", () => parties, {
     storeType: "curl_ca_bundle",
     config: () => ({}),
     prepare: (agent) => put(rcOf(agent), "# mine\nuser-agent = x\n"),
@@ -26,7 +26,7 @@ describe("curl_ca_bundle", () => {
     isElsewhere: ({ pathOf }) => existsSync(pathOf('a "place"/ca.pem')),
   });
 
-  testConduct("CURL_CA_BUNDLE", () => parties, {
+  testBehaviour("CURL_CA_BUNDLE", () => parties, {
     storeType: "curl_ca_bundle",
     config: ({ pathOf }) => ({ envFilePath: pathOf("etc/profile.d/ca.sh") }),
     isTrusting: async ({ pathOf }, url) => curlTrusts(url, await variablesIn(pathOf("etc/profile.d/ca.sh"))),
@@ -36,7 +36,7 @@ describe("curl_ca_bundle", () => {
     isElsewhere: (agent) => existsSync(rcOf(agent)),
   });
 
-  testConduct("the system's store", () => parties, {
+  testBehaviour("the system's store", () => parties, {
     storeType: "curl_ca_bundle",
     config: () => ({ preferOsStore: true }),
     // A curl that knows ca-native goes by its own default too, which is the machine's store and not the scratch one.

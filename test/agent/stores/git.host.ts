@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { Desired } from "#agent/server-client";
 import { desired, desiredServer } from "../../support/agent/agent-host";
-import { newKnowingHost, newParties, type Parties, put, testConduct } from "../../support/agent/store-behaviour";
+import { newKnowingHost, newParties, type Parties, put, testBehaviour } from "../../support/agent/store-behaviour";
 import { type AgentHost, contentOf, runs, serveRepository, trusts } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
@@ -36,7 +36,7 @@ const anchor = (config: Desired["config"] = {}) => desired(parties.authority.roo
 describe("git_http_sslcainfo", () => {
   const repositoryFor = (url: string) => (url === parties.server.url ? parties.private.url : parties.public.url);
 
-  testConduct("http.sslCAInfo", () => parties, {
+  testBehaviour("http.sslCAInfo", () => parties, {
     storeType: "git_http_sslcainfo",
     begin: newGitHost,
     config: () => ({}),
@@ -48,7 +48,7 @@ describe("git_http_sslcainfo", () => {
     isElsewhere: ({ pathOf }) => existsSync(pathOf("a place/git.pem")) && !existsSync(`${pathOf("etc/gitconfig")}.git_http_sslcainfo.pem`),
   });
 
-  testConduct("the system's store", () => parties, {
+  testBehaviour("the system's store", () => parties, {
     storeType: "git_http_sslcainfo",
     begin: newGitHost,
     config: () => ({ preferOsStore: true }),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { Desired } from "#agent/server-client";
 import { desired } from "../../support/agent/agent-host";
-import { newKnowingHost, newParties, type Parties, put, testConduct } from "../../support/agent/store-behaviour";
+import { newKnowingHost, newParties, type Parties, put, testBehaviour } from "../../support/agent/store-behaviour";
 import { type AgentHost, contentOf, nodeTrusts, runs, variablesIn } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
@@ -19,7 +19,7 @@ const anchor = (agent: AgentHost, config: Desired["config"] = {}) =>
 const optionsOf = async (file: string) => (await variablesIn(file)).NODE_OPTIONS;
 
 describe("nodejs_extra_ca_certs", () => {
-  testConduct("NODE_EXTRA_CA_CERTS", () => parties, {
+  testBehaviour("NODE_EXTRA_CA_CERTS", () => parties, {
     storeType: "nodejs_extra_ca_certs",
     config: (agent) => ({ envFilePath: envFileOf(agent) }),
     prepare: (agent) => put(envFileOf(agent), "PORT=80\n"),
@@ -30,7 +30,7 @@ describe("nodejs_extra_ca_certs", () => {
     isElsewhere: (agent) => existsSync(agent.pathOf("etc/node.sh")) && !existsSync(`${envFileOf(agent)}.nodejs_extra_ca_certs.pem`),
   });
 
-  testConduct("OpenSSL's list and the anchors", () => parties, {
+  testBehaviour("OpenSSL's list and the anchors", () => parties, {
     storeType: "nodejs_extra_ca_certs",
     config: (agent) => ({ envFilePath: envFileOf(agent), useOpensslCa: true, trustStorePath: agent.pathOf("node"), certFileName: "anchors.pem" }),
     prepare: (agent) => put(envFileOf(agent), "NODE_OPTIONS='--no-deprecation --no-warnings'"),
@@ -41,7 +41,7 @@ describe("nodejs_extra_ca_certs", () => {
     isElsewhere: (agent) => !readFileSync(envFileOf(agent), "utf8").includes("--use-openssl-ca"),
   });
 
-  testConduct("the system's store by OpenSSL", () => parties, {
+  testBehaviour("the system's store by OpenSSL", () => parties, {
     storeType: "nodejs_extra_ca_certs",
     config: (agent) => ({ envFilePath: envFileOf(agent), preferOsStore: true, useOpensslCa: true }),
     isTrusting: async (agent, url) => nodeTrusts(url, await variablesIn(envFileOf(agent))),

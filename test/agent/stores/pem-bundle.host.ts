@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { appendFileSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import type { Desired } from "#agent/server-client";
 import { desired } from "../../support/agent/agent-host";
-import { newKnowingHost, newParties, type Parties, put, testConduct } from "../../support/agent/store-behaviour";
+import { newKnowingHost, newParties, type Parties, put, testBehaviour } from "../../support/agent/store-behaviour";
 import { type AgentHost, contentOf, curlTrusts } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
@@ -19,7 +19,7 @@ const anchor = (agent: AgentHost, more: Partial<Desired> = {}) =>
 const curlTrustsBy = (agent: AgentHost, url = parties.server.url) => curlTrusts(url, {}, "--cacert", bundleOf(agent));
 
 describe("pem_ca_bundle", () => {
-  testConduct("a bundle of others", () => parties, {
+  testBehaviour("a bundle of others", () => parties, {
     storeType: "pem_ca_bundle",
     config: (agent) => ({ trustStorePath: bundleOf(agent) }),
     prepare: (agent) => put(bundleOf(agent), `# Größe\r\n${parties.known.root.pem.trimEnd().replaceAll("\n", "\r\n")}`),

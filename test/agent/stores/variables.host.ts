@@ -3,7 +3,7 @@ import { chownSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { certificatesIn } from "#agent/host/pem";
 import type { Desired } from "#agent/server-client";
 import { desired } from "../../support/agent/agent-host";
-import { newKnowingHost, newParties, type Parties, put, testConduct } from "../../support/agent/store-behaviour";
+import { newKnowingHost, newParties, type Parties, put, testBehaviour } from "../../support/agent/store-behaviour";
 import { type AgentHost, contentOf, requestsTrusts, urllibTrusts, variablesIn } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
@@ -20,7 +20,7 @@ const anchor = (agent: AgentHost, config: Desired["config"] = {}) =>
 const installed = () => ({ state: "installed" as const, observedFingerprint: parties.authority.root.fingerprint });
 
 describe("ssl_cert_file_env", () => {
-  testConduct("SSL_CERT_FILE", () => parties, {
+  testBehaviour("SSL_CERT_FILE", () => parties, {
     storeType: "ssl_cert_file_env",
     config: ({ pathOf }) => ({ envFilePath: pathOf("etc/environment") }),
     prepare: ({ pathOf }) => put(pathOf("etc/environment"), "LANG=C.UTF-8\n# no end of line"),
@@ -31,7 +31,7 @@ describe("ssl_cert_file_env", () => {
     isElsewhere: ({ pathOf }) => existsSync(pathOf("a place/bundle.pem")) && !existsSync(pathOf("etc/environment.ssl_cert_file_env.pem")),
   });
 
-  testConduct("the system's store", () => parties, {
+  testBehaviour("the system's store", () => parties, {
     storeType: "ssl_cert_file_env",
     config: (agent) => ({ envFilePath: envFileOf(agent), preferOsStore: true }),
     isTrusting: async (agent, url) => urllibTrusts(url, await variablesIn(envFileOf(agent))),
@@ -188,7 +188,7 @@ describe("ssl_cert_file_env", () => {
 });
 
 describe("python_requests_ca_bundle", () => {
-  testConduct("REQUESTS_CA_BUNDLE in a script", () => parties, {
+  testBehaviour("REQUESTS_CA_BUNDLE in a script", () => parties, {
     storeType: "python_requests_ca_bundle",
     config: ({ pathOf }) => ({ envFilePath: pathOf("venv/bin/activate"), certFileName: "ca.pem" }),
     prepare: ({ pathOf }) => put(pathOf("venv/bin/activate"), "# This file must be used with source\nVIRTUAL_ENV=/x\nexport VIRTUAL_ENV\n"),

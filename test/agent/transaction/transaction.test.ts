@@ -2,8 +2,8 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { readSnapshot, writeAtomically } from "#agent/host/files";
 import { newRecord } from "#agent/state";
-import { rollBack, settle } from "#agent/transaction/journal";
-import { beginChange } from "#agent/transaction/transaction";
+import { commit, rollBack } from "#agent/transaction/journal";
+import { beginTransaction } from "#agent/transaction/transaction";
 import { createLog } from "#log";
 import { newAgentHost } from "../../support/agent/agent-host";
 import { stateOf } from "../../support/agent/observing";
@@ -23,8 +23,8 @@ async function begin() {
     ledger,
     taken,
     at,
-    begin: () => beginChange(attempt),
-    settle: () => settle(attempt),
+    begin: () => beginTransaction(attempt),
+    settle: () => commit(attempt),
     rollBack: () => rollBack(attempt),
     state: () => stateOf(agent.pathOf("place")),
     read: (name: string) => readFileSync(at(name), "utf8"),
@@ -37,19 +37,19 @@ describe("an attempt that is taken back", () => {
   test("leaves everything as it was, its owner and mode too, whatever was done", async () => {
     const { agent, at, begin: start, rollBack: back, state, settle: end, ledger } = await begin();
     const first = start();
-    await first.own(at("ours"), "ours", { mode: 0o600, owner: { uid: 65_534, gid: 65_534 } });
+    await first.writeOwned(at("ours"), "ours", { mode: 0o600, owner: { uid: 65_534, gid: 65_534 } });
     await end();
     writeFileSync(at("shared"), "theirs", { mode: 0o640 });
     writeFileSync(at("server.key"), "bootstrap", { mode: 0o400 });
     const before = { state: state(), claims: structuredClone(ledger.claims) };
     const change = start();
-    await change.own(at("ours"), "ours, the next", PLAIN);
-    await change.release(at("ours"));
-    await change.own(at("ours"), "once more", PLAIN);
-    await change.own(at("server.key"), "key", { mode: 0o600, takesOver: true });
-    await change.own(at("deep/er/new"), "new", PLAIN);
-    await change.edit(at("shared"), "theirs and ours");
-    await change.edit(at("shared"), null);
+    await change.writeOwned(at("ours"), "ours, the next", PLAIN);
+    await change.restore(at("ours"));
+    await change.writeOwned(at("ours"), "once more", PLAIN);
+    await change.writeOwned(at("server.key"), "key", { mode: 0o600, takesOver: true });
+    await change.writeOwned(at("deep/er/new"), "new", PLAIN);
+    await change.editShared(at("shared"), "theirs and ours");
+    await change.editShared(at("shared"), null);
     await change.editWith(at("made"), async (copy) => writeFileSync(copy, "by a tool"));
     await change.run(["touch", at("touched")], { undo: { argv: ["rm", at("touched")] } });
     await change.claim("an entry");
@@ -62,9 +62,9 @@ describe("an attempt that is taken back", () => {
     const { agent, at, begin: start, rollBack: back, read } = await begin();
     writeFileSync(at("second"), "before");
     const change = start();
-    await change.own(at("first"), "ours", PLAIN);
-    await change.edit(at("second"), "ours");
-    await change.own(at("third"), "ours", PLAIN);
+    await change.writeOwned(at("first"), "ours", PLAIN);
+    await change.editShared(at("second"), "ours");
+    await change.writeOwned(at("third"), "ours", PLAIN);
     writeFileSync(at("second"), "theirs");
     writeFileSync(at("third"), "theirs");
     expect(await back()).toEqual([at("third"), at("second")].map((path) => `${path} was changed by somebody else meanwhile and was left alone.`));
@@ -76,9 +76,9 @@ describe("an attempt that is taken back", () => {
     const { agent, at, begin: start, rollBack: back, read } = await begin();
     writeFileSync(at("shared"), "before");
     const change = start();
-    await change.refresh(["cp", at("shared"), at("seen")]);
-    await change.edit(at("shared"), "after");
-    await change.refresh(["sh", "-c", `[ ! -e ${at("fault")} ]`]);
+    await change.reload(["cp", at("shared"), at("seen")]);
+    await change.editShared(at("shared"), "after");
+    await change.reload(["sh", "-c", `[ ! -e ${at("fault")} ]`]);
     writeFileSync(at("fault"), "");
     expect(await back()).toEqual(["sh ended with exit code 1: it said nothing."]);
     expect(read("seen")).toBe("before");
@@ -91,8 +91,8 @@ describe("a file of the agent's own", () => {
     const { agent, at, begin: start, taken, read } = await begin();
     writeFileSync(at("theirs"), "theirs");
     taken.add(at("other"));
-    await expect(start().own(at("theirs"), "ours", PLAIN)).rejects.toThrow("is there already, and not by this agent. Move it away");
-    await expect(start().own(at("other"), "ours", PLAIN)).rejects.toThrow("belongs to another assignment on this host. Choose another alias");
+    await expect(start().writeOwned(at("theirs"), "ours", PLAIN)).rejects.toThrow("is there already, and not by this agent. Move it away");
+    await expect(start().writeOwned(at("other"), "ours", PLAIN)).rejects.toThrow("belongs to another assignment on this host. Choose another alias");
     await expect(start().claim(at("other"))).rejects.toThrow("belongs to another assignment on this host");
     expect([read("theirs"), existsSync(at("other"))]).toEqual(["theirs", false]);
     agent.remove();
@@ -103,12 +103,12 @@ describe("a file of the agent's own", () => {
     writeFileSync(at("key"), "bootstrap", { mode: 0o640 });
     const before = stateOf(agent.pathOf("place"));
     const change = start();
-    for (const content of ["first", "second"]) await change.own(at("key"), content, { mode: 0o600, takesOver: true });
-    await change.own(at("certificate"), "ours", PLAIN);
+    for (const content of ["first", "second"]) await change.writeOwned(at("key"), content, { mode: 0o600, takesOver: true });
+    await change.writeOwned(at("certificate"), "ours", PLAIN);
     await end();
     writeFileSync(at("certificate"), "theirs");
     const removal = start();
-    expect([await removal.release(at("key")), await removal.release(at("certificate")), await removal.release(at("never"))]).toEqual([true, true, false]);
+    expect([await removal.restore(at("key")), await removal.restore(at("certificate")), await removal.restore(at("never"))]).toEqual([true, true, false]);
     await end();
     expect(read("certificate")).toBe("theirs");
     rmSync(at("certificate"));

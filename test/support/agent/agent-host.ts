@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Host, thisHost } from "#agent/host/host";
-import { reconcile, takeBackInterrupted, type Work, withdraw } from "#agent/reconcile";
+import { reconcile, recoverInterrupted, removeAssignment, type Work } from "#agent/reconcile";
 import type { Desired } from "#agent/server-client";
-import { openMemory } from "#agent/state";
+import { openState } from "#agent/state";
 import { createLog } from "#log";
 
 type Certificate = { pem: string; chain: string[]; fingerprint: string; privateKeyPem?: string };
@@ -46,7 +46,7 @@ export async function newAgentHost(
   const home = join(directory, "home");
   mkdirSync(home, { recursive: true });
   const own = thisHost({ PATH: hostPath, HOME: home });
-  const memory = await openMemory(join(directory, "state"));
+  const memory = await openState(join(directory, "state"));
   const work: Work = { host: change(own, directory), memory, log: createLog("silent"), clock: () => new Date(), isDryRun: false, isUrgent: true };
   return {
     directory,
@@ -55,14 +55,14 @@ export async function newAgentHost(
     pathOf: (...names: string[]) => join(directory, ...names),
     /** What the agent does at one pass for an assignment. */
     async pass(item: Desired, more: Partial<Work> = {}) {
-      for (const record of memory.records.values()) await takeBackInterrupted(record, work);
+      for (const record of memory.records.values()) await recoverInterrupted(record, work);
       return reconcile(item, { ...work, ...more });
     },
     /** What it does once the assignment is desired no more. */
     async withdraw({ id }: Pick<Desired, "id">) {
       const record = memory.records.get(id);
       if (!record) throw new Error("the agent knows nothing of this assignment");
-      return withdraw(record, work);
+      return removeAssignment(record, work);
     },
     /** Every file below the directory but the agent's own: what a test expects to be left. */
     files: () =>

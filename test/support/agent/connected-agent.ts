@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { thisHost } from "#agent/host/host";
-import { runCycle } from "#agent/pass";
-import { createExchange, type HostFacts, type Report } from "#agent/server-client";
-import { openMemory } from "#agent/state";
+import { runPass } from "#agent/pass";
+import { createServerClient, type HostFacts, type Report } from "#agent/server-client";
+import { openState } from "#agent/state";
 import { createLog } from "#log";
 import { certificate, importInto } from "../pki/certificates";
 import { newAgent } from "../server/agents";
@@ -24,10 +24,10 @@ export async function newConnectedAgent() {
   const { hostname, port } = new URL(world.url);
   const line = await startProxy({ host: hostname, port: Number(port) });
   const server = `http://127.0.0.1:${line.port}`;
-  const exchange = createExchange({ server, token: enrolled.token, ca: undefined, signal: new AbortController().signal });
+  const exchange = createServerClient({ server, token: enrolled.token, ca: undefined, signal: new AbortController().signal });
   const said: { msg: string; reason?: string }[] = [];
   const log = createLog("info", { write: (text) => void said.push(JSON.parse(text)) });
-  let memory = await openMemory(pathOf("state"));
+  let memory = await openState(pathOf("state"));
   let now = Date.parse("2030-01-01T00:00:00Z");
 
   async function ask(method: string, path: string, { body }: Wish = {}) {
@@ -75,14 +75,14 @@ export async function newConnectedAgent() {
     },
     /** One pass. */
     cycle: ({ isQuiet = false, isUrgent = false, host }: { isQuiet?: boolean; isUrgent?: boolean; host?: HostFacts } = {}) =>
-      runCycle(
+      runPass(
         { host: thisHost({ PATH: Bun.env.PATH, HOME: directory }), memory, log, exchange, clock: () => new Date(now), isDryRun: false, isUrgent },
         { host, isQuiet },
       ),
     /** As a new process finds it. */
     async restart() {
       memory.close();
-      memory = await openMemory(pathOf("state"));
+      memory = await openState(pathOf("state"));
     },
     /** The certificates in the store, by file name. */
     store: () =>

@@ -11,7 +11,7 @@ type Doom = { step: number; hold: number };
  * among them or, without paths, a message to the server. Strace tells of each step and holds it; its own kills would count each thread's
  * steps apart, and they are many threads'. Answers what was begun (more than `step` where the kill came late) and the exit code.
  */
-export async function runDoomed({ cwd, env }: Place, paths: string[], { step, hold }: Doom, ...args: string[]) {
+export async function runAndKillAt({ cwd, env }: Place, paths: string[], { step, hold }: Doom, ...args: string[]) {
   const calls = paths.length > 0 ? CHANGES : MESSAGES;
   const tracing = ["-f", "-q", "-yy", "-s", "0", "-e", "signal=none", "-e", `trace=${calls}`, "-e", `inject=${calls}:delay_enter=${hold * 1_000}`];
   // The shell tells its process id, which then is the program's.

@@ -22,7 +22,7 @@ export async function newLeaves() {
   return { authority, bootstrap, leaf, next };
 }
 
-export type ServerConduct = {
+export type ServerBehaviour = {
   storeType: TrustStoreType;
   /** Puts the bootstrap certificate into the directory `tls` and starts the server with it. */
   start: (agent: AgentHost, bootstrap: Issued) => Promise<TlsServer>;
@@ -34,7 +34,7 @@ export type ServerConduct = {
 };
 
 /** What every server's store does, proven by the server itself. */
-export function testServer({ storeType, start, asking = [], certificateFile, keyFile, config: given = {} }: ServerConduct, leaves: () => Leaves) {
+export function testServer({ storeType, start, asking = [], certificateFile, keyFile, config: given = {} }: ServerBehaviour, leaves: () => Leaves) {
   async function begin() {
     const agent = await newAgentHost();
     chmodSync(agent.directory, 0o711);

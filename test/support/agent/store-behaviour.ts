@@ -33,7 +33,7 @@ export async function newKnowingHost({ known }: Parties) {
   return agent;
 }
 
-export type Conduct = {
+export type Behaviour = {
   storeType: TrustStoreType;
   begin?: () => Promise<AgentHost>;
   config: (agent: AgentHost) => Desired["config"];
@@ -51,7 +51,7 @@ export type Conduct = {
 };
 
 /** What every store of this family does, proven by the program that reads it. */
-export function testConduct(name: string, parties: () => Parties, conduct: Conduct) {
+export function testBehaviour(name: string, parties: () => Parties, conduct: Behaviour) {
   const itemOf = (agent: AgentHost, more: Partial<Desired> = {}) =>
     desired(parties().authority.root, { trustStoreType: conduct.storeType, config: conduct.config(agent), ...more });
   const installed = () => ({ state: "installed" as const, observedFingerprint: parties().authority.root.fingerprint });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 export const PROGRAM = resolve(import.meta.dir, "../../../dist/certitude");
-const PATIENCE = 60_000;
+const START_TIMEOUT_MS = 60_000;
 
 type Environment = Record<string, string>;
 
@@ -38,7 +38,7 @@ export async function serve({ cwd, env }: Place, ...args: string[]) {
   });
   const faults = child.stderr.text();
   const failed = child.exited.then(async (code) => Promise.reject(new Error(`certitude ended with ${code}: ${await faults}`)));
-  const late = Bun.sleep(PATIENCE).then(() => Promise.reject(new Error("certitude did not start in time")));
+  const late = Bun.sleep(START_TIMEOUT_MS).then(() => Promise.reject(new Error("certitude did not start in time")));
   late.catch(() => {});
   failed.catch(() => {});
   const url = await Promise.race([started.promise, failed, late]);

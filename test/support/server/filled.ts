@@ -1,6 +1,6 @@
 import type { Pool, Sql } from "#db/connect";
 import { call } from "./call";
-import { newEverything } from "./populated-organization";
+import { populatedOrganization } from "./populated-organization";
 import { world } from "./world";
 
 type Column = { table: string; name: string; type: string; needsValue: boolean; label: string | null };
@@ -18,7 +18,7 @@ export async function columnsOf(sql: Sql) {
 
 /** What an organization with one of everything has in each table, and what stands in those that no organization has. */
 export async function exampleRows(): Promise<Rows> {
-  const { organization, user, ids, keys } = await newEverything();
+  const { organization, user, ids, keys } = await populatedOrganization();
   const reports = [{ assignmentId: ids.assignmentId, state: "installed" }];
   await call("POST", "/agent/reports", { token: keys.agentToken, body: { reports } });
   await user.call("POST", "/users/me/notifications/examples", { body: {} });

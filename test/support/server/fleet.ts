@@ -1,4 +1,4 @@
-import { advanceRollouts } from "#jobs/reconcile-rollouts";
+import { reconcileRollouts } from "#jobs/reconcile-rollouts";
 import { certificate, importInto } from "../pki/certificates";
 import { anAssignment, newAgent } from "./agents";
 import { newOrganization } from "./people";
@@ -51,10 +51,10 @@ export async function report(state: State, ...agents: TestAgent[]) {
 }
 
 /** Before each test that lets a minute pass: the server's work is for that test's rollouts, not for all that others left running. */
-export const forgetOthers = async () => {
+export const deactivateOtherRollouts = async () => {
   await world.sql`update rollouts set is_busy = false where is_busy`;
 };
 
 /** The server's work of a minute, some seconds from now. */
-export const passMinute = (secondsFromNow = 0, deps = world.deps) =>
-  advanceRollouts({ sql: deps.sql, clock: () => new Date(Date.now() + secondsFromNow * 1_000) })({}, new AbortController().signal);
+export const runRolloutJob = (secondsFromNow = 0, deps = world.deps) =>
+  reconcileRollouts({ sql: deps.sql, clock: () => new Date(Date.now() + secondsFromNow * 1_000) })({}, new AbortController().signal);

@@ -19,7 +19,7 @@ export function withQueue() {
 }
 
 /** One of everything that an organization can have, made over the API, and somebody who may do everything with it. */
-export async function newEverything() {
+export async function populatedOrganization() {
   const organization = await newOrganization();
   const user = await organization.join();
   await grantPlatformAdmin(world.sql, user.id, true);
@@ -64,7 +64,7 @@ export async function newEverything() {
   return { ...made, credentials, pathOf, adopt, bodyOf, send };
 }
 
-export type Everything = Awaited<ReturnType<typeof newEverything>>;
+export type PopulatedOrganization = Awaited<ReturnType<typeof populatedOrganization>>;
 
 function replaceIds(value: unknown, name: string, ids: Ids): unknown {
   if (Array.isArray(value)) return value.map((each) => replaceIds(each, name.replace(/s$/, ""), ids));

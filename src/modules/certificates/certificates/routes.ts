@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { reader } from "#guards/reader";
 import { etag, ifMatch } from "#http/etag";
 import { jsonText, page, readCursor, TIME_PART, UUID_PART } from "#http/pagination";
-import { Answer, Empty, EmptyObject, idOrNone, isUuid, Message, Moment, OneOf, Page, PageQuery, QueryInteger, Text, Uuid } from "#http/schema";
+import { Answer, Empty, EmptyObject, isUuid, Message, Moment, OneOf, Page, PageQuery, QueryInteger, Text, Uuid, uuidOrNil } from "#http/schema";
 import {
   findCertificate,
   findDetailsForMember,
@@ -118,7 +118,7 @@ export const certificates = (deps: Deps) =>
     .get(
       "/:certificateId/deployments",
       async ({ scope: { organizationId }, params, query: { limit, cursor }, status }) => {
-        const certificateId = idOrNone(params.certificateId);
+        const certificateId = uuidOrNil(params.certificateId);
         const rows = await listDeployments(deps.sql, { organizationId, certificateId, limit, after: readCursor(cursor, UUID_PART)?.[0] });
         return rows ? page(rows, limit) : status(404, NotFound);
       },
@@ -154,7 +154,7 @@ export const certificates = (deps: Deps) =>
     .post(
       "/:certificateId/reinstate",
       async ({ scope, params, request, status }) => {
-        const target = { id: idOrNone(params.certificateId), versions: ifMatch(request.headers) };
+        const target = { id: uuidOrNil(params.certificateId), versions: ifMatch(request.headers) };
         const outcome = await reinstateCertificate(deps.sql, scope, target, deps.clock());
         if (outcome === "missing") return status(404, NotFound);
         if (outcome === "stale") return status(412, {});

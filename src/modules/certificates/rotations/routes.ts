@@ -3,8 +3,8 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { etag, ifMatch } from "#http/etag";
 import { jsonText } from "#http/pagination";
-import { Empty, EmptyObject, idOrNone, Message, Uuid } from "#http/schema";
-import { UNFIT } from "#modules/fleet/assignments/rules";
+import { Empty, EmptyObject, Message, Uuid, uuidOrNil } from "#http/schema";
+import { INELIGIBLE } from "#modules/fleet/assignments/rules";
 import { readRings } from "#modules/fleet/rollouts/rules";
 import { cancelRotation, changeRetirement, findRotation, startRotation, type Unsuited } from "./queries/rotations";
 import { NewRotation, Rotation, RotationPatch } from "./schema";
@@ -14,7 +14,7 @@ const NotFound = { message: "There is no such certificate in this organization, 
 const OneCertificate = t.Object({ organizationId: Uuid, certificateId: t.String() });
 
 const UNSUITED: Record<Unsuited, string> = {
-  ...UNFIT,
+  ...INELIGIBLE,
   "not active": "body.certificateId must name a certificate that is neither expired, revoked nor retired.",
   "no authority": "body.certificateId must name a CA certificate, or a self-signed one, because the other one is a trust anchor or intermediate somewhere.",
   "no key": "body.certificateId must name a certificate whose private key is stored here, because an assignment of the other one includes it.",
@@ -31,7 +31,7 @@ export const rotations = (deps: Deps) =>
         const { rings = [], haltShare = 0.1, successShare = 1, retire } = body;
         const read = readRings([...rings, {}]);
         if ("fault" in read) return status(400, { message: read.fault });
-        const certificates = { certificateId: idOrNone(params.certificateId), successorId: idOrNone(body.certificateId) };
+        const certificates = { certificateId: uuidOrNil(params.certificateId), successorId: uuidOrNil(body.certificateId) };
         const started = await startRotation(deps.sql, scope, { ...certificates, rings: read.rings, retire, haltShare, successShare }, deps.clock());
         if (started === "conflict") return status(409, {});
         if (started === "no certificate") return status(404, NO_CERTIFICATE);
@@ -54,7 +54,7 @@ export const rotations = (deps: Deps) =>
     .get(
       "",
       async ({ scope, params }) => {
-        const found = await findRotation(deps.sql, scope.organizationId, idOrNone(params.certificateId));
+        const found = await findRotation(deps.sql, scope.organizationId, uuidOrNil(params.certificateId));
         return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
       },
       {
@@ -102,7 +102,7 @@ export const rotations = (deps: Deps) =>
     );
 
 const targetOf = ({ certificateId }: { certificateId: string }, { headers }: Request) => ({
-  certificateId: idOrNone(certificateId),
+  certificateId: uuidOrNil(certificateId),
   versions: ifMatch(headers),
 });
 

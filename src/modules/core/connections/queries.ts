@@ -1,6 +1,6 @@
 import type { Values } from "#catalogue/fields";
 import type { Pool, Sql } from "#db/connect";
-import { LAST_ID } from "#db/ids";
+import { MAX_UUID } from "#db/ids";
 import { matchesVersion, type Versions, whereVersion } from "#db/versions";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 
@@ -20,7 +20,7 @@ type Position = { limit: number; before: string | undefined };
 export async function listConnections(sql: Sql, organizationId: string, { limit, before }: Position, kind: string | undefined) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${connectionJson(sql)} as json from connections
-    where organization_id = ${organizationId} and id < ${before ?? LAST_ID} ${kind ? sql`and kind = ${kind}` : sql``}
+    where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} ${kind ? sql`and kind = ${kind}` : sql``}
     order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }

@@ -14,7 +14,7 @@ const MAX_CHAIN = 10;
  * The beginning of a statement: what the one `agent` holds, every enabled assignment with its certificate and its `chain`, and the
  * `tag` that says in short all that an answer is made of. Nothing of it is stored, so nothing can be forgotten when something changes.
  */
-const whatIsHeld = (sql: Sql, agent: Fragment) => sql`
+const desiredStateCte = (sql: Sql, agent: Fragment) => sql`
     with recursive agent as (${agent}),
     held as (
       select a.*, c.version as certificate_version, c.status, c.issuer_id from agent
@@ -41,7 +41,7 @@ export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
     select organization_id, id, coalesce(last_seen_at < ${at}::timestamptz - interval '5 minutes', true) as is_due
     from agents where token_hash = decode(${tokenHash}, 'hex')`;
   const [agent] = await sql<(Agent & { tag: string })[]>`
-    ${whatIsHeld(sql, holder)},
+    ${desiredStateCte(sql, holder)},
     due as (
       select a.organization_id, a.id from agent join agents a on a.organization_id = agent.organization_id and a.id = agent.id
       where is_due for no key update of a skip locked),
@@ -58,7 +58,7 @@ export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
 export async function findDesiredState(sql: Sql, keyring: Keyring, { organizationId, id }: Agent, requestId: string | null) {
   const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId };
   const rows = await sql<({ tag: string; keep: string } & Item)[]>`
-    ${whatIsHeld(sql, sql`select organization_id, id from agents where organization_id = ${organizationId} and id = ${id}`)},
+    ${desiredStateCte(sql, sql`select organization_id, id from agents where organization_id = ${organizationId} and id = ${id}`)},
     kept as (
       select coalesce(json_agg(id order by id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep from held),
     item as (

@@ -3,11 +3,11 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { etag, ifMatch } from "#http/etag";
 import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { Empty, EmptyObject, idOrNone, Message, Page, PageQuery, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, Page, PageQuery, Uuid, uuidOrNil } from "#http/schema";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
 import { createAssignment, deleteAssignment, findAssignment, listAssignments, updateAssignment } from "./queries/assignments";
 import { listReports } from "./queries/history";
-import { ANCHOR_WITH_KEY, findUnfit, readNewAssignment, readPatch, storesFor, UNFIT, type Unfit, unknownMaterial } from "./rules";
+import { ANCHOR_WITH_KEY, findConfigFault, INELIGIBLE, type Ineligible, readNewAssignment, readPatch, storesFor, unknownMaterial } from "./rules";
 import { Assignment, AssignmentPatch, AssignmentWithHistory, NewAssignment } from "./schema/assignments";
 import { KeptReport } from "./schema/history";
 
@@ -25,10 +25,10 @@ export const assignments = (deps: Deps) =>
       async ({ scope, params, body, status }) => {
         const given = readNewAssignment(body);
         if ("fault" in given) return status(400, { message: given.fault });
-        const made = await createAssignment(deps.sql, scope, { ...given, agentId: params.agentId, certificateId: idOrNone(given.certificateId) });
+        const made = await createAssignment(deps.sql, scope, { ...given, agentId: params.agentId, certificateId: uuidOrNil(given.certificateId) });
         if (made === "conflict") return status(409, {});
         if (made === "no agent" || made === "no certificate") return status(404, { message: made === "no agent" ? NO_AGENT : NO_CERTIFICATE });
-        if (typeof made === "string") return status(400, { message: UNFIT[made] });
+        if (typeof made === "string") return status(400, { message: INELIGIBLE[made] });
         const location = `/organizations/${scope.organizationId}/agents/${params.agentId.toLowerCase()}/assignments/${made.id}`;
         return jsonText(made.json, 201, { etag: etag(made.version), location });
       },
@@ -60,7 +60,7 @@ export const assignments = (deps: Deps) =>
     .get(
       "/:assignmentId",
       async ({ scope, params: { agentId, assignmentId }, status }) => {
-        const found = await findAssignment(deps.sql, scope.organizationId, { agentId, id: idOrNone(assignmentId) });
+        const found = await findAssignment(deps.sql, scope.organizationId, { agentId, id: uuidOrNil(assignmentId) });
         return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
       },
       {
@@ -73,7 +73,7 @@ export const assignments = (deps: Deps) =>
       "/:assignmentId/reports",
       async ({ scope, params: { agentId, assignmentId }, query, status }) => {
         const position = { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] };
-        const rows = await listReports(deps.sql, scope.organizationId, { agentId, id: idOrNone(assignmentId) }, position);
+        const rows = await listReports(deps.sql, scope.organizationId, { agentId, id: uuidOrNil(assignmentId) }, position);
         return rows ? page(rows, query.limit) : status(404, NotFound);
       },
       {
@@ -93,7 +93,7 @@ export const assignments = (deps: Deps) =>
         const change = readChange(patch);
         if ("fault" in change) return status(400, { message: change.fault });
         const must = { ifMatch: ifMatch(request.headers), version, etag: tag };
-        const judged = await updateAssignment(deps.sql, scope, { agentId, id: idOrNone(assignmentId) }, change, must);
+        const judged = await updateAssignment(deps.sql, scope, { agentId, id: uuidOrNil(assignmentId) }, change, must);
         switch (judged.verdict) {
           case "missing":
             return status(404, NotFound);
@@ -125,7 +125,7 @@ export const assignments = (deps: Deps) =>
     .delete(
       "/:assignmentId",
       async ({ scope, params: { agentId, assignmentId }, request, status }) => {
-        const outcome = await deleteAssignment(deps.sql, scope, { agentId, id: idOrNone(assignmentId) }, ifMatch(request.headers));
+        const outcome = await deleteAssignment(deps.sql, scope, { agentId, id: uuidOrNil(assignmentId) }, ifMatch(request.headers));
         if (outcome === "missing") return status(404, NotFound);
         return outcome === "stale" ? status(412, {}) : status(204, "");
       },
@@ -139,14 +139,14 @@ export const assignments = (deps: Deps) =>
 function readChange(patch: AssignmentPatch) {
   const config = patch.config && readPatch(patch.config);
   if (config && "fault" in config) return config;
-  const sent = patch.certificateId === undefined ? patch : { ...patch, certificateId: idOrNone(patch.certificateId) };
+  const sent = patch.certificateId === undefined ? patch : { ...patch, certificateId: uuidOrNil(patch.certificateId) };
   return { patch: sent, config, materialStores: patch.materialType && storesFor(patch.materialType) };
 }
 
-type Misfit = Exclude<Unfit, "no certificate"> | "unfit config" | "unfit material" | "anchor with key";
+type Rejection = Exclude<Ineligible, "no certificate"> | "unfit config" | "unfit material" | "anchor with key";
 
-function describeFault(fault: Misfit, type: TrustStoreType, { config = {} }: AssignmentPatch) {
-  if (fault === "unfit config") return findUnfit(type, config) ?? "";
+function describeFault(fault: Rejection, type: TrustStoreType, { config = {} }: AssignmentPatch) {
+  if (fault === "unfit config") return findConfigFault(type, config) ?? "";
   if (fault === "unfit material") return unknownMaterial(type);
-  return fault === "anchor with key" ? ANCHOR_WITH_KEY : UNFIT[fault];
+  return fault === "anchor with key" ? ANCHOR_WITH_KEY : INELIGIBLE[fault];
 }

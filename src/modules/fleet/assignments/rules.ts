@@ -46,7 +46,7 @@ function findMalformed(config: AssignmentConfigPatch) {
 }
 
 /** The first field that this store knows nothing of, or cannot do without. */
-export function findUnfit(type: TrustStoreType, patch: AssignmentConfigPatch) {
+export function findConfigFault(type: TrustStoreType, patch: AssignmentConfigPatch) {
   const { required, optional } = configRulesOf(type);
   for (const [field, value] of Object.entries(patch)) {
     if (!required.includes(field) && !optional.includes(field)) return `body.config.${field} does not apply to ${type}.`;
@@ -58,7 +58,7 @@ export function findUnfit(type: TrustStoreType, patch: AssignmentConfigPatch) {
 export function completeConfig(type: TrustStoreType, given: AssignmentConfig): { config: AssignmentConfig } | { fault: string } {
   const { required, defaults } = configRulesOf(type);
   const missing = required.find((field) => !Object.hasOwn(given, field));
-  const fault = missing ? `body.config.${missing} is required for ${type}.` : (findUnfit(type, given) ?? findMalformed(given));
+  const fault = missing ? `body.config.${missing} is required for ${type}.` : (findConfigFault(type, given) ?? findMalformed(given));
   return fault === undefined ? { config: { ...defaults, ...given } } : { fault };
 }
 
@@ -73,7 +73,7 @@ export function readPatch(patch: AssignmentConfigPatch): ConfigPatch | { fault: 
   return {
     set: Object.fromEntries(entries.filter(([, value]) => value !== null)),
     remove,
-    suits: TRUST_STORE_TYPES.filter((type) => findUnfit(type, patch) === undefined),
+    suits: TRUST_STORE_TYPES.filter((type) => findConfigFault(type, patch) === undefined),
     defaults: remove.length === 0 ? {} : Object.fromEntries(TRUST_STORE_TYPES.map((type) => [type, defaultsOf(type, remove)])),
   };
 }
@@ -103,9 +103,9 @@ export function readNewAssignment({
 }
 
 /** Why a certificate cannot play the part that an assignment gives it. */
-export type Unfit = "no certificate" | "not active" | "no authority" | "no key";
+export type Ineligible = "no certificate" | "not active" | "no authority" | "no key";
 
-export const UNFIT: Record<Exclude<Unfit, "no certificate">, string> = {
+export const INELIGIBLE: Record<Exclude<Ineligible, "no certificate">, string> = {
   "not active": "body.certificateId must name a certificate that is neither revoked nor retired.",
   "no authority": "body.certificateId must name a CA certificate, or a self-signed one, where the materialType is trust_anchor or intermediate_ca.",
   "no key": "body.includePrivateKey must be false: the private key of this certificate is not stored here.",

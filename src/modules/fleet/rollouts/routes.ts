@@ -3,8 +3,8 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { etag, ifMatch } from "#http/etag";
 import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { EmptyObject, idOrNone, Message, Page, PageQuery, Uuid } from "#http/schema";
-import { UNFIT } from "#modules/fleet/assignments/rules";
+import { EmptyObject, Message, Page, PageQuery, Uuid, uuidOrNil } from "#http/schema";
+import { INELIGIBLE } from "#modules/fleet/assignments/rules";
 import { type Changed, createRollout, findRollout, haltRollout, listRollouts, resumeRollout, rollBack } from "./queries/rollouts";
 import { atAssignment, readNewRollout } from "./rules";
 import { NewRollout, Resumption, Rollout, RolloutSummary } from "./schema";
@@ -24,10 +24,10 @@ export const rollouts = (deps: Deps) =>
         const { name, haltShare = 0.1, successShare = 1 } = body;
         const read = readNewRollout(body);
         if ("fault" in read) return status(400, { message: read.fault });
-        const given = { name, certificateId: idOrNone(read.certificateId), recipe: read.recipe, rings: read.rings, haltShare, successShare };
+        const given = { name, certificateId: uuidOrNil(read.certificateId), recipe: read.recipe, rings: read.rings, haltShare, successShare };
         const made = await createRollout(deps.sql, scope, given, deps.clock());
         if (made === "no certificate") return status(404, NO_CERTIFICATE);
-        if (typeof made === "string") return status(400, { message: atAssignment(UNFIT[made]) });
+        if (typeof made === "string") return status(400, { message: atAssignment(INELIGIBLE[made]) });
         return jsonText(made.json, 201, { etag: etag(made.version), location: `/organizations/${scope.organizationId}/rollouts/${made.id}` });
       },
       {
@@ -55,7 +55,7 @@ export const rollouts = (deps: Deps) =>
     .get(
       "/:rolloutId",
       async ({ scope, params }) => {
-        const found = await findRollout(deps.sql, scope.organizationId, idOrNone(params.rolloutId));
+        const found = await findRollout(deps.sql, scope.organizationId, uuidOrNil(params.rolloutId));
         return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
       },
       {
@@ -98,7 +98,7 @@ export const rollouts = (deps: Deps) =>
       },
     });
 
-const targetOf = ({ rolloutId }: { rolloutId: string }, { headers }: Request) => ({ id: idOrNone(rolloutId), versions: ifMatch(headers) });
+const targetOf = ({ rolloutId }: { rolloutId: string }, { headers }: Request) => ({ id: uuidOrNil(rolloutId), versions: ifMatch(headers) });
 
 function answer(outcome: Changed) {
   if (outcome === "missing") return status(404, NotFound);

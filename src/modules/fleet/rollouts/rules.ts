@@ -31,7 +31,7 @@ export function readNewRollout({ assignment, rings }: NewRollout) {
   const compiled = readRings(rings);
   return "fault" in compiled ? compiled : { certificateId, recipe, rings: compiled.rings };
 }
-export type Recipe = Exclude<ReturnType<typeof readNewRollout>, { fault: string }>["recipe"];
+export type Template = Exclude<ReturnType<typeof readNewRollout>, { fault: string }>["recipe"];
 
 /** What is in a ring now, counted in agents; there may be none left. */
 type Count = { ring: number; agents: number; observed: number; failed: number };

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Keyring } from "#crypto/keyring";
 import type { Pool, Sql } from "#db/connect";
-import { LAST_ID } from "#db/ids";
+import { MAX_UUID } from "#db/ids";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 
 /** How many may be live at once: each is tried on a signature. */
@@ -36,7 +36,7 @@ export async function createIngestKey(sql: Pool, keyring: Keyring, scope: Scope,
 export async function listIngestKeys(sql: Sql, organizationId: string, { limit, before }: { limit: number; before: string | undefined }) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, json_build_object('id', id, 'name', name, 'createdAt', iso(created_at))::text as json from ingest_keys
-    where organization_id = ${organizationId} and revoked_at is null and id < ${before ?? LAST_ID}
+    where organization_id = ${organizationId} and revoked_at is null and id < ${before ?? MAX_UUID}
     order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }

@@ -1,5 +1,5 @@
 import type { Pool, Sql } from "#db/connect";
-import { LAST_ID } from "#db/ids";
+import { MAX_UUID } from "#db/ids";
 import { type Versions, whereVersion } from "#db/versions";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 
@@ -46,7 +46,7 @@ const isLive = (sql: Sql, now: Date) => sql`(expires_at is null or expires_at > 
 export async function listApiTokens(sql: Sql, organizationId: string, { limit, before }: { limit: number; before: string | undefined }) {
   const rows = await sql<Row[]>`
     select id, ${apiTokenJson(sql)} as json from api_tokens
-    where organization_id = ${organizationId} and id < ${before ?? LAST_ID} order by id desc limit ${limit + 1}`;
+    where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 

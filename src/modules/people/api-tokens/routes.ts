@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { Refusal } from "#http/errors";
 import { etag, ifMatch } from "#http/etag";
 import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { Empty, EmptyObject, idOrNone, Message, Page, PageQuery, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, Page, PageQuery, Uuid, uuidOrNil } from "#http/schema";
 import { createApiToken, findApiToken, listApiTokens, revokeApiToken } from "./queries";
 import { hashApiToken, newApiToken } from "./rules";
 import { ApiToken, CreateApiToken, NewApiToken } from "./schema";
@@ -55,7 +55,7 @@ export const apiTokens = (deps: Deps) =>
     .get(
       "/:apiTokenId",
       async ({ scope, params, status }) => {
-        const found = await findApiToken(deps.sql, scope.organizationId, idOrNone(params.apiTokenId));
+        const found = await findApiToken(deps.sql, scope.organizationId, uuidOrNil(params.apiTokenId));
         return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
       },
       {
@@ -68,7 +68,7 @@ export const apiTokens = (deps: Deps) =>
     .delete(
       "/:apiTokenId",
       async ({ scope, params, request, status }) => {
-        const target = { id: idOrNone(params.apiTokenId), versions: ifMatch(request.headers) };
+        const target = { id: uuidOrNil(params.apiTokenId), versions: ifMatch(request.headers) };
         const outcome = await revokeApiToken(deps.sql, scope, target);
         if (outcome === "missing") return status(404, NotFound);
         return outcome === "stale" ? status(412, {}) : status(204, "");

@@ -1,7 +1,7 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "#db/connect";
 import { holdingClaim } from "#db/idempotency-claim";
-import { FIRST_ID, LAST_ID } from "#db/ids";
+import { MAX_UUID, MIN_UUID } from "#db/ids";
 import type { ACTOR_TYPES } from "./rules";
 
 type Who = { type: (typeof ACTOR_TYPES)[number]; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
@@ -40,13 +40,13 @@ const LONGEST_TRANSACTION = 3_600_000;
 
 /** Newest first; one more than `limit`. Of an organization, or without one of the platform. */
 export async function listAuditEvents(sql: Sql, organizationId: string | undefined, { action, actor, targetId, from, to }: EventFilter, at: Position) {
-  const last = to === undefined ? LAST_ID : firstIdAt(Date.parse(to) + LONGEST_TRANSACTION);
+  const last = to === undefined ? MAX_UUID : firstIdAt(Date.parse(to) + LONGEST_TRANSACTION);
   const before = at.before !== undefined && at.before < last ? at.before : last;
   const rows = await sql<{ id: string; json: string }[]>`
     select id, json_build_object('id', id, 'at', iso(at), 'actor', actor, 'action', action, 'targetType', target_type, 'targetId', target_id,
       'requestId', request_id, 'details', details)::text as json
     from ${organizationId ? sql`audit_events where organization_id = ${organizationId} and` : sql`platform_audit_events where`}
-      id >= ${from === undefined ? FIRST_ID : firstIdAt(Date.parse(from))} and id < ${before}
+      id >= ${from === undefined ? MIN_UUID : firstIdAt(Date.parse(from))} and id < ${before}
       ${action ? sql`and action = ${action}` : sql``}
       ${actor ? ("id" in actor ? sql`and actor->>'id' = ${actor.id}` : sql`and actor->>'type' = ${actor.type}`) : sql``}
       ${targetId ? sql`and target_id = ${targetId}` : sql``}

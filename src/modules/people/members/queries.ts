@@ -1,5 +1,5 @@
 import type { Pool, Sql } from "#db/connect";
-import { FIRST_ID } from "#db/ids";
+import { MIN_UUID } from "#db/ids";
 import { matchesVersion, type Versions } from "#db/versions";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 
@@ -109,7 +109,7 @@ export async function acceptInvitation(
 export async function listMembers(sql: Sql, organizationId: string, { limit, after }: { limit: number; after: string | undefined }) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${memberJson(sql)} as json from members
-    where organization_id = ${organizationId} and id > ${after ?? FIRST_ID} order by id limit ${limit + 1}`;
+    where organization_id = ${organizationId} and id > ${after ?? MIN_UUID} order by id limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 

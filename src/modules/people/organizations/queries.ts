@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { LAST_ID } from "#db/ids";
+import { MAX_UUID } from "#db/ids";
 import { type Versions, whereVersion } from "#db/versions";
 import { type Act, auditEach, auditForPlatform, type Scope } from "#modules/people/audit/queries";
 import { holdsSeat } from "#modules/people/members/queries";
@@ -43,7 +43,7 @@ export async function createOrganization(sql: Sql, { id = Bun.randomUUIDv7(), na
 export async function listOrganizations(sql: Sql, { limit, before }: { limit: number; before: string | undefined }) {
   const rows = await sql<Row[]>`
     select id, ${organizationJson(sql)} as json from organizations
-    where id < ${before ?? LAST_ID} order by id desc limit ${limit + 1}`;
+    where id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 

@@ -5,7 +5,7 @@ import { isStaff, platformStaff } from "#guards/platform-staff";
 import { Refusal } from "#http/errors";
 import { etag, ifMatch } from "#http/etag";
 import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { EmptyObject, idOrNone, Message, Page, PageQuery, Uuid } from "#http/schema";
+import { EmptyObject, Message, Page, PageQuery, Uuid, uuidOrNil } from "#http/schema";
 import { createOrganization, findOrganization, listOrganizations, updateOrganization } from "./queries";
 import { NewOrganization, Organization, OrganizationPatch } from "./schema";
 
@@ -40,7 +40,7 @@ export const organizations = (deps: Deps) =>
         detail: { operationId: "listOrganizations", summary: "List organizations", description: "Newest first." },
       },
     )
-    .get("/:organizationId", async ({ params }) => found(await findOrganization(deps.sql, idOrNone(params.organizationId))), {
+    .get("/:organizationId", async ({ params }) => found(await findOrganization(deps.sql, uuidOrNil(params.organizationId))), {
       params: OneOrganization,
       response: { 200: Organization, 404: Message },
       detail: { operationId: "getOrganizationAsStaff", summary: "Read an organization" },
@@ -48,7 +48,7 @@ export const organizations = (deps: Deps) =>
     .patch(
       "/:organizationId",
       async ({ caller, params, body, request, set }) => {
-        const scope = { ...actOf(caller, set), organizationId: idOrNone(params.organizationId).toLowerCase() };
+        const scope = { ...actOf(caller, set), organizationId: uuidOrNil(params.organizationId).toLowerCase() };
         return changed(await updateOrganization(deps.sql, scope, ifMatch(request.headers), { ...body, isByStaff: true }));
       },
       {

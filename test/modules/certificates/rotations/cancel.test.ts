@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { importWithKey } from "../../../support/server/agents";
-import { desired, forgetOthers, newFleet, passMinute, type TestAgent } from "../../../support/server/fleet";
+import { deactivateOtherRollouts, desired, newFleet, runRolloutJob, type TestAgent } from "../../../support/server/fleet";
 
-beforeEach(forgetOthers);
+beforeEach(deactivateOtherRollouts);
 
 const SERVER = { trustStoreType: "nginx_tls", materialType: "server_certificate", config: { trustStorePath: "/etc/nginx/tls" } };
 
@@ -63,7 +63,7 @@ describe("DELETE /organizations/{organizationId}/certificates/{certificateId}/su
     const requestId = answer.headers.get("x-request-id");
     expect(await events("rollout.rolled-back")).toMatchObject([{ requestId }]);
     expect((await events("assignment.updated"))[0]).toMatchObject({ requestId, targetId: leaf.id, details: { changes: { certificateId: { to: old } } } });
-    await passMinute();
+    await runRolloutJob();
     expect(await bound(second)).toEqual([old]);
   });
 
@@ -77,7 +77,7 @@ describe("DELETE /organizations/{organizationId}/certificates/{certificateId}/su
   test("204 while rings wait: they never open", async () => {
     const { second, old, cancel } = await withRotation({ rings: [{ selector: "env=canary" }] });
     await cancel();
-    await passMinute();
+    await runRolloutJob();
     expect(await bound(second)).toEqual([old]);
   });
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { importWithKey } from "../../../support/server/agents";
-import { desired, forgetOthers, newFleet, passMinute, report, type TestAgent } from "../../../support/server/fleet";
+import { deactivateOtherRollouts, desired, newFleet, report, runRolloutJob, type TestAgent } from "../../../support/server/fleet";
 
-beforeEach(forgetOthers);
+beforeEach(deactivateOtherRollouts);
 
 const serverAt = (trustStorePath: string, rest: object = {}) => ({
   trustStoreType: "nginx_tls",
@@ -47,10 +47,10 @@ describe("a leaf and its successor, which cannot lie in one place", () => {
     await assign(agent, old.id, serverAt("/etc/nginx/tls"));
     await report("failed", agent);
     await start();
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ status: "overlapping", failed: 0 });
     await report("failed", agent);
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ status: "halted", failed: 1 });
   });
 
@@ -67,7 +67,7 @@ describe("a leaf and its successor, which cannot lie in one place", () => {
     expect((await bound(agent)).toSorted()).toEqual([old.id, old.id, old.id, next.id, next.id].toSorted());
     expect(await read()).toMatchObject({ total: 4, observed: 0, skipped: 3 });
     await report("installed", agent);
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ total: 4, observed: 1, skipped: 3, share: 0.25, version: 1 });
   });
 
@@ -77,10 +77,10 @@ describe("a leaf and its successor, which cannot lie in one place", () => {
     await start();
     await organization.admin("PATCH", `${agent.assignments}/${off.id}`, { body: { autoRenew: true } });
     await assign(agent, old.id, serverAt("/b"));
-    await passMinute();
+    await runRolloutJob();
     expect([await bound(agent), await read()]).toMatchObject([[next.id, next.id], { total: 2, skipped: 0 }]);
     await organization.admin("PATCH", `${agent.assignments}/${off.id}`, { body: { certificateId: old.id } });
-    await passMinute();
+    await runRolloutJob();
     expect(await bound(agent)).toEqual([old.id, next.id]);
   });
 
@@ -94,9 +94,9 @@ describe("a leaf and its successor, which cannot lie in one place", () => {
     expect([await all(), await read()]).toMatchObject([[next.id, old.id, old.id], { total: 3, skipped: 0 }]);
     await organization.admin("PATCH", `${other.assignments}/${id}`, { body: { autoRenew: false } });
     await report("installed", canary);
-    await passMinute();
+    await runRolloutJob();
     expect(await all()).toEqual([next.id, next.id, old.id]);
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ total: 3, observed: 1, skipped: 1 });
   });
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { desired, forgetOthers, newFleet, passMinute, report, type TestAgent } from "../../../support/server/fleet";
+import { deactivateOtherRollouts, desired, newFleet, report, runRolloutJob, type TestAgent } from "../../../support/server/fleet";
 
-beforeEach(forgetOthers);
+beforeEach(deactivateOtherRollouts);
 
 const TYPE = "linux_update_ca_certificates";
 
@@ -62,17 +62,17 @@ describe("a certificate and its successor, where both are trusted", () => {
   test("overlap for what is assigned later too, while neither is gone", async () => {
     const { organization, agent, root, next, assign, start, read, events } = await withRoots();
     await start();
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ total: 0 });
     await assign(agent, root, { config: { alias: "late" } });
-    await passMinute();
+    await runRolloutJob();
     expect((await desired(agent)).map((each) => each.certificateId).toSorted()).toEqual([root, next].toSorted());
     expect(await read()).toMatchObject({ total: 1, version: 1 });
     expect(await events("assignment.created")).toMatchObject([{ actor: { type: "server" } }, {}]);
-    await passMinute();
+    await runRolloutJob();
     await organization.admin("DELETE", `/certificates/${root}/successor`);
     await assign(agent, root, { config: { alias: "later" } });
-    await passMinute();
+    await runRolloutJob();
     expect((await desired(agent)).map((each) => each.certificateId)).toEqual([root, root]);
   });
 
@@ -85,7 +85,7 @@ describe("a certificate and its successor, where both are trusted", () => {
     expect(await read()).toMatchObject({ total: 1, observed: 0, skipped: 0 });
     await report("installed", agent);
     expect(await read()).toMatchObject({ total: 1, observed: 1 });
-    await passMinute();
+    await runRolloutJob();
     expect(await desired(agent)).toHaveLength(2);
   });
 
@@ -105,7 +105,7 @@ describe("a certificate and its successor, where both are trusted", () => {
     await change(disabled.id, { enabled: true });
     const made = (await desired(agent)).find((each) => each.certificateId === next);
     await organization.admin("DELETE", `${agent.assignments}/${made?.id}`);
-    await passMinute();
+    await runRolloutJob();
     expect((await desired(agent)).map((each) => each.certificateId)).toEqual([root, root]);
     expect(await read()).toMatchObject({ total: 2, observed: 0, skipped: 2 });
   });
@@ -116,7 +116,7 @@ describe("a certificate and its successor, where both are trusted", () => {
     await organization.admin("POST", `/certificates/${next}/successor`, { body: { certificateId: third } });
     await start();
     await assign(agent, root, { config: { alias: "corp" } });
-    for (let minute = 0; minute < 4; minute++) await passMinute();
+    for (let minute = 0; minute < 4; minute++) await runRolloutJob();
     expect((await desired(agent)).map((each) => each.certificateId).toSorted()).toEqual([root, next, third].toSorted());
   });
 });
@@ -140,16 +140,16 @@ describe("a rotation with rings", () => {
     ]);
     expect(await read()).toMatchObject({ total: 5, observed: 0 });
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     expect([await have(), await read()]).toMatchObject([[2, 1, 0, 0], { total: 5, observed: 2, version: 2 }]);
     await assign(agents[1] as TestAgent, root, { trustStoreType: "openssl_ca_dir", config: { alias: "late" } });
-    await passMinute();
+    await runRolloutJob();
     expect(await have()).toEqual([2, 1, 0, 0]);
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     expect(await have()).toEqual([2, 2, 1, 1]);
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ total: 6, observed: 6, status: "overlapping" });
     expect(await rings()).toEqual([
       ["done", 1],
@@ -172,11 +172,11 @@ describe("a rotation with rings", () => {
     for (const agent of [canary, prod]) await assign(agent, root);
     const { id } = await start({ rings: [{ selector: "env=canary" }], haltShare: 1 });
     await report("failed", canary);
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ status: "halted", failed: 1 });
     await assign(late, root);
     await report("installed", canary);
-    await passMinute();
+    await runRolloutJob();
     expect((await desired(prod)).map((each) => each.certificateId)).toEqual([root]);
     await organization.admin("POST", `/rollouts/${id}/resume`, { body: {} });
     for (const agent of [prod, late]) expect((await desired(agent)).map((each) => each.certificateId).toSorted()).toEqual([root, next].toSorted());
@@ -191,7 +191,7 @@ describe("a rotation with rings", () => {
     await organization.admin("PATCH", `${prod.assignments}/${waiting.id}`, { body: { applicationId: "after", config: { alias: null } } });
     await organization.admin("DELETE", `${other.assignments}/${gone.id}`);
     await report("installed", canary);
-    await passMinute();
+    await runRolloutJob();
     const beside = (await desired(prod)).find((each) => each.certificateId === next);
     expect(beside).toMatchObject({ applicationId: "after", trustStoreType: TYPE });
     expect(beside?.config.alias).toBeUndefined();

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { desired, forgetOthers, newFleet, passMinute, report, type TestAgent } from "../../../support/server/fleet";
+import { deactivateOtherRollouts, desired, newFleet, report, runRolloutJob, type TestAgent } from "../../../support/server/fleet";
 import { startServer, world } from "../../../support/server/world";
 
-beforeEach(forgetOthers);
+beforeEach(deactivateOtherRollouts);
 
 async function withOverlap(agentCount = 1, rest: object = {}) {
   const fleet = await newFleet(...Array.from({ length: agentCount }, () => ({})));
@@ -63,12 +63,12 @@ describe("PATCH /organizations/{organizationId}/certificates/{certificateId}/suc
   test("200 with another time keeps since when the share is reached; another share begins anew", async () => {
     const { agents, update, read } = await withOverlap(1, MINUTE);
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     const { reachedAt } = await read();
     expect(reachedAt).not.toBeNull();
     expect((await update({ retire: { share: 1, holdSeconds: 999 } })).body).toMatchObject({ reachedAt });
     expect((await update({ retire: { share: 0.5, holdSeconds: 999 } })).body).toMatchObject({ reachedAt: null });
-    await passMinute();
+    await runRolloutJob();
     expect((await read()).reachedAt > reachedAt).toBe(true);
   });
 });
@@ -78,15 +78,15 @@ describe("the end of an overlap", () => {
     const { agents, root, next, id, read, statusOfOld, events } = await withOverlap(2, { retire: { share: 1, holdSeconds: 3_600 } });
     const [first, second] = agents as [TestAgent, TestAgent];
     await report("installed", first);
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ observed: 1, reachedAt: null });
     await report("installed", second);
-    await passMinute();
+    await runRolloutJob();
     const { reachedAt } = await read();
     expect(Math.abs(Date.parse(reachedAt) - Date.now())).toBeLessThan(10_000);
-    await passMinute(3_590);
+    await runRolloutJob(3_590);
     expect([await statusOfOld(), await bound(first)]).toEqual(["active", [root, next]]);
-    await passMinute(3_620);
+    await runRolloutJob(3_620);
     expect(await read()).toMatchObject({ status: "retired", reachedAt, retiredAt: expect.any(String), total: 2, observed: 2 });
     expect(await statusOfOld()).toBe("retired");
     for (const agent of agents) expect(await bound(agent)).toEqual([next]);
@@ -99,20 +99,20 @@ describe("the end of an overlap", () => {
     const { organization, agents, root, assign, read, statusOfOld, events } = await withOverlap(2, MINUTE);
     const [first] = agents as [TestAgent];
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     await report("removed", first);
-    await passMinute(3_600);
+    await runRolloutJob(3_600);
     expect([(await read()).reachedAt, await statusOfOld()]).toEqual([null, "active"]);
     await report("drifted", first);
-    await passMinute(3_700);
+    await runRolloutJob(3_700);
     const { reachedAt } = await read();
     expect(reachedAt).not.toBeNull();
     await assign(first, root, { config: { alias: "late" } });
-    await passMinute(3_800);
+    await runRolloutJob(3_800);
     expect([(await read()).reachedAt, await statusOfOld()]).toEqual([null, "active"]);
     await report("installed", first);
-    await passMinute(3_900);
-    await passMinute(3_961);
+    await runRolloutJob(3_900);
+    await runRolloutJob(3_961);
     expect(await statusOfOld()).toBe("retired");
     expect(await events("rollout.share-lost")).toHaveLength(2);
     expect((await organization.member("GET", `/rollouts?limit=1`)).body.items).toMatchObject([{ status: "completed" }]);
@@ -124,10 +124,10 @@ describe("the end of an overlap", () => {
     const halted = await withOverlap(1, { retire: { share: 1, holdSeconds: 0 } });
     await report("installed", ...waiting.agents.slice(0, 2), ...halted.agents);
     await halted.organization.admin("POST", `/rollouts/${halted.id}/halt`);
-    for (const seconds of [0, 60]) await passMinute(seconds);
+    for (const seconds of [0, 60]) await runRolloutJob(seconds);
     for (const { statusOfOld } of [none, waiting, halted]) expect(await statusOfOld()).toBe("active");
     await report("installed", ...waiting.agents);
-    for (const seconds of [120, 180]) await passMinute(seconds);
+    for (const seconds of [120, 180]) await runRolloutJob(seconds);
     expect(await waiting.statusOfOld()).toBe("retired");
     expect(await waiting.read()).toMatchObject({ status: "retired", total: 4, observed: 3 });
   });
@@ -137,10 +137,10 @@ describe("the end of an overlap", () => {
     expect((await organization.admin("DELETE", `/certificates/${root}`)).status).toBe(204);
     expect(await read()).toMatchObject({ status: "retired", retiredAt: expect.any(String), total: 4 });
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     for (const agent of agents) expect(await bound(agent)).toEqual([next]);
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     expect((await organization.member("GET", `/rollouts/${id}`)).body.status).toBe("completed");
   });
 
@@ -154,7 +154,7 @@ describe("the end of an overlap", () => {
     const { agents, statusOfOld, events } = await withOverlap(3, { retire: { share: 1, holdSeconds: 0 } });
     const { deps, server } = startServer(world.config, world.database);
     await report("installed", ...agents);
-    await Promise.all([passMinute(), passMinute(0, deps), passMinute(), passMinute(0, deps)]);
+    await Promise.all([runRolloutJob(), runRolloutJob(0, deps), runRolloutJob(), runRolloutJob(0, deps)]);
     await server.stop(true);
     expect(await statusOfOld()).toBe("retired");
     for (const action of ["rollout.share-reached", "certificate.retired", "rollout.completed"]) expect(await events(action)).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { completeConfig, findUnfit, readPatch } from "#modules/fleet/assignments/rules";
+import { completeConfig, findConfigFault, readPatch } from "#modules/fleet/assignments/rules";
 import { AssignmentConfig, type ConfigField } from "#modules/fleet/assignments/schema/assignments";
 import { configRulesOf, TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/catalogue";
 import configFields from "#modules/fleet/trust-stores/rules/config-fields.json";
@@ -55,7 +55,7 @@ describe.each(TRUST_STORE_TYPES)("a config for %s", (type) => {
     for (const missing of required) {
       const rest = pick(required.filter((field) => field !== missing));
       expect(completeConfig(type, rest)).toEqual({ fault: `body.config.${missing} is required for ${type}.` });
-      expect(findUnfit(type, { [missing]: null })).toBe(`body.config.${missing} is required for ${type} and cannot be removed.`);
+      expect(findConfigFault(type, { [missing]: null })).toBe(`body.config.${missing} is required for ${type} and cannot be removed.`);
     }
   });
 

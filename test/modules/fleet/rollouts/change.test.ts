@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { aRollout, desired, forgetOthers, newFleet, passMinute, report, type TestAgent } from "../../../support/server/fleet";
+import { aRollout, deactivateOtherRollouts, desired, newFleet, report, runRolloutJob, type TestAgent } from "../../../support/server/fleet";
 import { newOrganization } from "../../../support/server/people";
 
-beforeEach(forgetOthers);
+beforeEach(deactivateOtherRollouts);
 
 const CANARY = { env: "canary" };
 const PROD = { env: "prod" };
@@ -60,7 +60,7 @@ describe("POST /organizations/{organizationId}/rollouts/{rolloutId}/halt", () =>
     expect((await send("halt")).status).toBe(409);
     await send("resume");
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     expect((await send("halt")).status).toBe(409);
   });
 
@@ -70,7 +70,7 @@ describe("POST /organizations/{organizationId}/rollouts/{rolloutId}/halt", () =>
     expect(answer).toMatchObject({ status: 200, body: { status: "halted", ...HALTS, version: 2 } });
     expect(answer.headers.get("etag")).toBe('"2"');
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ status: "halted", rings: [{ state: "done" }, { state: "waiting" }] });
     expect(await events("rollout.halted")).toMatchObject([{ actor: { type: "gateway" }, details: HALTS, requestId: answer.headers.get("x-request-id") }]);
   });
@@ -102,17 +102,17 @@ describe("POST /organizations/{organizationId}/rollouts/{rolloutId}/resume", () 
     const { agents, send, read } = await withRollout([CANARY, CANARY, PROD]);
     const [failing, other] = agents as [TestAgent, TestAgent];
     await report("failed", failing);
-    await passMinute();
+    await runRolloutJob();
     expect((await read()).status).toBe("halted");
     expect(await send("resume")).toMatchObject({ status: 200, body: { status: "running", rings: [{ failed: 0, pending: 2 }, {}] } });
-    await passMinute();
+    await runRolloutJob();
     expect((await read()).status).toBe("running");
     await report("failed", failing);
-    await passMinute();
+    await runRolloutJob();
     expect((await read()).status).toBe("halted");
     await send("resume");
     await report("installed", failing, other);
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ status: "running", rings: [{ state: "done" }, { state: "open" }] });
   });
 
@@ -120,11 +120,11 @@ describe("POST /organizations/{organizationId}/rollouts/{rolloutId}/resume", () 
     const { agents, send, read, events } = await withRollout([CANARY, CANARY, CANARY], { successShare: 0.5 });
     const [first, ...others] = agents as TestAgent[];
     await report("failed", first as TestAgent);
-    await passMinute();
+    await runRolloutJob();
     expect(await send("resume", { body: { haltShare: 0.5 } })).toMatchObject({ status: 200, body: { haltShare: 0.5 } });
     await report("failed", first as TestAgent);
     await report("installed", ...others);
-    await passMinute();
+    await runRolloutJob();
     expect((await read()).status).toBe("completed");
     expect(await events("rollout.resumed")).toMatchObject([{ details: { haltShare: 0.5 } }]);
   });
@@ -136,9 +136,9 @@ describe("POST /organizations/{organizationId}/rollouts/{rolloutId}/rollback", (
     const [first, , last] = agents as [TestAgent, TestAgent, TestAgent];
     const own = await assign(first, root, { config: { alias: "own" } });
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     if (state === "completed") await report("installed", last);
-    await passMinute();
+    await runRolloutJob();
     if (state === "halted") await send("halt");
     const [changed] = (await organization.member("GET", agents[1]?.assignments ?? "")).body.items;
     await organization.admin("PATCH", `${agents[1]?.assignments}/${changed.id}`, { body: { certificateId: next } });
@@ -153,7 +153,7 @@ describe("POST /organizations/{organizationId}/rollouts/{rolloutId}/rollback", (
     const deleted = await events("assignment.deleted");
     expect(deleted).toHaveLength(2);
     expect(deleted.map((each: { details: { agentId: string } }) => each.details.agentId).toSorted()).toEqual([first.id, last.id].toSorted());
-    await passMinute();
+    await runRolloutJob();
     expect((await read()).status).toBe("rolled_back");
   });
 
@@ -172,17 +172,17 @@ describe("POST /organizations/{organizationId}/rollouts/{rolloutId}/rollback", (
       const answers = await Promise.all([
         send("resume"),
         report("installed", ...agents),
-        passMinute(),
+        runRolloutJob(),
         send("halt"),
-        passMinute(),
+        runRolloutJob(),
         report("failed", ...agents),
       ]);
       expect(answers.flatMap((each) => each?.status ?? []).every((status) => [200, 409].includes(status))).toBe(true);
     }
     await send("halt");
-    const [resumed, rolledBack] = await Promise.all([send("resume"), send("rollback"), passMinute(), passMinute()]);
+    const [resumed, rolledBack] = await Promise.all([send("resume"), send("rollback"), runRolloutJob(), runRolloutJob()]);
     expect([[200, 409].includes(resumed.status), rolledBack.status]).toEqual([true, 200]);
-    await passMinute();
+    await runRolloutJob();
     expect((await read()).status).toBe("rolled_back");
     for (const agent of agents) expect(await desired(agent)).toEqual([]);
   });

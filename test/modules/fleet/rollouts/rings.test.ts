@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { aRollout, desired, forgetOthers, newFleet, passMinute, report, type TestAgent } from "../../../support/server/fleet";
+import { aRollout, deactivateOtherRollouts, desired, newFleet, report, runRolloutJob, type TestAgent } from "../../../support/server/fleet";
 import { world } from "../../../support/server/world";
 
-beforeEach(forgetOthers);
+beforeEach(deactivateOtherRollouts);
 
 type Ring = { state: string; agents: number; observed: number; failed: number; pending: number };
 
@@ -31,14 +31,14 @@ describe("the rings of a rollout", () => {
   test("open one after the other, each when every agent of the one before has observed the certificate", async () => {
     const { agents, states, read, events } = await withRollout([CANARY, CANARY, PROD, {}]);
     await report("installed", agents[0] as TestAgent);
-    await passMinute();
+    await runRolloutJob();
     expect([await states(), await reached(agents)]).toEqual([["open", "waiting"], "1100"]);
     await report("drifted", agents[1] as TestAgent);
-    await passMinute();
+    await runRolloutJob();
     expect([await states(), await reached(agents)]).toEqual([["done", "open"], "1110"]);
     expect(await read()).toMatchObject({ status: "running", version: 2 });
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     expect([await states(), await reached(agents)]).toEqual([["done", "done"], "1110"]);
     expect(await read()).toMatchObject({ status: "completed", version: 3 });
     const server = { actor: { type: "server" }, requestId: null };
@@ -53,7 +53,7 @@ describe("the rings of a rollout", () => {
     const [{ id } = { id: "" }] = await desired(canary);
     for (const observed of [{}, { observedFingerprint: "0".repeat(64) }]) {
       await canary.call("POST", "/agent/reports", { body: { reports: [{ assignmentId: id, state: "installed", ...observed }] } });
-      await passMinute();
+      await runRolloutJob();
       expect([root, await states(), await counts()]).toEqual([
         root,
         ["open", "waiting"],
@@ -76,7 +76,7 @@ describe("the rings of a rollout", () => {
       [["done", "done", "done", "open"], "11111111111110"],
     ]) {
       await report("installed", ...agents);
-      await passMinute();
+      await runRolloutJob();
       expect([await states(), await reached(agents)]).toEqual([now, after]);
     }
   });
@@ -94,7 +94,7 @@ describe("the rings of a rollout", () => {
     const { agents, states, read } = await withRollout([CANARY, PROD], { rings });
     expect([await states(), await reached(agents)]).toEqual([["done", "open", "waiting", "waiting"], "10"]);
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     expect([await states(), await reached(agents)]).toEqual([["done", "done", "done", "open"], "11"]);
     expect((await read()).version).toBe(3);
   });
@@ -105,7 +105,7 @@ describe("the rings of a rollout", () => {
     await organization.admin("POST", "/fleet-operations/bulk-label-update", { body: { agentIds: [second.id], set: CANARY } });
     await organization.admin("POST", "/fleet-operations/bulk-label-update", { body: { agentIds: [third.id], unset: ["env"] } });
     await organization.admin("POST", "/agents", { body: { name: "new", labels: CANARY } });
-    await passMinute();
+    await runRolloutJob();
     expect([await counts(), await reached(agents)]).toEqual([
       [
         [1, 0, 0, 1],
@@ -129,9 +129,9 @@ describe("the rings of a rollout", () => {
       [1, 0, 0, 1],
     ]);
     await report("installed", fourth as TestAgent);
-    await passMinute();
+    await runRolloutJob();
     await report("installed", last as TestAgent);
-    await passMinute();
+    await runRolloutJob();
     expect(await counts()).toEqual([
       [1, 1, 0, 0],
       [1, 1, 0, 0],
@@ -142,20 +142,20 @@ describe("the rings of a rollout", () => {
   test("open early where a part of the agents is enough", async () => {
     const { agents, states } = await withRollout([CANARY, CANARY, CANARY, PROD], { successShare: 0.66 });
     await report("installed", agents[0] as TestAgent);
-    await passMinute();
+    await runRolloutJob();
     expect(await states()).toEqual(["open", "waiting"]);
     await report("installed", agents[1] as TestAgent);
-    await passMinute();
+    await runRolloutJob();
     expect([await states(), await reached(agents)]).toEqual([["done", "open"], "1111"]);
   });
 
   test("halt when too many of one report failed, with a sentence that says why", async () => {
     const { agents, counts, read, events } = await withRollout([CANARY, CANARY, CANARY, PROD], { haltShare: 0.5 });
     await report("failed", agents[0] as TestAgent);
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ status: "running", reason: null });
     await report("failed", agents[1] as TestAgent);
-    await passMinute();
+    await runRolloutJob();
     const reason = "In ring 1, 2 of 3 agents report failed, and the rollout halts at a share of 0.5.";
     expect(await read()).toMatchObject({ status: "halted", reason, version: 2 });
     expect(await counts()).toEqual([
@@ -164,16 +164,16 @@ describe("the rings of a rollout", () => {
     ]);
     expect(await events("rollout.halted")).toMatchObject([{ actor: { type: "server" }, details: { reason } }]);
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     expect([(await read()).status, await reached(agents)]).toEqual(["halted", "1110"]);
   });
 
   test("halt at the exact share, and for an earlier ring too", async () => {
     const { agents, read } = await withRollout([...Array.from({ length: 10 }, () => CANARY), PROD]);
     await report("installed", ...agents);
-    await passMinute();
+    await runRolloutJob();
     await report("failed", agents[3] as TestAgent);
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ status: "halted", reason: expect.stringContaining("In ring 1, 1 of 10 agents report failed") });
   });
 
@@ -181,7 +181,7 @@ describe("the rings of a rollout", () => {
     const { organization, root, agents, read, states } = await withRollout([CANARY, PROD]);
     await report("installed", ...agents);
     await organization.admin("POST", `/certificates/${root}/revoke`, { body: {} });
-    await passMinute();
+    await runRolloutJob();
     expect(await read()).toMatchObject({ status: "halted", reason: "The certificate was revoked or retired, so no agent installs it." });
     expect(await states()).toEqual(["done", "waiting"]);
   });
@@ -196,11 +196,11 @@ describe("the rings of a rollout", () => {
     const [root = ""] = await importRoots("Example Root");
     const { status, body } = await organization.admin("POST", "/rollouts", { body: aRollout(root, {}, { rings: [{}] }) });
     expect([status, await count(), body.rings[0].agents, body.rings[0].pending]).toEqual([201, 5_000, 10_100, 10_100]);
-    await passMinute();
+    await runRolloutJob();
     expect(await count()).toBe(10_100);
     const rolledBack = await organization.admin("POST", `/rollouts/${body.id}/rollback`);
     expect([rolledBack.status, rolledBack.body.status, await count()]).toEqual([200, "rolled_back", 5_100]);
-    await passMinute();
+    await runRolloutJob();
     expect(await count()).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { PATIENT } from "#db/connect";
+import { MAINTENANCE } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { embeddedMigrations } from "#db/migrations.macro";
 import type { TestOrganization } from "../../../support/server/people";
@@ -76,7 +76,7 @@ describe("GET …/ai-governance/metrics, to the microsecond", () => {
 
 test("an upgrade keeps every sample and partition, and rewrites none", async () => {
   const postgres = await startPostgres();
-  const sql = connectTo(postgres.url, PATIENT).$client;
+  const sql = connectTo(postgres.url, MAINTENANCE).$client;
   const all = embeddedMigrations();
   const next = all.findIndex((each) => each.name.endsWith("_samples_to_the_microsecond"));
   await sql`create schema drizzle`;

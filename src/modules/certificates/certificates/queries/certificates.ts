@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { FIRST_ID } from "#db/ids";
+import { MIN_UUID } from "#db/ids";
 import { matchesVersion, type Versions, whereVersion } from "#db/versions";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 import { searchWords } from "../rules/search-terms";
@@ -44,7 +44,7 @@ type Position = { limit: number; after: readonly [notAfter: string, id: string] 
 
 /** By expiry, soonest first; one more than `limit`. */
 export async function listCertificates(sql: Sql, organizationId: string, filter: CertificateFilter, { limit, after }: Position, now: Date) {
-  const [notAfter, id] = after ?? ["-infinity", FIRST_ID];
+  const [notAfter, id] = after ?? ["-infinity", MIN_UUID];
   const rows = await sql<{ json: string; notAfter: string; id: string }[]>`
     select (${certificateJson(sql, now)})::text as json, iso(not_after) as "notAfter", id from certificates
     where organization_id = ${organizationId} and (not_after, id) > (${notAfter}, ${id})

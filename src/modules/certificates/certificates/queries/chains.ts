@@ -1,6 +1,6 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { arrayOf, type Sql } from "#db/connect";
-import { FIRST_ID } from "#db/ids";
+import { MIN_UUID } from "#db/ids";
 import { createPause } from "#slices";
 import { isSignedBy, type ParsedCertificate, publicKeyOf } from "../x509/facts";
 import { readKeyIdentifiers } from "../x509/key-identifiers";
@@ -74,7 +74,7 @@ function createLinker(sql: Sql, organizationId: string, signal: AbortSignal) {
     for (const { name } of names) {
       const keys = new Set(issuers.filter((each) => each.name === name).map((each) => each.spki));
       const candidates = known.get(name)?.filter((each) => keys.has(each.spki)) ?? [];
-      for (let last: string | undefined = FIRST_ID; last !== undefined && candidates.length > 0; ) last = await adoptSome(name, candidates, last);
+      for (let last: string | undefined = MIN_UUID; last !== undefined && candidates.length > 0; ) last = await adoptSome(name, candidates, last);
     }
   }
 

@@ -1,12 +1,12 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "#db/connect";
-import { FIRST_ID } from "#db/ids";
+import { MIN_UUID } from "#db/ids";
 import { newestReports } from "#modules/fleet/assignments/queries/history";
 
 type Wanted = { organizationId: string; certificateId: string; limit: Fragment; after?: string | undefined };
 
 /** Where a certificate is deployed, the oldest assignments first: `id` and, as JSON, `deployment`. */
-export const deploymentsOf = (sql: Sql, { organizationId, certificateId, limit, after = FIRST_ID }: Wanted) => sql`
+export const deploymentsOf = (sql: Sql, { organizationId, certificateId, limit, after = MIN_UUID }: Wanted) => sql`
   select a.id, json_build_object('assignmentId', a.id, 'agentId', a.agent_id, 'agentName', agents.name, 'applicationId', application_id,
     'trustStoreType', trust_store_type, 'enabled', enabled, 'state', reported_state, 'observedFingerprint', reported_fingerprint,
     'message', reported_message, 'reportedAt', iso(reported_at), 'history', ${newestReports(sql, sql`5`)}) as deployment

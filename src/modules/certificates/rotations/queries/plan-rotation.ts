@@ -1,7 +1,7 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "#db/connect";
-import { holder, isAnchor, isSuited } from "#modules/fleet/rollouts/queries/apply-steps";
-import { deal } from "#modules/fleet/rollouts/queries/assign-rings";
+import { assignmentAt, isAnchor, isSuited } from "#modules/fleet/rollouts/queries/apply-steps";
+import { assignRings } from "#modules/fleet/rollouts/queries/assign-rings";
 import { theRollout } from "#modules/fleet/rollouts/queries/progress";
 import type { CompiledRing } from "#modules/fleet/rollouts/rules";
 
@@ -9,12 +9,12 @@ import type { CompiledRing } from "#modules/fleet/rollouts/rules";
  * Makes a step of every assignment of the predecessor that has none yet and that the successor suits, and counts the others. At the
  * start they are dealt to the `rings`; who comes later joins the last. True when there were any.
  */
-export async function gather(tx: Sql, organizationId: string, id: string, rings?: CompiledRing[]) {
-  const dealt: Fragment = rings ? deal(tx, tx`due`, rings) : tx`select item, last_ring as ring from due as item`;
+export async function planRotation(tx: Sql, organizationId: string, id: string, rings?: CompiledRing[]) {
+  const dealt: Fragment = rings ? assignRings(tx, tx`due`, rings) : tx`select item, last_ring as ring from due as item`;
   const [gathered] = await tx<{ any: boolean }[]>`
     with known as materialized (
       select o.agent_id, o.id as source_id, o.enabled, jsonb_array_length(r.rings) as last_ring,
-        ${isSuited(tx)} and (${isAnchor(tx)} or not exists (${holder(tx, tx`o`, tx`(r.certificate_id, o.trust_store_type, o.target)`)})) as is_suited
+        ${isSuited(tx)} and (${isAnchor(tx)} or not exists (${assignmentAt(tx, tx`o`, tx`(r.certificate_id, o.trust_store_type, o.target)`)})) as is_suited
       from ${theRollout(tx, organizationId, tx`${id}`)}
       cross join lateral (select * from assignments where organization_id = r.organization_id and certificate_id = r.predecessor_id offset 0) as o
       where r.status = 'running' and not exists (

@@ -1,16 +1,16 @@
 import type { Pool, Sql } from "#db/connect";
-import { FIRST_ID } from "#db/ids";
+import { MIN_UUID } from "#db/ids";
 import type { Versions } from "#db/versions";
-import { changeFleet } from "#modules/fleet/agents/queries/fleet-lock";
-import type { Unfit } from "#modules/fleet/assignments/rules";
+import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
+import type { Ineligible } from "#modules/fleet/assignments/rules";
 import { isAnchor, isRenewed } from "#modules/fleet/rollouts/queries/apply-steps";
 import { withProgress } from "#modules/fleet/rollouts/queries/progress";
-import { advance, changeRollout } from "#modules/fleet/rollouts/queries/reconcile";
-import { changeWhile, rollBack } from "#modules/fleet/rollouts/queries/rollouts";
+import { reconcileInTransaction, recordTransition } from "#modules/fleet/rollouts/queries/reconcile";
+import { rollBack, transition } from "#modules/fleet/rollouts/queries/rollouts";
 import { askedOf, type CompiledRing } from "#modules/fleet/rollouts/rules";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 import type { Retirement } from "../schema";
-import { gather } from "./plan-rotation";
+import { planRotation } from "./plan-rotation";
 
 type Shown = { id: string; json: string; version: number };
 
@@ -30,7 +30,7 @@ export async function findRotation(sql: Sql, organizationId: string, certificate
   return row;
 }
 
-export type Unsuited = Exclude<Unfit, "no certificate"> | "itself" | "circle";
+export type Unsuited = Exclude<Ineligible, "no certificate"> | "itself" | "circle";
 type NewRotation = {
   certificateId: string;
   successorId: string;
@@ -45,7 +45,7 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
   const { organizationId } = scope;
   const { certificateId, successorId, rings, retire } = given;
   const id = Bun.randomUUIDv7();
-  return changeFleet(sql, organizationId, async (tx) => {
+  return withFleetLock(sql, organizationId, async (tx) => {
     const [judged] = await tx<{ fault: Unsuited | "no certificate" | null; isMade: boolean }[]>`
       with recursive heir as (
         select ${successorId}::uuid as id
@@ -81,8 +81,8 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
       select fault, exists (select from made) as "isMade" from judged`;
     if (judged?.fault) return judged.fault;
     if (!judged?.isMade) return "conflict";
-    await gather(tx, organizationId, id, rings);
-    await advance(tx, scope, id, now);
+    await planRotation(tx, organizationId, id, rings);
+    await reconcileInTransaction(tx, scope, id, now);
     return (await findRotation(tx, organizationId, certificateId)) ?? "conflict";
   });
 }
@@ -93,8 +93,8 @@ type Precondition = { certificateId: string; versions: Versions };
 export async function changeRetirement(sql: Pool, scope: Scope, { certificateId, versions }: Precondition, retire: Retirement | null) {
   const id = await newestId(sql, scope, certificateId);
   const { share, holdSeconds } = retire ?? { share: null, holdSeconds: null };
-  const outcome = await changeWhile(sql, scope, { id, versions }, sql`r.status <> 'rolled_back' and old.status = 'active'`, (tx) =>
-    changeRollout(
+  const outcome = await transition(sql, scope, { id, versions }, sql`r.status <> 'rolled_back' and old.status = 'active'`, (tx) =>
+    recordTransition(
       tx,
       scope,
       id,
@@ -112,5 +112,5 @@ export const cancelRotation = async (sql: Pool, scope: Scope, { certificateId, v
 
 async function newestId(sql: Sql, { organizationId }: Scope, certificateId: string) {
   const [row] = await sql<{ id: string | null }[]>`select ${newestOf(sql, organizationId, certificateId)} as id`;
-  return row?.id ?? FIRST_ID;
+  return row?.id ?? MIN_UUID;
 }

@@ -1,5 +1,5 @@
 import type { Pool, Sql } from "#db/connect";
-import { FIRST_ID } from "#db/ids";
+import { MIN_UUID } from "#db/ids";
 import { matchesVersion, type Versions, whereVersion } from "#db/versions";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 import { type Box, findPlace } from "../rules/grid";
@@ -15,7 +15,7 @@ type Position = { limit: number; after: readonly [dashboard: string, y: string, 
 
 /** By dashboard, then from the top and the left; one more than `limit`. */
 export async function listWidgets(sql: Sql, organizationId: string, { limit, after }: Position, dashboard: string | undefined) {
-  const [name, y, x, id] = after ?? ["", "0", "0", FIRST_ID];
+  const [name, y, x, id] = after ?? ["", "0", "0", MIN_UUID];
   const rows = await sql<{ json: string; dashboard: string; y: number; x: number; id: string }[]>`
     select ${widgetJson(sql)} as json, dashboard, y, x, id from widgets
     where organization_id = ${organizationId} and (dashboard, y, x, id) > (${name}, ${y}::int, ${x}::int, ${id}::uuid)

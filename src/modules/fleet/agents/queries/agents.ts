@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { FIRST_ID } from "#db/ids";
+import { MIN_UUID } from "#db/ids";
 import { type Versions, whereVersion } from "#db/versions";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 
@@ -28,7 +28,7 @@ type Position = { limit: number; after: string | undefined };
 export async function listAgents(sql: Sql, organizationId: string, labels: string | undefined, { limit, after }: Position) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${agentJson(sql)}::text as json from agents
-    where organization_id = ${organizationId} and id > ${after ?? FIRST_ID}
+    where organization_id = ${organizationId} and id > ${after ?? MIN_UUID}
       ${labels === undefined ? sql`` : sql`and labels @@ ${labels}::jsonpath`}
     order by id limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));

@@ -4,7 +4,7 @@ import type { Pool, Sql } from "#db/connect";
 export const lockFleet = (tx: Sql, organizationId: string) => tx`select pg_advisory_xact_lock(hashtextextended(${`fleet ${organizationId}`}, 0))`;
 
 /** A transaction under that lock. It begins anew when somebody took a place in a store in the very moment: now it sees who. */
-export async function changeFleet<Result>(sql: Pool, organizationId: string, change: (tx: Sql) => Promise<Result>) {
+export async function withFleetLock<Result>(sql: Pool, organizationId: string, change: (tx: Sql) => Promise<Result>) {
   const attempt = () =>
     sql.begin(async (tx) => {
       await tx`discard plans`; // one kept from when there were few agents, a foreign key's too, would read all of them for each

@@ -1,10 +1,10 @@
 import type { Fragment } from "postgres";
 import { arrayOf, type Sql } from "#db/connect";
-import { FIRST_ID } from "#db/ids";
+import { MIN_UUID } from "#db/ids";
 import { type Versions, whereVersion } from "#db/versions";
 import type { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
 import type { Scope } from "#modules/people/audit/queries";
-import type { ConfigPatch, Unfit } from "../rules";
+import type { ConfigPatch, Ineligible } from "../rules";
 import type { AssignmentConfig, AssignmentPatch } from "../schema/assignments";
 import { auditAssignments, auditChange } from "./events";
 import { lastReport, newestReports } from "./history";
@@ -20,7 +20,7 @@ export const targetOf = (sql: Sql, config: Fragment) =>
   sql`jsonb_build_array(coalesce(${config}->>'trustStorePath', ${config}->>'keychainPath'), ${config}->>'alias')::text`;
 
 /** Why the certificate `c` cannot play this part; `isChosen` where it has not played it before. */
-export const unfitness = (sql: Sql, { isChosen, material, withKey }: Record<"isChosen" | "material" | "withKey", Fragment>) => sql`
+export const ineligibility = (sql: Sql, { isChosen, material, withKey }: Record<"isChosen" | "material" | "withKey", Fragment>) => sql`
   when c.id is null then 'no certificate'
   when ${isChosen} and c.status <> 'active' then 'not active'
   when ${material} in ('trust_anchor', 'intermediate_ca') and not (c.is_ca or c.self_signed) then 'no authority'
@@ -41,13 +41,13 @@ type NewAssignment = {
 };
 
 /** `conflict` when the certificate has that place in that store of the agent already. */
-export async function createAssignment(sql: Sql, scope: Scope, given: NewAssignment): Promise<Written | Unfit | "no agent" | "conflict"> {
+export async function createAssignment(sql: Sql, scope: Scope, given: NewAssignment): Promise<Written | Ineligible | "no agent" | "conflict"> {
   const { organizationId } = scope;
   const demands = { isChosen: sql`true`, material: sql`${given.materialType}::text`, withKey: sql`${given.includePrivateKey}` };
-  const [row] = await sql<({ fault: Unfit | "no agent" | null } & (Written | { id: null }))[]>`
+  const [row] = await sql<({ fault: Ineligible | "no agent" | null } & (Written | { id: null }))[]>`
     with agent as (select id from agents where organization_id = ${organizationId} and id = ${given.agentId} for key share),
     judged as (
-      select common_name, config, case when not exists (select from agent) then 'no agent' ${unfitness(sql, demands)} end as fault
+      select common_name, config, case when not exists (select from agent) then 'no agent' ${ineligibility(sql, demands)} end as fault
       from (select ${JSON.stringify(given.config)}::jsonb as config) as given
       left join certificates c on c.organization_id = ${organizationId} and c.id = ${given.certificateId}),
     a as (
@@ -68,7 +68,7 @@ type Change = { patch: Omit<AssignmentPatch, "version" | "etag">; config: Config
 /** What must still hold: a version by If-Match, and what the body names. */
 type Precondition = { ifMatch: Versions; version?: number | undefined; etag?: string | undefined };
 
-type Verdict = Unfit | "unfit config" | "unfit material" | "anchor with key" | "stale" | "outdated" | "same" | "changed";
+type Verdict = Ineligible | "unfit config" | "unfit material" | "anchor with key" | "stale" | "outdated" | "same" | "changed";
 type Judged = { verdict: Verdict; trustStoreType: TrustStoreType; version: number; json: string } | { verdict: "missing" | "taken" };
 
 /** Decides and writes in one statement, under the row's lock. What it answers is the assignment as it is afterwards. */
@@ -90,7 +90,7 @@ export async function updateAssignment(sql: Sql, scope: Scope, { agentId, id }: 
       select w.*, common_name, case
         when trust_store_type <> all(${suits ? arrayOf(suits) : null}::text[]) then 'unfit config'
         when trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
-        when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key' ${unfitness(sql, demands)}
+        when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key' ${ineligibility(sql, demands)}
         when not ${whereVersion(sql, must.ifMatch, sql`a.version`)} then 'stale'
         when a.version <> ${must.version ?? null}::int or '"' || a.version || '"' <> ${must.etag ?? null} then 'outdated'
         when (a.application_id, a.certificate_id, a.material_type, a.include_private_key, a.config, a.auto_renew, a.enabled) = w then 'same'
@@ -121,7 +121,7 @@ export async function listAssignments(sql: Sql, organizationId: string, agentId:
     left join lateral (
       select assignments.*, common_name from assignments
       join certificates c on c.organization_id = assignments.organization_id and c.id = certificate_id
-      where assignments.organization_id = agents.organization_id and agent_id = agents.id and assignments.id > ${after ?? FIRST_ID}
+      where assignments.organization_id = agents.organization_id and agent_id = agents.id and assignments.id > ${after ?? MIN_UUID}
       order by assignments.id limit ${limit + 1}) as a on true
     where agents.organization_id = ${organizationId} and agents.id = ${agentId} order by a.id`;
   return rows.length === 0 ? undefined : rows.flatMap(({ id, json }) => (id === null ? [] : { json, key: [id] }));

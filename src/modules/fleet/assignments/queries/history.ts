@@ -1,6 +1,6 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "#db/connect";
-import { LAST_ID } from "#db/ids";
+import { MAX_UUID } from "#db/ids";
 
 const reportJson = (sql: Sql) =>
   sql`json_build_object('state', r.state, 'observedFingerprint', r.observed_fingerprint, 'message', r.message, 'reportedAt', iso(r.reported_at))`;
@@ -24,7 +24,7 @@ export async function listReports(sql: Sql, organizationId: string, { agentId, i
     select r.id, ${reportJson(sql)}::text as json from assignments a
     left join lateral (
       select * from deployment_reports
-      where organization_id = a.organization_id and agent_id = a.agent_id and assignment_id = a.id and deployment_reports.id < ${before ?? LAST_ID}
+      where organization_id = a.organization_id and agent_id = a.agent_id and assignment_id = a.id and deployment_reports.id < ${before ?? MAX_UUID}
       order by deployment_reports.id desc limit ${limit + 1}) as r on true
     where a.organization_id = ${organizationId} and a.agent_id = ${agentId} and a.id = ${id} order by r.id desc`;
   return rows.length === 0 ? undefined : rows.flatMap(({ id, json }) => (id === null ? [] : { json, key: [id] }));

@@ -6,7 +6,7 @@ import { auditPlaces, auditRenewals } from "./events";
 import { theRollout } from "./progress";
 
 /** Steps that one transaction takes: less than a second of work, even while the database is busy. */
-export const AT_ONCE = 5_000;
+export const BATCH_SIZE = 5_000;
 
 /** Whether there may be several like the assignment `o` in one store: any other kind takes the place of the one before. */
 export const isAnchor = (sql: Sql) => sql`o.material_type in ('trust_anchor', 'intermediate_ca')`;
@@ -19,12 +19,12 @@ export const isSuited = (sql: Sql) =>
   sql`(r.has_key or not o.include_private_key) and case when ${isAnchor(sql)} then r.is_authority else ${isRenewed(sql)} end`;
 
 /** The assignment of the agent of `row` that has the place: certificate, store and target. */
-export const holder = (sql: Sql, row: Fragment, place: Fragment) => sql`
+export const assignmentAt = (sql: Sql, row: Fragment, place: Fragment) => sql`
   select holder.id from assignments holder where (holder.organization_id, holder.agent_id) = (${row}.organization_id, ${row}.agent_id)
     and (holder.certificate_id, holder.trust_store_type, holder.target) is not distinct from ${place} offset 0`;
 
 /** The config of the predecessor's assignment `o`, under names that the two do not share; no name is over 200 characters. */
-const besides = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jsonb_build_object(
+const renamedConfig = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jsonb_build_object(
   'alias', right(o.config->>'alias' || '-' || left(r.fingerprint_sha256, 8), 200),
   'certFileName', right(regexp_replace(o.config->>'certFileName', '(\\.[^.]*)?$', '-' || left(r.fingerprint_sha256, 8) || '\\1'), 200)))`;
 
@@ -34,7 +34,7 @@ const besides = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jsonb_build_obje
  * True when that was as much as one transaction should do, so that there may be more. The agents are locked before their assignments,
  * as they are for reports.
  */
-export async function takeSteps(tx: Sql, scope: Scope, id: string) {
+export async function applySteps(tx: Sql, scope: Scope, id: string) {
   const [taken] = await tx<{ count: number }[]>`
     with due as materialized (
       select s.*, r.certificate_id, r.predecessor_id, o.application_id, o.trust_store_type, o.material_type, o.include_private_key, o.auto_renew, o.enabled,
@@ -44,7 +44,7 @@ export async function takeSteps(tx: Sql, scope: Scope, id: string) {
       cross join lateral (
         select organization_id, rollout_id, agent_id, id, source_id from rollout_steps
         where organization_id = r.organization_id and rollout_id = r.id and ring <= r.open_ring and assignment_id is null
-        order by ring, agent_id, id limit ${AT_ONCE}) as s
+        order by ring, agent_id, id limit ${BATCH_SIZE}) as s
       left join lateral (
         select id from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id for no key update) as agent on true
       left join lateral (
@@ -56,8 +56,8 @@ export async function takeSteps(tx: Sql, scope: Scope, id: string) {
       cross join lateral (select s.source_id is null or ${isAnchor(tx)} as is_new) as kind
       cross join lateral (
         select config, ${targetOf(tx, tx`config`)} as target from (
-          select case when is_new and s.source_id is not null then ${besides(tx)} else o.config end as config) as named) as new
-      left join lateral (${holder(tx, tx`s`, tx`(r.certificate_id, o.trust_store_type, new.target)`)}) as there on true
+          select case when is_new and s.source_id is not null then ${renamedConfig(tx)} else o.config end as config) as named) as new
+      left join lateral (${assignmentAt(tx, tx`s`, tx`(r.certificate_id, o.trust_store_type, new.target)`)}) as there on true
       where r.status = 'running'),
     made as (
       insert into assignments (organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key,
@@ -78,5 +78,5 @@ export async function takeSteps(tx: Sql, scope: Scope, id: string) {
     making as (${auditPlaces(tx, scope, id, "assignment.created", tx`made`)}),
     changing as (${auditRenewals(tx, scope, id, tx`changed`)})
     select count(*)::int as count from due`;
-  return taken?.count === AT_ONCE;
+  return taken?.count === BATCH_SIZE;
 }

@@ -6,7 +6,7 @@ import type { CompiledRing } from "../rules";
  * The rows of `items`, each as one `item`, and the `ring` of each: the first that finds the agent by its labels and takes it. Of the
  * agents that a ring finds it takes its share, rounded up, the oldest first. An item has an agent_id and labels.
  */
-export const deal = (sql: Sql, items: Fragment, rings: CompiledRing[]): Fragment =>
+export const assignRings = (sql: Sql, items: Fragment, rings: CompiledRing[]): Fragment =>
   rings.reduce(
     (dealt, { path, share }, index) => sql`
     select agent_id, labels, item,

@@ -1,38 +1,38 @@
 import type { Fragment } from "postgres";
 import type { Pool, Sql } from "#db/connect";
 import { retireCertificate } from "#modules/certificates/certificates/queries/certificates";
-import { gather } from "#modules/certificates/rotations/queries/plan-rotation";
-import { changeFleet } from "#modules/fleet/agents/queries/fleet-lock";
+import { planRotation } from "#modules/certificates/rotations/queries/plan-rotation";
+import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 import { type Event, nextEvent } from "../rules";
-import { takeSteps } from "./apply-steps";
+import { applySteps } from "./apply-steps";
 import { readProgress } from "./progress";
-import { takeStepsBack } from "./revert-steps";
+import { revertSteps } from "./revert-steps";
 
 /** The rollouts of all organizations that may have something to do. */
-export const listBusy = (sql: Sql) => sql<{ organizationId: string; id: string }[]>`
+export const listActive = (sql: Sql) => sql<{ organizationId: string; id: string }[]>`
   select organization_id as "organizationId", id from rollouts where is_busy order by organization_id, id`;
 
 /**
  * Brings a rollout up to date, in as many transactions as it takes. Any number of servers may do so at once: who comes second finds
  * nothing to do.
  */
-export async function updateRollout(sql: Pool, scope: Scope, id: string, now: Date, signal: AbortSignal) {
+export async function reconcileRollout(sql: Pool, scope: Scope, id: string, now: Date, signal: AbortSignal) {
   let isMore = true;
   while (isMore && !signal.aborted)
-    isMore = await changeFleet(sql, scope.organizationId, async (tx) => (await takeStepsBack(tx, scope, id)) || advance(tx, scope, id, now));
+    isMore = await withFleetLock(sql, scope.organizationId, async (tx) => (await revertSteps(tx, scope, id)) || reconcileInTransaction(tx, scope, id, now));
 }
 
 /** Does what is due, under the fleet's lock; true when it was so much that there may be more. */
-export async function advance(tx: Sql, scope: Scope, id: string, now: Date): Promise<boolean> {
-  const isMore = (await takeSteps(tx, scope, id)) || ((await gather(tx, scope.organizationId, id)) && (await takeSteps(tx, scope, id)));
+export async function reconcileInTransaction(tx: Sql, scope: Scope, id: string, now: Date): Promise<boolean> {
+  const isMore = (await applySteps(tx, scope, id)) || ((await planRotation(tx, scope.organizationId, id)) && (await applySteps(tx, scope, id)));
   if (isMore) return true;
   const progress = await readProgress(tx, scope.organizationId, id, now);
   const event = progress && nextEvent(progress);
   if (!event) return false;
   if (event.action === "predecessor-retired") await retireCertificate(tx, scope, { id: event.predecessorId, versions: undefined }, now);
-  else await changeRollout(tx, scope, id, event, changesOf(tx, event, now));
-  return advance(tx, scope, id, now);
+  else await recordTransition(tx, scope, id, event, changesOf(tx, event, now));
+  return reconcileInTransaction(tx, scope, id, now);
 }
 
 function changesOf(sql: Sql, event: Exclude<Event, { action: "predecessor-retired" }>, now: Date) {
@@ -53,7 +53,7 @@ function changesOf(sql: Sql, event: Exclude<Event, { action: "predecessor-retire
 type Named = { action: string; [detail: string]: unknown };
 
 /** One change of the rollout itself, unless it is none; what an action says besides its name goes into the audit trail. */
-export async function changeRollout(tx: Sql, scope: Scope, id: string, { action, ...details }: Named, changes: Fragment, isChange = tx`true`) {
+export async function recordTransition(tx: Sql, scope: Scope, id: string, { action, ...details }: Named, changes: Fragment, isChange = tx`true`) {
   await tx`
     with changed as (
       update rollouts set ${changes}, version = version + 1, updated_at = now()

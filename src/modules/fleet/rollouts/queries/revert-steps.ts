@@ -1,6 +1,6 @@
 import type { Sql } from "#db/connect";
 import type { Scope } from "#modules/people/audit/queries";
-import { AT_ONCE, holder } from "./apply-steps";
+import { assignmentAt, BATCH_SIZE } from "./apply-steps";
 import { auditPlaces, auditRenewals } from "./events";
 import { theRollout } from "./progress";
 
@@ -8,13 +8,13 @@ import { theRollout } from "./progress";
  * Undoes the steps of a rollout that is rolled back: what it made is deleted, and what changed its certificate changes back, where the
  * place is still free. What somebody gave another certificate meanwhile stays. True when there may be more to undo.
  */
-export async function takeStepsBack(tx: Sql, scope: Scope, id: string) {
+export async function revertSteps(tx: Sql, scope: Scope, id: string) {
   const [undone] = await tx<{ count: number }[]>`
     with due as materialized (
       select s.*, r.certificate_id, r.predecessor_id, agent.id as locked
       from ${theRollout(tx, scope.organizationId, tx`${id}`)}
       cross join lateral (
-        select * from rollout_steps where organization_id = r.organization_id and rollout_id = r.id order by agent_id, id limit ${AT_ONCE}) as s
+        select * from rollout_steps where organization_id = r.organization_id and rollout_id = r.id order by agent_id, id limit ${BATCH_SIZE}) as s
       left join lateral (
         select id from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id for no key update) as agent on true
       where r.status = 'rolled_back'),
@@ -25,16 +25,16 @@ export async function takeStepsBack(tx: Sql, scope: Scope, id: string) {
     changed as (
       update assignments a set certificate_id = due.predecessor_id, version = a.version + 1, updated_at = now() from due
       where (a.organization_id, a.agent_id, a.id) = (due.organization_id, due.agent_id, due.assignment_id) and a.id = source_id
-        and a.certificate_id = due.certificate_id and not exists (${holder(tx, tx`a`, tx`(due.predecessor_id, a.trust_store_type, a.target)`)})
+        and a.certificate_id = due.certificate_id and not exists (${assignmentAt(tx, tx`a`, tx`(due.predecessor_id, a.trust_store_type, a.target)`)})
       returning a.id, due.certificate_id as old, a.certificate_id as new),
     dropped as (
       delete from rollout_steps s using due
       where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (due.organization_id, due.rollout_id, due.agent_id, due.id)),
     settled as (
       update rollouts set is_busy = false
-      where organization_id = ${scope.organizationId} and id = ${id} and status = 'rolled_back' and (select count(*) from due) < ${AT_ONCE}),
+      where organization_id = ${scope.organizationId} and id = ${id} and status = 'rolled_back' and (select count(*) from due) < ${BATCH_SIZE}),
     deleting as (${auditPlaces(tx, scope, id, "assignment.deleted", tx`deleted`)}),
     changing as (${auditRenewals(tx, scope, id, tx`changed`)})
     select count(*)::int as count from due`;
-  return undone?.count === AT_ONCE;
+  return undone?.count === BATCH_SIZE;
 }

@@ -1,16 +1,16 @@
 import type { Fragment } from "postgres";
 import type { Pool, Sql } from "#db/connect";
-import { LAST_ID } from "#db/ids";
+import { MAX_UUID } from "#db/ids";
 import { matchesVersion, type Versions } from "#db/versions";
-import { changeFleet } from "#modules/fleet/agents/queries/fleet-lock";
-import { unfitness } from "#modules/fleet/assignments/queries/assignments";
-import type { Unfit } from "#modules/fleet/assignments/rules";
+import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
+import { ineligibility } from "#modules/fleet/assignments/queries/assignments";
+import type { Ineligible } from "#modules/fleet/assignments/rules";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
-import { askedOf, type CompiledRing, type Recipe } from "../rules";
-import { deal } from "./assign-rings";
+import { askedOf, type CompiledRing, type Template } from "../rules";
+import { assignRings } from "./assign-rings";
 import { withProgress } from "./progress";
-import { advance, changeRollout } from "./reconcile";
-import { takeStepsBack } from "./revert-steps";
+import { reconcileInTransaction, recordTransition } from "./reconcile";
+import { revertSteps } from "./revert-steps";
 
 type Shown = { json: string; version: number };
 
@@ -38,28 +38,28 @@ export async function findRollout(sql: Sql, organizationId: string, id: string) 
 export async function listRollouts(sql: Sql, organizationId: string, { limit, before }: { limit: number; before: string | undefined }) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${rolloutJson(sql, sql`'rings', rings`)} as json from rollouts
-    where organization_id = ${organizationId} and id < ${before ?? LAST_ID} order by id desc limit ${limit + 1}`;
+    where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 
-type NewRollout = { name: string; certificateId: string; recipe: Recipe; rings: CompiledRing[]; haltShare: number; successShare: number };
+type NewRollout = { name: string; certificateId: string; recipe: Template; rings: CompiledRing[]; haltShare: number; successShare: number };
 
 /** Deals the agents to the rings and begins with the first. */
-export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: Date): Promise<(Shown & { id: string }) | Unfit> {
+export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: Date): Promise<(Shown & { id: string }) | Ineligible> {
   const { organizationId } = scope;
   const { certificateId, recipe, rings } = given;
   const id = Bun.randomUUIDv7();
   const demands = { isChosen: sql`true`, material: sql`${recipe.materialType}::text`, withKey: sql`${recipe.includePrivateKey}` };
-  return changeFleet(sql, organizationId, async (tx) => {
-    const [judged] = await tx<{ fault: Unfit | null }[]>`
+  return withFleetLock(sql, organizationId, async (tx) => {
+    const [judged] = await tx<{ fault: Ineligible | null }[]>`
       with judged as (
-        select c.id as certificate_id, recipe, case ${unfitness(tx, demands)} end as fault
+        select c.id as certificate_id, recipe, case ${ineligibility(tx, demands)} end as fault
         from (select ${JSON.stringify(recipe)}::jsonb as recipe) as given
         left join certificates c on c.organization_id = ${organizationId} and c.id = ${certificateId}),
       agent as (select id as agent_id, labels from agents where organization_id = ${organizationId}),
       planned as (
         insert into rollout_steps (organization_id, rollout_id, agent_id, id, ring)
-        select ${organizationId}, ${id}, agent_id, agent_id, ring from (${deal(tx, tx`agent`, rings)}) as dealt, judged where ring is not null and fault is null),
+        select ${organizationId}, ${id}, agent_id, agent_id, ring from (${assignRings(tx, tx`agent`, rings)}) as dealt, judged where ring is not null and fault is null),
       created as (
         insert into rollouts (organization_id, id, name, certificate_id, assignment, rings, halt_share, success_share)
         select ${organizationId}, ${id}, ${given.name}, certificate_id, recipe || jsonb_build_object('certificateId', certificate_id), ${askedOf(rings)}::jsonb,
@@ -74,7 +74,7 @@ export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: D
       )})
       select fault from judged`;
     if (judged?.fault) return judged.fault;
-    await advance(tx, scope, id, now);
+    await reconcileInTransaction(tx, scope, id, now);
     return { id, ...(await show(tx, organizationId, id)) };
   });
 }
@@ -85,28 +85,28 @@ type Precondition = { id: string; versions: Versions };
 export type Changed = Shown | "missing" | "stale" | "conflict";
 
 export const haltRollout = (sql: Pool, scope: Scope, target: Precondition) =>
-  changeWhile(sql, scope, target, sql`r.status = 'running'`, (tx) =>
-    changeRollout(tx, scope, target.id, { action: "halted", reason: ON_REQUEST }, tx`status = 'halted', is_busy = false, reason = ${ON_REQUEST}`),
+  transition(sql, scope, target, sql`r.status = 'running'`, (tx) =>
+    recordTransition(tx, scope, target.id, { action: "halted", reason: ON_REQUEST }, tx`status = 'halted', is_busy = false, reason = ${ON_REQUEST}`),
   );
 
 /** What failed until now is forgiven: only newer reports halt it again. */
 export const resumeRollout = (sql: Pool, scope: Scope, target: Precondition, haltShare: number | undefined, now: Date) =>
-  changeWhile(sql, scope, target, sql`r.status = 'halted'`, async (tx) => {
+  transition(sql, scope, target, sql`r.status = 'halted'`, async (tx) => {
     const changes = tx`status = 'running', is_busy = true, reason = null, resumed_at = ${now.toISOString()}, halt_share = coalesce(${haltShare ?? null}, halt_share)`;
-    await changeRollout(tx, scope, target.id, { action: "resumed", haltShare }, changes);
-    await advance(tx, scope, target.id, now);
+    await recordTransition(tx, scope, target.id, { action: "resumed", haltShare }, changes);
+    await reconcileInTransaction(tx, scope, target.id, now);
   });
 
 /** The agents take out what they installed. A rotation whose predecessor is gone cannot be rolled back: nothing would be left. */
 export const rollBack = (sql: Pool, scope: Scope, target: Precondition) =>
-  changeWhile(sql, scope, target, sql`r.status <> 'rolled_back' and (old.id is null or old.status = 'active')`, async (tx) => {
-    await changeRollout(tx, scope, target.id, { action: "rolled-back" }, tx`status = 'rolled_back', is_busy = true, reason = null`);
-    await takeStepsBack(tx, scope, target.id);
+  transition(sql, scope, target, sql`r.status <> 'rolled_back' and (old.id is null or old.status = 'active')`, async (tx) => {
+    await recordTransition(tx, scope, target.id, { action: "rolled-back" }, tx`status = 'rolled_back', is_busy = true, reason = null`);
+    await revertSteps(tx, scope, target.id);
   });
 
 /** `conflict` unless it `may`, which speaks of the rollout `r` and the predecessor `old`. */
-export function changeWhile(sql: Pool, { organizationId }: Scope, { id, versions }: Precondition, may: Fragment, change: (tx: Sql) => Promise<void>) {
-  return changeFleet<Changed>(sql, organizationId, async (tx) => {
+export function transition(sql: Pool, { organizationId }: Scope, { id, versions }: Precondition, may: Fragment, change: (tx: Sql) => Promise<void>) {
+  return withFleetLock<Changed>(sql, organizationId, async (tx) => {
     const [current] = await tx<{ version: number; may: boolean }[]>`
       select r.version, ${may} as may from rollouts r left join certificates old on (old.organization_id, old.id) = (r.organization_id, r.predecessor_id)
       where r.organization_id = ${organizationId} and r.id = ${id} for update of r`;

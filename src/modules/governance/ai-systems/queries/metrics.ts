@@ -53,13 +53,13 @@ export async function listAiSystems(sql: Sql, organizationId: string, { limit, a
 }
 
 /** Values from here on would overflow the squares that avg() sums up. */
-const HUGE = 1e140;
+const OVERFLOW_GUARD = 1e140;
 const SCALE = 2 ** 64;
 const MOST = Number.MAX_VALUE / SCALE;
 
 /** A mean that is right, and never an error, for any finite values: huge ones are added up on a smaller scale. */
 const mean = (sql: Sql) => sql`
-  case when greatest(max(value), -min(value)) < ${HUGE}::float8 then avg(value) filter (where abs(value) < ${HUGE}::float8)
+  case when greatest(max(value), -min(value)) < ${OVERFLOW_GUARD}::float8 then avg(value) filter (where abs(value) < ${OVERFLOW_GUARD}::float8)
     else least(greatest(sum(value / ${SCALE}::float8) filter (where abs(value) >= 1) / count(*), -${MOST}::float8), ${MOST}::float8) * ${SCALE}::float8 end`;
 
 /** A metric in steps, as the JSON of the whole answer; undefined when there is no such system. */

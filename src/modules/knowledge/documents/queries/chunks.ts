@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { FIRST_ID } from "#db/ids";
+import { MIN_UUID } from "#db/ids";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 
 export type Chunk = { chunkIndex: number; text: string };
@@ -60,7 +60,7 @@ type Place = { limit: number; after: readonly [rank: string, documentId: string,
  * in the highlight, and all else of it is escaped for HTML. What is found is materialized: each rank reads a stored vector, once.
  */
 export async function searchChunks(sql: Sql, organizationId: string, q: string, { limit, after }: Place) {
-  const [rank, documentId, chunkIndex] = after ?? ["-Infinity", FIRST_ID, "-1"];
+  const [rank, documentId, chunkIndex] = after ?? ["-Infinity", MIN_UUID, "-1"];
   const words = sql`websearch_to_tsquery('english', ${q})`;
   const rows = await sql<{ json: string; key: string; documentId: string; index: number }[]>`
     with found as materialized (

@@ -1,5 +1,5 @@
 import { arrayOf, type Sql } from "#db/connect";
-import { LAST_ID } from "#db/ids";
+import { MAX_UUID } from "#db/ids";
 import { type Versions, whereVersion } from "#db/versions";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 
@@ -42,7 +42,7 @@ type Position = { limit: number; before: string | undefined };
 export async function listDocuments(sql: Sql, { organizationId, status }: DocumentFilter, { limit, before }: Position) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${documentJson(sql)} as json from documents
-    where id < ${before ?? LAST_ID}
+    where id < ${before ?? MAX_UUID}
       ${organizationId ? sql`and organization_id = ${organizationId}` : sql``}
       ${status ? sql`and status = ${status}` : sql``}
     order by id desc limit ${limit + 1}`;
