@@ -56,7 +56,7 @@ async function bench(sql: postgres.Sql, directory: string) {
   const known = join(directory, "known");
   await Bun.write(known, await learnTags(server, plan.agents));
 
-  const meter = createMeter(sql, pidOf(server), plan.seconds);
+  const meter = createMeter(sql, { pid: pidOf(server), application: "certitude" }, plan.seconds);
   const contestants = {
     server: afterFiveMinutes(sql, meter.measured(await overHttp(server, known, plan.seconds))),
     bare: afterFiveMinutes(sql, await overHttp(bare, known, plan.seconds)),
