@@ -15,6 +15,9 @@ import { createFileStore } from "#storage/files";
 import type { ObjectStore } from "#storage/store";
 import type { Config } from "./config";
 
+/** Answers a request inside this process, without the network. */
+export type Handle = (request: Request) => Response | Promise<Response>;
+
 /** What the program hands to routes and jobs. */
 export type Deps = {
   config: Config;
@@ -50,7 +53,7 @@ export function createDeps({ config, db, log, clock = () => new Date() }: Pick<D
     log,
     clock,
     metrics: createMetrics({ sql, clock }),
-    feed: createFeed(sql, (error) => log.warn({ err: error }, "notices could not be looked for")),
+    feed: createFeed(sql, (error) => log.warn({ err: error }, "polling for notifications failed")),
     store: createFileStore(join(config.dataDir, "objects"), config.keyring),
     queue: createQueue({ sql, log }),
     workerKey: config.workerApiKeys[0] ?? randomBytes(32).toString("base64url"),

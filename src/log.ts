@@ -1,17 +1,17 @@
 import pino, { type DestinationStream, type Logger } from "pino";
-import pretty from "pino-pretty";
 import type { Config } from "./config";
+import { terminalLog } from "./log-terminal";
 
 /** Bytes of log lines that are written together; a write for each line would cost more than the line. */
 const BUFFER = 16_000;
 /** Milliseconds that a line may wait; pino writes what is left when the process exits. */
 const MAX_DELAY = 100;
 
-/** JSON lines on standard output, or to `destination`; readable ones when a person is watching. */
+/** JSON lines on standard output, or to `destination`; on a terminal short lines for a person. */
 export function createLog(level: Config["logLevel"], destination?: DestinationStream): Logger {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } };
   if (destination) return pino(options, destination);
-  if (process.stdout.isTTY) return pino(options, pretty({ colorize: true, sync: true, singleLine: true }));
+  if (process.stdout.isTTY) return pino(options, terminalLog());
   const output = pino.destination({ fd: 1, sync: false, minLength: BUFFER, periodicFlush: MAX_DELAY });
   const log = pino(options, output);
   log.flush = () => output.flushSync(); // whoever flushes is about to exit, which waits for no write under way

@@ -12,6 +12,6 @@ export async function authenticateApiToken({ sql, clock, log, limits }: Deps, re
   const { isDue, ...known } = holder;
   limits.charge(request, { type: "api-token", id: known.apiTokenId }, tokenHash);
   // Not awaited: the answer does not wait for a note.
-  if (isDue) noteUse(sql, known, clock()).catch((error) => log.warn({ err: error }, "the last use of an API token was not noted"));
+  if (isDue) noteUse(sql, known, clock()).catch((error) => log.warn({ err: error }, "storing the last use of an API token failed"));
   return known;
 }

@@ -28,7 +28,7 @@ export function createTokens({ config, sql, log, clock }: Pick<Deps, "config" | 
       onChange: () => {
         known = new Map();
       },
-      onFailure: (error) => log.warn({ err: error }, "the identity provider's keys could not be fetched"),
+      onFailure: (error) => log.warn({ err: error }, "fetching the identity provider's keys failed"),
     });
 
   async function verifySignature(token: string): Promise<JWTPayload | false> {

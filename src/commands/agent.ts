@@ -39,7 +39,7 @@ async function agent({ server, tokenFile, caFile, stateDir, interval, once = fal
   const stopping = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stopping.abort());
   const options = { server, token, ca, stateDirectory: stateDir, interval: interval * 1_000, isOnce: once, isDryRun: dryRun };
-  log.info({ server, stateDir, version }, "the agent starts");
+  log.info({ server, stateDir, version }, "agent started");
   const { failed, offline } = await runAgent(options, { host: thisHost(Bun.env), log, version, signal: stopping.signal });
   log.flush();
   if (once && offline) throw new CommandError(offline.message);

@@ -2,6 +2,7 @@ import { type Config, ConfigError, readConfig } from "#config";
 import { type Db, MAINTENANCE } from "#db/connect";
 import { reachDatabase } from "#db/open";
 import { createLog } from "#log";
+import { terminalLog } from "#log-terminal";
 
 /** Words for a person, and the exit code: 1 failed, 2 wrong usage. */
 export class CommandError extends Error {
@@ -23,10 +24,13 @@ export function readConfigOrExit(): Config {
   }
 }
 
-/** Runs a command that needs the database, and closes it however the command ends. */
+/**
+ * Runs a command that needs the database, and closes it however the command ends. Standard output is for its result:
+ * what happens to the database is told on standard error.
+ */
 export async function withDatabase(work: (db: Db, config: Config) => Promise<void>) {
   const config = readConfigOrExit();
-  const { db, stop } = await reachDatabase(config, createLog("silent"), MAINTENANCE);
+  const { db, stop } = await reachDatabase(config, createLog("info", terminalLog(process.stderr)), MAINTENANCE);
   try {
     await work(db, config);
   } finally {

@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
+import type { Logger } from "pino";
 import initdbPath from "../../node_modules/@electric-sql/pglite/dist/initdb.wasm" with { type: "file" };
 // Its package exports hide these files, but the bundler must see them to put them into the executable.
 import bundlePath from "../../node_modules/@electric-sql/pglite/dist/pglite.data" with { type: "file" };
@@ -14,16 +15,20 @@ import { sessionParameters } from "./session";
 /** Milliseconds between the times that the tables are cleaned and measured anew: it has no autovacuum of its own. */
 const TIDY_EVERY = 600_000;
 
+type Options = { socketDir?: string; log?: Pick<Logger, "info"> };
+
 /** Postgres inside this process, its files under `dataDir`, its socket in `socketDir`; one connection, because it is one session. */
-export async function startEmbedded(dataDir: string, socketDir = dataDir) {
+export async function startEmbedded(dataDir: string, { socketDir = dataDir, log }: Options = {}) {
   const path = join(socketDir, ".s.PGSQL.5432");
   if (Buffer.byteLength(path) > 100) throw new Error(`DATA_DIR is too long for a Unix socket: "${path}" has over 100 bytes.`);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const release = lockDirectory(dataDir, "DATA_DIR");
   rmSync(path, { force: true }); // left behind by a killed process; the lock says that it is ours
+  const files = join(dataDir, "postgres");
+  if (!existsSync(files)) log?.info({ path: resolve(files) }, "creating embedded database");
   const [pgliteWasmModule, initdbWasmModule] = await Promise.all([compile(pglitePath), compile(initdbPath)]);
   const engine = await PGlite.create({
-    dataDir: join(dataDir, "postgres"),
+    dataDir: files,
     pgliteWasmModule,
     initdbWasmModule,
     fsBundle: Bun.file(bundlePath),

@@ -25,7 +25,7 @@ export async function migrate(sql: Pool, log?: Log, { tables = TABLES_PATIENCE_M
     if (Array.isArray(outcome)) return outcome;
     const isOther = outcome === "another migrates";
     const about = isOther ? await describeHolder(sql) : await describeLongest(sql);
-    const sentence = isOther ? "another process migrates the database" : "the database cannot be migrated yet: its tables are in use";
+    const sentence = isOther ? "another process is migrating the database, retrying" : "tables are in use, retrying the migration";
     const left = (isOther ? others : tables) - (performance.now() - startedAt);
     if (left <= 0) throw new Error(`${GIVEN_UP[outcome]}${about ? ` (${about})` : ""}. Nothing was changed; try again.`);
     log?.warn({ by: about, retryInMs: Math.min(pause, left) }, sentence);

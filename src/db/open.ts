@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { type Config, ConfigError } from "#config";
-import { connectDatabase, type Db, MAINTENANCE, type Settings } from "./connect";
+import { connectDatabase, type Db, MAINTENANCE, type Pool, type Settings } from "./connect";
 import { startEmbedded } from "./embedded";
 import { isDatabaseAway } from "./failures";
 import { migrate } from "./migrate";
@@ -16,10 +16,10 @@ type Where = Pick<Config, "databaseUrl" | "dataDir">;
 type Opened = Where & Pick<Config, "keyring">;
 
 /** The database of the configuration, reachable: DATABASE_URL, tried for 30 s, or the embedded one. */
-export async function reachDatabase({ databaseUrl, dataDir }: Where, log: Pick<Logger, "warn">, settings?: Settings): Promise<Database> {
+export async function reachDatabase({ databaseUrl, dataDir }: Where, log: Pick<Logger, "warn" | "info">, settings?: Settings): Promise<Database> {
   if (!databaseUrl) {
     close(dataDir, log);
-    return startEmbedded(dataDir);
+    return startEmbedded(dataDir, { log });
   }
   const db = connectDatabase(databaseUrl, settings);
   const stop = () => db.$client.end({ timeout: 5 });
@@ -33,12 +33,17 @@ export async function reachDatabase({ databaseUrl, dataDir }: Where, log: Pick<L
   return { db, stop };
 }
 
+/** Makes the partitions that are due; returns their names. */
+type MakePartitions = (sql: Pool) => Promise<string[]>;
+
 /** As `reachDatabase`, with every migration applied. Rejects with a ConfigError where the keys of SECRETS_KEY are not the database's. */
-export async function openDatabase(config: Opened, log: Pick<Logger, "warn" | "info">): Promise<Database> {
+export async function openDatabase(config: Opened, log: Pick<Logger, "warn" | "info">, makePartitions: MakePartitions = async () => []): Promise<Database> {
   close(config.dataDir, log); // it may hold objects without holding the database
   const first = await reachDatabase(config, log, MAINTENANCE);
   try {
-    for (const name of await migrate(first.db.$client, log)) log.info({ migration: name }, "migrated");
+    const migrations = await migrate(first.db.$client, log);
+    const partitions = await makePartitions(first.db.$client);
+    if (migrations.length + partitions.length > 0) log.info({ migrations, partitions }, "database migrated");
     const wrongKeys = await checkKeys(first.db.$client, config.keyring);
     if (wrongKeys) throw new ConfigError([wrongKeys]);
   } catch (error) {
@@ -70,7 +75,7 @@ async function waitFor(db: Db, log: Pick<Logger, "warn">) {
     } catch (error) {
       const left = deadline - performance.now();
       if (!isDatabaseAway(error) || left <= 0) throw new Error(`The database of DATABASE_URL cannot be reached: ${(error as Error).message}`, { cause: error });
-      log.warn({ reason: (error as Error).message }, "the database is away, trying again");
+      log.warn({ reason: (error as Error).message }, "database unavailable, retrying");
       await Bun.sleep(Math.min(pause, left));
     }
   }

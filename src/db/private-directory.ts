@@ -33,7 +33,7 @@ export function closeDirectory(path: string, log?: Pick<Logger, "warn">) {
   const fault = directoryFault(path);
   if (fault) throw new Error(fault);
   close(path, found);
-  if ((found.mode & OTHERS) !== 0) log?.warn({ path, mode: (found.mode & ALL).toString(8) }, "DATA_DIR was open to other users: it is closed now");
+  if ((found.mode & OTHERS) !== 0) log?.warn({ path, mode: (found.mode & ALL).toString(8) }, "DATA_DIR was open to other users, permissions tightened");
   for (const entry of readdirSync(path, { withFileTypes: true })) if (OWN.test(entry.name)) closeEntry(path, entry);
 }
 

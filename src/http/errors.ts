@@ -74,6 +74,6 @@ export const errors = ({ log }: Pick<Deps, "log">, router: Router) =>
         log[level]({ err: error, requestId: set.headers["x-request-id"] }, `database ${why}`);
         return refuse(503, message, { "retry-after": retryAfter });
       }
-      log.error({ err: error, method: request.method, requestId: set.headers["x-request-id"] }, "unexpected failure");
+      log.error({ err: error, method: request.method, requestId: set.headers["x-request-id"] }, "unexpected error");
       return refuse(500, FAILED);
     });

@@ -116,7 +116,7 @@ async function insist({ log }: KeyDeps, work: () => PromiseLike<unknown>) {
       await work();
       return;
     } catch (error) {
-      log.warn({ err: error }, "the outcome of a request with an Idempotency-Key could not be kept yet");
+      log.warn({ err: error }, "storing the answer of an Idempotency-Key failed, retrying");
       await Bun.sleep(OUTCOME_PAUSE_MS);
     }
   }
@@ -132,7 +132,7 @@ function openAnswer({ config, log }: KeyDeps, { claimId }: Known, sealed: Buffer
     const { status, headers, body } = JSON.parse(config.keyring.unseal(sealed, contextOf(claimId)));
     return new Response(body === "" ? null : body, { status, headers });
   } catch (error) {
-    log.warn({ err: error }, "the answer to an Idempotency-Key cannot be opened any more");
+    log.warn({ err: error }, "the stored answer of an Idempotency-Key cannot be decrypted");
     throw new Refusal(400, LOST);
   }
 }

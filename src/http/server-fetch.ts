@@ -32,7 +32,7 @@ export function createFetch(app: AnyElysia, deps: Pick<Deps, "config" | "sql" | 
       return await compressAnswer(request, await handle(request));
     } catch (error) {
       // What fails while an answer is written passes by the application's own errors.
-      deps.log.error({ err: error, method: request.method, requestId: requestId(request) }, "unexpected failure");
+      deps.log.error({ err: error, method: request.method, requestId: requestId(request) }, "unexpected error");
       return refuse(request, 500, FAILED);
     }
   }

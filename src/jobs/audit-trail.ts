@@ -7,7 +7,8 @@ const FLUSH_TIMEOUT_MS = 5_000;
 
 /** Writes the counted audit events, and those that the command line left, every five seconds. Returns how to stop: what is left is written first. */
 export function keepAuditTrail({ denials, reads, sql, config, log }: Pick<Deps, "denials" | "reads" | "sql" | "config" | "log">) {
-  const takeSpooled = () => takeSpooledEvents(sql, config.dataDir).catch((err) => log.warn({ err }, "audit events of the command line wait to be written"));
+  const takeSpooled = () =>
+    takeSpooledEvents(sql, config.dataDir).catch((err) => log.warn({ err }, "writing audit events of the command line failed, retrying"));
   const write = () => Promise.all([denials.flush(), reads.flush(), takeSpooled()]);
   const timer = setInterval(write, EVERY);
   void takeSpooled();

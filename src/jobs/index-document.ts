@@ -1,6 +1,4 @@
-import { request } from "node:http";
-import { text as readAll } from "node:stream/consumers";
-import type { Deps } from "#deps";
+import type { Deps, Handle } from "#deps";
 import { beginIndexing, endIndexing, failIndexing, INDEX_DOCUMENT, type IndexingJob } from "#modules/knowledge/documents/queries/indexing";
 import { splitPassages } from "#modules/knowledge/documents/rules/documents";
 import { extractText, Unreadable } from "#modules/knowledge/documents/rules/html";
@@ -8,7 +6,6 @@ import type { Scope } from "#modules/people/audit/queries";
 import type { Job, Work } from "./queue";
 
 const BATCH = 100;
-const STORE_TIMEOUT_MS = 30_000;
 
 export const indexingFailed: Job = { name: `${INDEX_DOCUMENT}-failed`, options: { retryLimit: 10, retryDelay: 5, retryBackoff: true, retryDelayMax: 600 } };
 export const indexing: Job = {
@@ -28,13 +25,13 @@ const scopeOf = ({ organizationId }: IndexingJob): Scope => ({ organizationId, a
 
 /** Reads the document, cuts it into passages and hands them over as any worker does. What was indexed before is served until all of them are there. */
 export const indexDocument =
-  (deps: Pick<Deps, "sql" | "store" | "workerKey">, server: URL): Work<IndexingJob> =>
+  (deps: Pick<Deps, "sql" | "store" | "workerKey">, handle: Handle): Work<IndexingJob> =>
   async (job, signal) => {
     const document = await beginIndexing(deps.sql, job);
     if (!document) return; // deleted meanwhile
     try {
       const text = await readText(deps, document);
-      const count = await handOver(deps.workerKey, server, job, text, signal);
+      const count = await handOver(deps.workerKey, handle, job, text, signal);
       if (count === 0) throw new Unreadable("The document holds no text.");
       await endIndexing(deps.sql, scopeOf(job), job, count);
     } catch (error) {
@@ -56,14 +53,13 @@ async function readText({ store }: Pick<Deps, "store">, { objectKey, mediaType }
   return mediaType === "text/html" ? extractText(text) : text;
 }
 
-/** Answers how many chunks there are. */
-async function handOver(key: string, server: URL, { organizationId, documentId }: IndexingJob, text: string, signal: AbortSignal) {
-  const url = new URL(`/internal/knowledge/documents/${documentId}/chunks`, server);
+/** Returns how many chunks there are. */
+async function handOver(key: string, handle: Handle, { organizationId, documentId }: IndexingJob, text: string, signal: AbortSignal) {
   let count = 0;
   let chunks: { chunkIndex: number; text: string }[] = [];
   const send = async () => {
     signal.throwIfAborted();
-    if (chunks.length > 0) await post(url, key, { organizationId, chunks }, signal);
+    if (chunks.length > 0) await post(handle, `/internal/knowledge/documents/${documentId}/chunks`, key, { organizationId, chunks });
     chunks = [];
   };
   for (const passage of splitPassages(text)) {
@@ -74,20 +70,8 @@ async function handOver(key: string, server: URL, { organizationId, documentId }
   return count;
 }
 
-/** Not with fetch, which would send what is meant for this machine through HTTP_PROXY. */
-async function post(url: URL, key: string, body: object, signal: AbortSignal) {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const sent = request(url, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(STORE_TIMEOUT_MS)]),
-  });
-  sent.on("error", reject).on("response", (answer) => {
-    readAll(answer).then(
-      (text) => (answer.statusCode === 200 ? resolve(text) : reject(new Error(`chunks were answered ${answer.statusCode}: ${text}`))),
-      reject,
-    );
-  });
-  sent.end(JSON.stringify(body));
-  await promise;
+async function post(handle: Handle, path: string, key: string, body: object) {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const answer = await handle(new Request(`http://localhost${path}`, { method: "POST", headers, body: JSON.stringify(body) }));
+  if (answer.status !== 200) throw new Error(`chunks were answered ${answer.status}: ${await answer.text()}`);
 }

@@ -28,7 +28,7 @@ export function createQueue({ sql, log }: { sql: Pool; log: Pick<Logger, "warn">
   boss.on("error", ({ message }) => {
     if (performance.now() < quietUntil) return;
     quietUntil = performance.now() + QUIET;
-    log.warn({ reason: message }, "the job queue met an error");
+    log.warn({ reason: message }, "job queue error");
   });
   const workers = new Map<string, string>();
   let stopping = new AbortController();
@@ -58,7 +58,7 @@ export function createQueue({ sql, log }: { sql: Pool; log: Pick<Logger, "warn">
     try {
       await run(data, AbortSignal.any([signal, stopping.signal]));
     } catch (err) {
-      if (!stopping.signal.aborted) log.warn({ err, job: name, jobId: id }, "a job failed; it is tried again while it has tries left");
+      if (!stopping.signal.aborted) log.warn({ err, job: name, jobId: id }, "job failed, retried while attempts are left");
       throw err;
     }
   }

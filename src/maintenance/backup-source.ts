@@ -41,7 +41,7 @@ async function openRows(config: Config, path: string) {
   const isCopied = !config.databaseUrl && (await askServer(config.dataDir, `snapshot?name=${basename(path)}`, () => {}));
   if (!isCopied) return reachDatabase(config, log, MAINTENANCE);
   const sockets = mkdtempSync(join(tmpdir(), "certitude-")); // a path in DATA_DIR might be too long for a socket
-  const { db, stop } = await startEmbedded(join(path, "database"), sockets);
+  const { db, stop } = await startEmbedded(join(path, "database"), { socketDir: sockets });
   const end = async () => {
     await stop();
     rmSync(sockets, { recursive: true, force: true });

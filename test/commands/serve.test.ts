@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MAINTENANCE } from "#db/connect";
 import { connectTo, startPostgres } from "../support/server/postgres";
@@ -9,6 +9,7 @@ import { openRaw } from "../support/server/raw";
 import { environment, world } from "../support/server/world";
 
 setDefaultTimeout(120_000);
+const DEMO = "0193b3c0-0000-7000-8000-00000000d350";
 
 let place: Awaited<ReturnType<typeof newPlace>>;
 beforeAll(async () => {
@@ -35,7 +36,7 @@ describe("certitude serve", () => {
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     const slow = await startSlowRequest(url);
     server.child.kill("SIGTERM");
-    await server.says("stopping");
+    await server.says("shutting down");
     expect(
       await fetch(`${url}/health/live`).then(
         () => "answered",
@@ -52,7 +53,7 @@ describe("certitude serve", () => {
     const server = serve(place.env);
     const slow = await startSlowRequest(await server.url());
     server.child.kill("SIGINT");
-    await server.says("stopping");
+    await server.says("shutting down");
     expect(await server.exit("SIGTERM")).toMatchObject({ code: 1 });
     expect((await slow.answer()).status).toBe(0);
 
@@ -61,49 +62,62 @@ describe("certitude serve", () => {
     expect(await next.exit("SIGTERM")).toMatchObject({ code: 0 });
   });
 
-  test("1 when its port is taken", async () => {
-    const { code, err } = await run(["serve"], { ...place.env, PORT: String(world.server.port) });
-    expect(code).toBe(1);
+  test("1 when its port is taken, before a database is made", async () => {
+    const { env, remove } = newDirectory();
+    const { code, out, err } = await run(["serve"], { ...env, PORT: String(world.server.port) });
+    expect([code, out]).toEqual([1, ""]);
     expect(err).toStartWith(`127.0.0.1:${world.server.port} is not free to listen on: `);
+    expect(readdirSync(env.DATA_DIR ?? "")).toEqual(["secrets.json"]);
+    await remove();
   });
+});
 
-  test("--demo prints three requests and an agent that work; the second start adds nothing", async () => {
+describe("certitude serve --demo", () => {
+  /** The commands of the last lines, by what they begin with. */
+  const commandsOf = (lines: string[]) => {
+    const text = lines.slice(lines.findLastIndex((line) => line.startsWith("Certitude is ready"))).join("\n");
+    return text.split("\n\n").flatMap((part) => part.match(/^ {2}\S.*/ms)?.[0] ?? []);
+  };
+
+  test("prints commands that work, last of all, and neither a token nor a request of its own; the second start adds nothing", async () => {
     const seen: unknown[] = [];
     for (const _ of [1, 2]) {
       const server = serve(place.env, "--demo");
-      await server.url();
-      await server.says("Certitude is ready");
-      const printed = () => server.lines.filter((line) => line.trim().startsWith("curl -s "));
-      while (printed().length < 3) await Bun.sleep(20);
-      const commands = printed();
-      const answers = await Promise.all(commands.map((command) => Bun.$`sh -c ${`${command} -w '\n%{http_code}'`}`.text()));
-      expect(answers.map((each) => each.slice(-3))).toEqual(["200", "200", "200"]);
-      seen.push(await contentOf(commands[0] ?? ""));
-      const agent = await Bun.$`sh -c ${await server.says(" agent --server ")}`.nothrow().quiet();
-      expect([agent.exitCode, agent.stderr.toString()]).toEqual([0, ""]);
+      const url = await server.url();
+      expect(await server.says("Certitude is ready")).toBe(`Certitude is ready. Documentation: ${url}/swagger`);
+      await server.says(" --token-file ");
+      const [token = "", ask = "", agent = ""] = commandsOf(server.lines);
+      const asked = await Bun.$`sh -c ${`${token} > /dev/null; ${ask}; printf '\\n\\n%s' "$TOKEN"`}`.env(place.env).text();
+      const [answer = "", shown = ""] = asked.split("\n\n");
+      expect(JSON.parse(answer).items[0]).toMatchObject({ commonName: "www.certitude.example" });
+      seen.push(await contentOf(url, shown));
+      const ran = await Bun.$`sh -c ${agent}`.nothrow().quiet();
+      expect([ran.exitCode, ran.stderr.toString()]).toEqual([0, ""]);
       expect(readFileSync(join(place.env.DATA_DIR ?? "", "demo/ca-bundle.pem"), "utf8")).toContain("BEGIN CERTIFICATE");
+      const before = server.lines.slice(
+        0,
+        server.lines.findIndex((line) => line.startsWith("Certitude is ready")),
+      );
+      expect(before.filter((line) => line.includes('"route"'))).toEqual([]);
+      expect(server.lines.join("\n")).not.toContain("eyJ");
       expect(await server.exit("SIGTERM")).toEqual({ code: 0, err: "" });
     }
     expect(seen[1]).toEqual(seen[0]);
   });
 
-  /** What the demo organization holds, and the last change but for agents' reports; asked as its printed request asks. */
-  async function contentOf(command: string) {
-    const headers = Object.fromEntries([...command.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(([, name = "", value = ""]) => [name, value]));
-    const base = command
-      .trim()
-      .split(" ")
-      .at(-1)
-      ?.replace(/\/certs\/.*/, "");
-    const { items } = (await (await fetch(`${base}/certificates?limit=100`, { headers })).json()) as { items: { id: string }[] };
-    const events = (await (await fetch(`${base}/audit-events?limit=100`, { headers })).json()) as { items: { id: string; action: string }[] };
+  /** What the demo organization holds, and the last change but for agents' reports. */
+  async function contentOf(url: string, token: string) {
+    const headers = { authorization: `Bearer ${token}`, "x-organization-id": DEMO, "x-organization-role": "ORG_ADMIN" };
+    const read = async (path: string) => (await (await fetch(`${url}/organizations/${DEMO}${path}`, { headers })).json()) as { items: Item[] };
+    type Item = { id: string; action: string };
+    const { items } = await read("/certificates?limit=100");
+    const events = await read("/audit-events?limit=100");
     expect(items.length).toBeGreaterThan(30);
     return { certificates: items.map((each) => each.id), lastChange: events.items.find(({ action }) => action !== "assignment.reported")?.id };
   }
 });
 
 describe("organization headers alone", () => {
-  const DEMO = "0193b3c0-0000-7000-8000-00000000d350";
   const TRUSTED = "the demo trusts programs on this machine (127.0.0.1, ::1) by organization headers alone: put no proxy in front of it";
   let own: Awaited<ReturnType<typeof newPlace>>;
   beforeAll(async () => {
@@ -154,7 +168,7 @@ describe("certitude serve with DATABASE_URL", () => {
     const { JWT_SECRET, SECRETS_KEY } = environment;
     const { env, remove } = newDirectory();
     const server = serve({ ...env, DATABASE_URL: viaPort(postgres.url, proxy.port), JWT_SECRET, SECRETS_KEY });
-    expect(JSON.parse(await server.says("trying again"))).toMatchObject({ msg: "the database is away, trying again", reason: expect.any(String) });
+    expect(JSON.parse(await server.says("retrying"))).toMatchObject({ msg: "database unavailable, retrying", reason: expect.any(String) });
     await proxy.accept();
     if (Bun.env.TEST_DATABASE_URL) {
       expect((await fetch(`${await server.url()}/health/ready`)).status).toBe(200);
@@ -163,7 +177,7 @@ describe("certitude serve with DATABASE_URL", () => {
       expect(await db.$client`select 1 from users limit 1`).toBeDefined();
       await db.$client.end();
     } else {
-      await server.says("migrated"); // the embedded engine is one session, and the server would want eight
+      await server.says("database migrated"); // the embedded engine is one session, and the server would want eight
       expect((await server.exit("SIGKILL")).code).not.toBe(0);
     }
     await proxy.stop();

@@ -177,7 +177,7 @@ describe("reachDatabase", () => {
     while (said.length < 2) await Bun.sleep(20);
     await proxy.accept();
     await (await reaching).stop();
-    expect(said[0]).toBe("the database is away, trying again");
+    expect(said[0]).toBe("database unavailable, retrying");
   });
 
   test("says at once what waiting cannot mend", async () => {

@@ -101,7 +101,7 @@ if (Bun.env.TEST_DATABASE_URL)
       await reader.end();
       expect(await migrating).toEqual(pending);
       expect(said[0]).toMatchObject({
-        msg: "the database cannot be migrated yet: its tables are in use",
+        msg: "tables are in use, retrying the migration",
         by: expect.stringContaining(`process ${reader.pid},`),
       });
     });
@@ -121,7 +121,7 @@ if (Bun.env.TEST_DATABASE_URL)
       expect(failure).toStartWith(`The database cannot be migrated: another process has been at it for too long (process ${other.pid}, certitude, `);
       const migrating = migrate(sql, log);
       while (said.length < 2) await Bun.sleep(20);
-      expect(said.at(-1)).toMatchObject({ msg: "another process migrates the database", by: expect.stringContaining(`process ${other.pid},`) });
+      expect(said.at(-1)).toMatchObject({ msg: "another process is migrating the database, retrying", by: expect.stringContaining(`process ${other.pid},`) });
       await other.end();
       expect(await migrating).toEqual(pending);
     });

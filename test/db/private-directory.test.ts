@@ -41,7 +41,7 @@ describe("closeDirectory", () => {
     symlinkSync(outside, join(path, "objects/link"));
     const lines: unknown[] = [];
     closeDirectory(path, { warn: (...line: unknown[]) => void lines.push(line) });
-    expect(lines).toEqual([[{ path, mode: "755" }, "DATA_DIR was open to other users: it is closed now"]]);
+    expect(lines).toEqual([[{ path, mode: "755" }, "DATA_DIR was open to other users, permissions tightened"]]);
     expect([modeOf(path), ...openPaths(path).filter((each) => !each.endsWith("link")), modeOf(outside)]).toEqual(["700", "644"]);
     closeDirectory(path, { warn: (...line: unknown[]) => void lines.push(line) });
     expect(lines).toHaveLength(1);

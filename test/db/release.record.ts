@@ -41,7 +41,7 @@ async function runJobs({ organization, ids }: PopulatedOrganization) {
   const { signal } = new AbortController();
   await reconcileRollouts(world.deps)({}, signal);
   const [document] = await world.sql`select job_id as "jobId" from documents where id = ${ids.documentId ?? ""}`;
-  await indexDocument(world.deps, new URL(world.url))({ organizationId: organization.id, documentId: ids.documentId ?? "", jobId: document?.jobId }, signal);
+  await indexDocument(world.deps, world.app.handle)({ organizationId: organization.id, documentId: ids.documentId ?? "", jobId: document?.jobId }, signal);
   await sweepObjects(world.deps)();
   (await keepPartitions(world.deps))();
 }

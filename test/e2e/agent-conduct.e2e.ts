@@ -63,7 +63,7 @@ describe("the executable as an agent", () => {
   test("goes on until SIGTERM, heals at every pass, and lets no other agent into its directory", async () => {
     const agent = await withScratchStore();
     const loop = agent.start("--interval", "1s");
-    await loop.says("the agent starts");
+    await loop.says("agent started");
     for (const count of [1, 2]) {
       rmSync(agent.path);
       await loop.says("healed", count);

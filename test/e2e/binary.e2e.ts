@@ -45,7 +45,8 @@ const caller =
 
 async function prepare(place: Place) {
   const made = await run(place, "admin", "create-organization", "--name", "Example Ltd", "--admin-user", USER, "--admin-email", "ada@certitude.example");
-  expect([made.code, made.stderr]).toEqual([0, ""]);
+  const created = place.env.DATABASE_URL ? "" : `creating embedded database path=${join(place.env.DATA_DIR ?? "", "postgres")}`;
+  expect([made.code, made.stderr]).toEqual([0, created]);
   const minted = await run(place, "token", "--user", USER, "--email", "ada@certitude.example");
   expect([minted.code, minted.stderr]).toEqual([0, ""]);
   const headers = { authorization: `Bearer ${minted.stdout}`, "x-organization-id": made.stdout, "x-organization-role": "ORG_ADMIN" };

@@ -138,7 +138,7 @@ describe("a failure that nobody foresaw", () => {
     const answer = await call("GET", "/users/me", { url: server.url, token, headers: { "x-request-id": "broken-1" } });
     expect(answer).toMatchObject({ status: 500, body: { message: "The server failed. Its log has the details under this request id." } });
     expect(answer.headers.get("x-request-id")).toBe("broken-1");
-    const logged = lines.map((line) => JSON.parse(line)).find((line) => line.msg === "unexpected failure");
+    const logged = lines.map((line) => JSON.parse(line)).find((line) => line.msg === "unexpected error");
     expect(logged).toMatchObject({ requestId: "broken-1", err: { type: "PostgresError", message: expect.stringContaining("users") } });
     expect(lines.join("")).not.toContain(email);
     expect(lines.join("")).not.toContain(token);

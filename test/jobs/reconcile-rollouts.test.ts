@@ -64,7 +64,7 @@ describe("the job that advances rollouts", () => {
     await prepareJobs(world.deps);
     try {
       expect([...(await sql`select cron from pgboss.schedule where name = ${reconciling.name}`)]).toEqual([{ cron: "* * * * *" }]);
-      await runJobs(world.deps, world.server);
+      await runJobs(world.deps, world.app.handle);
       await sql.begin((tx) => queue.send(tx, reconciling.name, crypto.randomUUID(), {}));
       queue.wake(reconciling.name);
       while ((await read()).version === 1) await Bun.sleep(50);

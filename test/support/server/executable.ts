@@ -34,7 +34,7 @@ export async function serve({ cwd, env }: Place, ...args: string[]) {
     if (!line.startsWith("{")) return printed.push(line);
     const entry = JSON.parse(line) as Record<string, unknown>;
     lines.push(entry);
-    if (entry.msg === "certitude serves") started.resolve(String(entry.url).replace(/\/$/, ""));
+    if (entry.msg === "server listening") started.resolve(String(entry.url).replace(/\/$/, ""));
   });
   const faults = child.stderr.text();
   const failed = child.exited.then(async (code) => Promise.reject(new Error(`certitude ended with ${code}: ${await faults}`)));

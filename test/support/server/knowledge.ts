@@ -19,13 +19,14 @@ export type Staff = Awaited<ReturnType<typeof newStaff>>;
 
 /** Documents are indexed while the tests of this file run. */
 export function withJobs() {
-  beforeAll(startJobs);
+  beforeAll(() => startJobs());
   afterAll(() => world.deps.queue.stop());
 }
 
-export async function startJobs(server: typeof world.server = world.server) {
+/** Its requests go to the application, or over the network to `server`. */
+export async function startJobs(server?: typeof world.server) {
   await prepareJobs(world.deps);
-  await runJobs(world.deps, server);
+  await runJobs(world.deps, server ? (request) => fetch(new URL(new URL(request.url).pathname, server.url), request) : world.app.handle);
 }
 
 /** A form, as a browser sends it. */

@@ -63,7 +63,7 @@ export function serve(env: Environment, ...options: string[]) {
       await Bun.sleep(20);
     }
   }
-  const url = async () => String(JSON.parse(await says("certitude serves")).url).replace(/\/$/, "");
+  const url = async () => String(JSON.parse(await says("server listening")).url).replace(/\/$/, "");
   async function exit(signal?: NodeJS.Signals) {
     if (signal) child.kill(signal);
     const code = await child.exited;

@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { listen } from "#commands/serve";
+import { createApp } from "#app";
 import { type Config, readConfig } from "#config";
 import { connectDatabase } from "#db/connect";
 import { type Database, openDatabase } from "#db/open";
 import { createDeps } from "#deps";
+import { listen } from "#http/listen";
 import { createLog } from "#log";
 
 export const JWT_SECRET = "a secret of the tests, long enough to sign";
@@ -50,8 +51,9 @@ async function startWorld() {
 /** A server on a database that is there already: another replica, or one with another configuration or clock. */
 export function startServer(config: Config, { db }: Pick<Database, "db">, clock?: () => Date, log: Logger = silent) {
   const deps = createDeps({ config, db, log, ...(clock && { clock }) });
-  const server = listen(deps);
-  return { deps, sql: deps.sql, server, url: server.url.href.replace(/\/$/, "") };
+  const app = createApp(deps);
+  const server = listen(app, deps);
+  return { deps, sql: deps.sql, app, server, url: server.url.href.replace(/\/$/, "") };
 }
 
 /** An empty database of its own on the server of `adminUrl`. */

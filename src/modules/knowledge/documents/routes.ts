@@ -148,7 +148,9 @@ export const documents = (deps: Deps) => {
         const outcome = await deleteDocument(deps.sql, scope, params.documentId, ifMatch(request.headers));
         if (outcome === "missing") return status(404, NotFound);
         if (outcome === "stale") return status(412, {});
-        await deps.store.remove(outcome.objectKey).catch((err) => deps.log.warn({ err }, "a deleted document's file stays until it is swept away"));
+        await deps.store
+          .remove(outcome.objectKey)
+          .catch((err) => deps.log.warn({ err }, "removing the file of a deleted document failed, the sweep removes it later"));
         return status(204, "");
       },
       {

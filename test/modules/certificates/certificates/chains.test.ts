@@ -179,7 +179,7 @@ describe("the job that links certificates", () => {
     await prepareJobs(world.deps);
     try {
       expect([...(await sql`select cron from pgboss.schedule where name = ${linking.name}`)]).toEqual([{ cron: "* * * * *" }]);
-      await runJobs(world.deps, world.server);
+      await runJobs(world.deps, world.app.handle);
       await sql.begin((tx) => jobs.send(tx, linking.name, crypto.randomUUID(), {}));
       jobs.wake(linking.name);
       while ((await pending(organization)) > 0) await Bun.sleep(50);

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, type X509Certificate } from "node:crypto";
 import type { Keyring } from "#crypto/keyring";
-import type { Pool } from "#db/connect";
+import type { Sql } from "#db/connect";
 import type { Scope } from "#modules/people/audit/queries";
 import { createPause } from "#slices";
 import { findSigners, linkChains } from "../queries/chains";
@@ -22,7 +22,7 @@ const LINKING_MS = 1_000;
  * It works in short slices, and stores in several statements: one that fails leaves what was stored before, to be sent again.
  */
 export async function importCertificates(
-  sql: Pool,
+  sql: Sql,
   keyring: Keyring,
   scope: Scope,
   { pem, privateKeyPem }: Material,
@@ -108,7 +108,7 @@ function belongs(certificate: X509Certificate, key: KeyObject) {
 }
 
 /** Each certificate once, however often it was sent; authorities first, so that what they issued is stored with its issuer. */
-async function storeAll(sql: Pool, scope: Scope, certificates: Candidate[], sealedKeyOf: (each: Candidate) => Buffer | null) {
+async function storeAll(sql: Sql, scope: Scope, certificates: Candidate[], sealedKeyOf: (each: Candidate) => Buffer | null) {
   const { organizationId } = scope;
   const stored = new Map<string, Stored>();
   async function store(each: Candidate[], signers?: Map<ParsedCertificate, string>) {

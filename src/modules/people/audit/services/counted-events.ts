@@ -60,7 +60,7 @@ export function createCountedEvents({ sql, log, clock, isKnownOrganization, maxE
       for (const { id } of found) unsure.delete(id);
       await insert(sql, mergeUnknown([...taken.values()], unsure));
     } catch (error) {
-      log.warn({ err: error }, "audit events could not be written, and are kept for later");
+      log.warn({ err: error }, "writing audit events failed, retrying");
       for (const id of unsure) lookups.add(id);
       for (const event of taken.values()) count(event);
     }

@@ -33,7 +33,7 @@ export function noticeStream({ feed, log }: Pick<Deps, "feed" | "log">, { userId
     cancel() {
       isCancelled = true;
       stop();
-      log.debug({ user: userId }, "a notice stream ended");
+      log.debug({ user: userId }, "notification stream closed");
     },
   });
   return new Response(stream.pipeThrough(new TextEncoderStream()), { headers: STREAM_HEADERS });

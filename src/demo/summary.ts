@@ -1,0 +1,43 @@
+import { existsSync, realpathSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Config } from "#config";
+import { placesIn } from "./agents";
+
+type Shown = { base: string; organizationId: string; userId: string; config: Pick<Config, "dataDir" | "databaseUrl"> };
+
+/** What to look at and what to paste, as text for a person. Commands work in any directory; none shows a token. */
+export function summarize({ base, organizationId, userId, config }: Shown) {
+  const dataDir = resolve(config.dataDir);
+  const secrets = config.databaseUrl ? "" : `DATA_DIR=${quote(dataDir)} `;
+  return `
+Certitude is ready. Documentation: ${base}/swagger
+
+A token, for that page and for the next command:
+  TOKEN=$(${secrets}${program()} token --user ${userId}); echo $TOKEN
+
+Which certificates expire next?
+  curl -s ${base}/organizations/${organizationId}/certs/monitoring/top-expiring \\
+    -H "x-organization-id: ${organizationId}" -H "x-organization-role: ORG_ADMIN" -H "authorization: Bearer $TOKEN"
+${describeAgent(base, dataDir)}`;
+}
+
+function describeAgent(base: string, dataDir: string) {
+  const { token, state, bundle } = placesIn(dataDir);
+  if (!existsSync(token)) return "";
+  return `
+An agent that keeps a trusted root in ${bundle}. Spoil that file, and run it again:
+  ${program()} agent --server ${base} --once \\
+    --token-file ${quote(token)} --state-dir ${quote(state)}
+`;
+}
+
+/** How this program is called again. */
+function program() {
+  if (Bun.main.startsWith("/$bunfs/")) return quote(process.execPath);
+  const known = Bun.which("bun");
+  const runtime = known && realpathSync(known) === realpathSync(process.execPath) ? "bun" : process.execPath;
+  return `${quote(runtime)} ${quote(Bun.main)}`;
+}
+
+/** A word for the shell. */
+const quote = (word: string) => (/^[\w./:@=+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

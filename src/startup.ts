@@ -1,0 +1,60 @@
+import type { Server } from "bun";
+import type { Logger } from "pino";
+import { type App, createApp } from "#app";
+import type { Config } from "#config";
+import { openDatabase } from "#db/open";
+import { mayTrustLocalPrograms } from "#demo/demo";
+import { createDeps, type Deps } from "#deps";
+import { checkAddress, listen } from "#http/listen";
+import { keepAuditTrail } from "#jobs/audit-trail";
+import { keepPartitions, makeComingPartitions } from "#jobs/partitions";
+import { prepareJobs, runJobs } from "#jobs/start";
+import { serveMaintenance } from "#maintenance/tasks";
+
+const GRACE_MS = 10_000;
+
+export type Running = { deps: Deps; app: App; url: URL; stop: () => Promise<void> };
+
+/** Opens the database, listens, and starts the jobs. The address comes first: where it is taken, no database is made. */
+export async function startServer(configured: Config, log: Logger, isDemo: boolean): Promise<Running> {
+  await checkAddress(configured);
+  const database = await openDatabase(configured, log, (sql) => makeComingPartitions(sql, new Date()).catch(() => [])); // keepPartitions retries and logs
+  const trustsLocalPrograms = isDemo && (await mayTrustLocalPrograms(configured, database.db.$client, log));
+  const config = { ...configured, trustsLocalPrograms };
+  const deps = createDeps({ config, db: database.db, log });
+  const stopPartitions = await keepPartitions(deps);
+  await prepareJobs(deps);
+  const app = createApp(deps);
+  const server = await listenOrClose(app, deps, database.stop);
+  await runJobs(deps, app.handle);
+  const stopMaintenance = serveMaintenance(deps);
+  const stopAuditTrail = keepAuditTrail(deps);
+  log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "server listening");
+
+  /** Lets running requests and jobs end, then closes the database. */
+  async function stop() {
+    stopPartitions();
+    await stopMaintenance();
+    deps.feed.close();
+    await Promise.all([deps.queue.stop(), stopListening(server)]);
+    await stopAuditTrail();
+    await database.stop();
+  }
+  return { deps, app, url: server.url, stop };
+}
+
+async function listenOrClose(app: App, deps: Deps, closeDatabase: () => Promise<void>) {
+  try {
+    return listen(app, deps);
+  } catch (error) {
+    await deps.queue.stop();
+    await closeDatabase();
+    throw error;
+  }
+}
+
+/** Refuses new connections, lets running requests end, and ends those that take over 10 s. */
+async function stopListening(server: Server<undefined>) {
+  await Promise.race([server.stop(), Bun.sleep(GRACE_MS)]);
+  await server.stop(true);
+}
