@@ -1,6 +1,6 @@
 import type { Call } from "../operations-measure";
 import { seededId, THING, VALUE } from "../operations-sql";
-import { CERTIFICATE, LEAF, ORGANIZATION, SPREAD, STEADY_AGENT } from "./seed";
+import { CERTIFICATE, LEAF, ORGANIZATION, SPREAD } from "./seed";
 
 /** A request of an operation; where it is marked, `spread` many things are drawn at random. A slow one is measured for longer. */
 export type Operation = { number: string; name: string; call: Call; spread: number; isSlow?: boolean };
@@ -31,7 +31,7 @@ export function planOperations(token: string, ingestKey: string): Operation[] {
     { number: "16", name: "certificate", call: asUser(token, `/portal/organizations/${ORGANIZATION}/certificates/${LEAF}`), spread: 1 },
     { number: "5", name: "trust stores", call: asGateway("GET", "certs/trust-store-catalog"), spread: 1 },
     { number: "3", name: "create assignment", call: asGateway("POST", `agents/${oneOfMany}/assignments`, assignment), spread: SPREAD.agents },
-    { number: "4", name: "update assignment", call: asGateway("PATCH", `agents/${STEADY_AGENT}/assignments/${oneOfMany}`, patch), spread: SPREAD.assignments },
+    { number: "4", name: "update assignment", call: asGateway("PATCH", `agents/${oneOfMany}/assignments/${oneOfMany}`, patch), spread: SPREAD.agents },
     { number: "10", name: "ingest 100", call: ingest(ingestKey), spread: SPREAD.systems },
     { number: "11", name: `label ${SPREAD.agents}`, call: asGateway("POST", "fleet-operations/bulk-label-update", labels), spread: 1, isSlow: true },
   ];

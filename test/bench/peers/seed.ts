@@ -7,11 +7,9 @@ export const ORGANIZATION = ending(0);
 export const CERTIFICATE = ending(1);
 const INTERMEDIATE = ending(2);
 export const LEAF = ending(3);
-/** The agent of the assignments that are changed. */
-export const STEADY_AGENT = ending(4);
-export const READER = ending(5);
-/** How many of a kind have ids that end in a number from THING on. */
-export const SPREAD = { agents: 1_000, assignments: 10_000, systems: 100 };
+export const READER = ending(4);
+/** How many of a kind have ids that end in a number from THING on. Each of these agents has an assignment with its own number. */
+export const SPREAD = { agents: 1_000, systems: 100 };
 
 /** Fills a database that has all tables and no rows with what the operations work on. */
 export async function seedPeers(url: string, { certificates, notices }: { certificates: number; notices: number }) {
@@ -34,7 +32,6 @@ export async function seedPeers(url: string, { certificates, notices }: { certif
       now() - interval '400 days', now() + (random() * 1200 - 100) * interval '1 day', false, false, ${JSON.stringify(EXAMPLE_SUMMARY)}::text::jsonb, ${EXAMPLE_PEM},
       (case when i % 50 = 0 then 'revoked' else 'active' end)::certificate_status, ''
     from ${upTo(certificates)}`;
-  await sql`insert into agents (organization_id, id, name, token_hash) values (${ORGANIZATION}, ${STEADY_AGENT}, 'steady', sha256('steady'))`;
   await sql`
     insert into agents (organization_id, id, name, labels, token_hash)
     select ${ORGANIZATION}, ${thing}, 'host-' || i, jsonb_build_object('fleet', case when i < ${SPREAD.agents} then 'edge' else 'core' end, 'host', 'h' || i),
@@ -42,8 +39,8 @@ export async function seedPeers(url: string, { certificates, notices }: { certif
   const assignment = sql`organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key, config, target, auto_renew, enabled`;
   await sql`
     insert into assignments (${assignment})
-    select ${ORGANIZATION}, ${thing}, ${STEADY_AGENT}, ${CERTIFICATE}, 'shop', 'linux_update_ca_certificates', 'trust_anchor', false,
-      jsonb_build_object('alias', 'root-' || i), jsonb_build_array(null, 'root-' || i)::text, true, true from ${upTo(SPREAD.assignments)}`;
+    select ${ORGANIZATION}, ${thing}, ${thing}, ${thing}, 'shop', 'nginx_tls', 'server_certificate', false,
+      '{"trustStorePath":"/etc/nginx/tls"}', '["/etc/nginx/tls", null]', true, true from ${upTo(SPREAD.agents)}`;
   await sql`
     insert into assignments (${assignment}, reported_state, reported_at)
     select ${ORGANIZATION}, new_id(), ${thing}, ${LEAF}, 'shop', 'nginx_tls', 'server_certificate', false, '{}', '[null, null]', true, true, 'installed', now() from ${upTo(3)}`;
