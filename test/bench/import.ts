@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SignJWT } from "jose";
 import postgres from "postgres";
 import { mint } from "#demo/mint";
 import { MAX_BLOCKS } from "#modules/certificates/certificates/schema/certificates";
-import { start, stopAll } from "./processes";
+import { signToken, startCertitude, stopAll } from "./processes";
 
 const HELP = `bun run bench:import [--embedded]
 
@@ -15,7 +14,6 @@ It makes a database of its own on TEST_DATABASE_URL, or the local Postgres; with
 
 const ADMIN_URL = Bun.env.TEST_DATABASE_URL || "postgres://postgres@127.0.0.1:5432/postgres";
 const DATABASE = "certitude_bench_import";
-const JWT_SECRET = "a secret of the benchmark, long enough to sign";
 const STAFF = crypto.randomUUID();
 const BODY = 8 * 1024 * 1024 - 32;
 const isEmbedded = Bun.argv.includes("--embedded");
@@ -37,11 +35,7 @@ async function main() {
 
 function startServer(directory: string) {
   const database = isEmbedded ? {} : { DATABASE_URL: Object.assign(new URL(ADMIN_URL), { pathname: `/${DATABASE}` }).href };
-  const secrets = { JWT_SECRET, SECRETS_KEY: Buffer.alloc(32).toString("base64") };
-  return start((port) => ({
-    command: [process.execPath, "src/main.ts", "serve"],
-    environment: { ...database, ...secrets, DATA_DIR: directory, PORT: `${port}`, LOG_LEVEL: "warn", PLATFORM_ADMINS: STAFF, TRUSTED_GATEWAYS: "127.0.0.1/32" },
-  }));
+  return startCertitude({ ...database, DATA_DIR: directory, LOG_LEVEL: "warn", PLATFORM_ADMINS: STAFF });
 }
 
 async function bench(url: string) {
@@ -103,7 +97,7 @@ function oneName(count: number) {
 }
 
 async function createOrganization(url: string): Promise<string> {
-  const token = await new SignJWT({ sub: STAFF }).setProtectedHeader({ alg: "HS256" }).setExpirationTime("1h").sign(Buffer.from(JWT_SECRET));
+  const token = await signToken(STAFF);
   const headers = { authorization: `Bearer ${token}`, "x-user-id": STAFF, "content-type": "application/json" };
   const answer = await fetch(`${url}/admin/organizations`, { method: "POST", headers, body: JSON.stringify({ name: crypto.randomUUID() }) });
   return ((await answer.json()) as { id: string }).id;

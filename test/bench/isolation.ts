@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
-import { SignJWT } from "jose";
 import postgres from "postgres";
 import { seedKnowledge } from "./isolation-seed";
-import { start, stopAll } from "./processes";
+import { signToken, startCertitude, stopAll } from "./processes";
 import { USER } from "./seed";
 
 const HELP = `bun run bench:isolation [--quick] [--reuse] [--source DIR]
@@ -17,7 +16,6 @@ this machine's cores, so read the ratios: beside divided by alone, round by roun
   --source DIR   serves another checkout, to compare`;
 
 const ADMIN_URL = Bun.env.TEST_DATABASE_URL || "postgres://postgres@127.0.0.1:5432/postgres";
-const JWT_SECRET = "a secret of the benchmark, long enough to sign";
 const flag = (name: string) => Bun.argv.includes(name);
 const plan = flag("--quick") ? { passages: 20_000, rounds: 3, seconds: 4 } : { passages: 100_000, rounds: 5, seconds: 10 };
 const source = flag("--source") ? (Bun.argv[Bun.argv.indexOf("--source") + 1] ?? "") : resolve(import.meta.dir, "../..");
@@ -54,10 +52,8 @@ async function prepare(admin: postgres.Sql): Promise<Seeded> {
 }
 
 async function bench({ searched, other, more }: Seeded) {
-  const secrets = { JWT_SECRET, SECRETS_KEY: Buffer.alloc(32).toString("base64") };
-  const environment = { DATABASE_URL: url, TRUSTED_GATEWAYS: "127.0.0.1", RATE_LIMITS: "off", ...secrets };
-  const server = await start((port) => ({ command: [process.execPath, `${source}/src/main.ts`, "serve"], environment: { ...environment, PORT: `${port}` } }));
-  const token = await new SignJWT({ sub: USER }).setProtectedHeader({ alg: "HS256" }).setExpirationTime("1h").sign(Buffer.from(JWT_SECRET));
+  const server = await startCertitude({ DATABASE_URL: url }, { source });
+  const token = await signToken(USER);
   const all = [searched, ...more, other].slice(0, 64);
   const loads = {
     alone: undefined,

@@ -3,25 +3,32 @@ import type { Statement } from "./statement";
 /** Requests a second that one contestant answers to `connections` callers at once. */
 export type Contestant = (connections: number) => Promise<number>;
 
-/** Every contestant in turn, round after round, so that a noisy moment meets all of them: each one's median. */
-export async function compare<Name extends string>(contestants: Record<Name, Contestant>, connections: number, rounds: number): Promise<Record<Name, number>> {
+/** Every contestant in turn, round after round, so that a noisy moment meets all of them: each one's rates, by round. */
+export async function compare<Name extends string>(
+  contestants: Record<Name, Contestant>,
+  connections: number,
+  rounds: number,
+): Promise<Record<Name, number[]>> {
   const entries = Object.entries(contestants) as [Name, Contestant][];
   const results = entries.map(([name, contestant]) => ({ name, contestant, rates: [] as number[] }));
   for (let round = 0; round < rounds; round++) for (const each of results) each.rates.push(await each.contestant(connections));
-  return Object.fromEntries(results.map(({ name, rates }) => [name, median(rates)])) as Record<Name, number>;
+  return Object.fromEntries(results.map(({ name, rates }) => [name, rates])) as Record<Name, number[]>;
 }
 
-function median(values: number[]) {
+export function median(values: number[]) {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
   return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle) - 1] ?? 0)) / 2;
 }
 
+/** The median of the ratios of each round: what slows the machine for a while slows both sides. */
+export const ratio = (rates: number[], others: number[]) => median(rates.map((rate, round) => rate / (others[round] ?? Number.NaN)));
+
 /** wrk is one thread of C: it takes a tenth of what the servers take. A `script` of Lua may make the requests. */
 export function http(url: string, headers: Record<string, string>, seconds: number, script?: string): Contestant {
   const options = [...Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]), ...(script ? ["-s", script] : [])];
   return async (connections) => {
-    const output = await run(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, ...options, url]);
+    const output = await run(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "60s", ...options, url]);
     if (/Non-2xx|Socket errors/.test(output)) throw new Error(`${url}: ${output}`);
     return readRate(output, /Requests\/sec:\s*([\d.]+)/);
   };

@@ -1,4 +1,21 @@
+import { join, resolve } from "node:path";
+import { SignJWT } from "jose";
+
+const ROOT = resolve(import.meta.dir, "../..");
+const JWT_SECRET = "a secret of the benchmark, long enough to sign";
 const children = new Map<string, Bun.Subprocess>();
+
+/** The server of this checkout, or of another; `isBinary` takes its dist/certitude. Rate limits are off, and this machine is a trusted gateway. */
+export function startCertitude(environment: Record<string, string>, { source = ROOT, isBinary = false } = {}) {
+  const program = isBinary ? [join(source, "dist/certitude")] : [process.execPath, join(source, "src/main.ts")];
+  const fixed = { JWT_SECRET, SECRETS_KEY: Buffer.alloc(32).toString("base64"), RATE_LIMITS: "off", TRUSTED_GATEWAYS: "127.0.0.1" };
+  return start((port) => ({ command: [...program, "serve"], environment: { ...fixed, ...environment, PORT: `${port}` } }));
+}
+
+/** A token that the server of `startCertitude` believes. */
+export function signToken(user: string) {
+  return new SignJWT({ sub: user }).setProtectedHeader({ alg: "HS256" }).setExpirationTime("1h").sign(Buffer.from(JWT_SECRET));
+}
 
 /** Starts a server in a process of its own, its output thrown away, and answers its address once it listens. */
 export async function start(prepare: (port: number) => { command: string[]; environment?: Record<string, string> }) {

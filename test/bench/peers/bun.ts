@@ -1,5 +1,6 @@
 import { type BunRequest, SQL } from "bun";
-import { type Database, routes, type Task, userOf } from "./work";
+import { routes } from "./routes";
+import { type Database, type Task, userOf } from "./work";
 
 /** A hand-written server on Bun.serve and Bun.sql: the least that a request costs on this runtime. */
 if (import.meta.main) {

@@ -1,6 +1,7 @@
 import fastify from "fastify";
 import { Pool, type PoolClient } from "pg";
-import { type Database, type Incoming, type Query, routes, type Task, userOf } from "./work";
+import { routes } from "./routes";
+import { type Database, type Incoming, type Query, type Task, userOf } from "./work";
 
 /** The same work on Node, with Fastify and pg. */
 const { port, url, catalogue }: Task = JSON.parse(process.argv[2] ?? "");

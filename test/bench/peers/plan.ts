@@ -1,19 +1,19 @@
-import type { Call } from "../operations-measure";
-import { seededId, THING, VALUE } from "../operations-sql";
+import { type Call, seededId, THING, VALUE } from "../requests";
 import { CERTIFICATE, LEAF, ORGANIZATION, SPREAD } from "./seed";
 
-/** A request of an operation; where it is marked, `spread` many things are drawn at random. A slow one is measured for longer. */
-export type Operation = { number: string; name: string; call: Call; spread: number; isSlow?: boolean };
+/** A slow one is measured for longer. */
+export type Operation = { number: string; name: string; call: Call; isSlow?: boolean };
 
 export const GATEWAY = { "x-organization-id": ORGANIZATION, "x-organization-role": "ORG_ADMIN" };
 
-const asGateway = (method: string, path: string, body?: object): Call => ({
+const asGateway = (method: string, path: string, body?: object, spread = 1): Call => ({
   method,
   path: `/organizations/${ORGANIZATION}/${path}`,
   headers: GATEWAY,
   ...(body && { body: JSON.stringify(body) }),
+  spread,
 });
-const asUser = (token: string, path: string): Call => ({ method: "GET", path, headers: { authorization: `Bearer ${token}` } });
+const asUser = (token: string, path: string): Call => ({ method: "GET", path, headers: { authorization: `Bearer ${token}` }, spread: 1 });
 
 export function planOperations(token: string, ingestKey: string): Operation[] {
   const oneOfMany = seededId(THING);
@@ -26,14 +26,14 @@ export function planOperations(token: string, ingestKey: string): Operation[] {
   const patch = { applicationId: `app-${VALUE}` };
   const labels = { selector: { fleet: "edge" }, set: { wave: VALUE } };
   return [
-    { number: "17", name: "top expiring", call: asGateway("GET", "certs/monitoring/top-expiring"), spread: 1 },
-    { number: "19", name: "inbox", call: asUser(token, "/users/me/notifications/inbox"), spread: 1 },
-    { number: "16", name: "certificate", call: asUser(token, `/portal/organizations/${ORGANIZATION}/certificates/${LEAF}`), spread: 1 },
-    { number: "5", name: "trust stores", call: asGateway("GET", "certs/trust-store-catalog"), spread: 1 },
-    { number: "3", name: "create assignment", call: asGateway("POST", `agents/${oneOfMany}/assignments`, assignment), spread: SPREAD.agents },
-    { number: "4", name: "update assignment", call: asGateway("PATCH", `agents/${oneOfMany}/assignments/${oneOfMany}`, patch), spread: SPREAD.agents },
-    { number: "10", name: "ingest 100", call: ingest(ingestKey), spread: SPREAD.systems },
-    { number: "11", name: `label ${SPREAD.agents}`, call: asGateway("POST", "fleet-operations/bulk-label-update", labels), spread: 1, isSlow: true },
+    { number: "17", name: "top expiring", call: asGateway("GET", "certs/monitoring/top-expiring") },
+    { number: "19", name: "inbox", call: asUser(token, "/users/me/notifications/inbox") },
+    { number: "16", name: "certificate", call: asUser(token, `/portal/organizations/${ORGANIZATION}/certificates/${LEAF}`) },
+    { number: "5", name: "trust stores", call: asGateway("GET", "certs/trust-store-catalog") },
+    { number: "3", name: "create assignment", call: asGateway("POST", `agents/${oneOfMany}/assignments`, assignment, SPREAD.agents) },
+    { number: "4", name: "update assignment", call: asGateway("PATCH", `agents/${oneOfMany}/assignments/${oneOfMany}`, patch, SPREAD.agents) },
+    { number: "10", name: "ingest 100", call: ingest(ingestKey) },
+    { number: "11", name: `label ${SPREAD.agents}`, call: asGateway("POST", "fleet-operations/bulk-label-update", labels), isSlow: true },
   ];
 }
 
@@ -50,5 +50,6 @@ function ingest(key: string): Call {
     path: `/organizations/${ORGANIZATION}/ai-governance/ingest/metrics`,
     headers: { authorization: `Bearer ${key}` },
     body: JSON.stringify({ system: `system-${THING}`, samples }),
+    spread: SPREAD.systems,
   };
 }

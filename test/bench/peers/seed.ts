@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates/schema/example";
-import { seededId, THING } from "../operations-sql";
+import { seededId, THING } from "../requests";
 
 const ending = (n: number) => seededId(`2${String(n).padStart(11, "0")}`);
 export const ORGANIZATION = ending(0);

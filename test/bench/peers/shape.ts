@@ -1,12 +1,13 @@
-import { THING, VALUE } from "../operations-sql";
+import { THING, VALUE } from "../requests";
 import type { Operation } from "./plan";
 
 /** All servers answer the same status with JSON of the same names and types, or they do not do the same work. */
-export async function assertSameShape({ name, call, spread }: Operation, servers: Record<string, string>) {
+export async function assertSameShape({ name, call }: Operation, servers: Record<string, string>) {
   const answers = await Promise.all(
     Object.entries(servers).map(async ([server, origin], index) => {
+      const { method, path, headers, body, spread } = call;
       const fill = (text: string) => text.replaceAll(THING, String(Number(THING) + (index % spread))).replaceAll(VALUE, String(Number(THING) + index));
-      const { method, path, headers, body } = call;
+
       const sent = body ? { body: fill(body), headers: { ...headers, "content-type": "application/json" } } : { headers };
       const answer = await fetch(origin + fill(path), { method, ...sent });
       return { server, said: `${answer.status} ${JSON.stringify(shapeOf(await answer.json()))}` };
