@@ -1,6 +1,7 @@
 const JITTER = 1 / 6;
 const LONGEST_BACKOFF = 15 * 60_000;
-const LONGEST_OBEDIENCE = 60 * 60_000;
+const LONGEST_RETRY_AFTER = 60 * 60_000;
+const LONGEST_RETRY_DELAY = 60 * 60_000;
 
 type Chance = () => number;
 type Refusals = { failures: number; interval: number; retryAfter: number | undefined };
@@ -8,8 +9,14 @@ type Refusals = { failures: number; interval: number; retryAfter: number | undef
 /** Milliseconds to the next pass: the interval, give or take a sixth, so that a fleet does not call all at once. */
 export const pauseOf = (interval: number, chance: Chance = Math.random) => interval * (1 - JITTER + 2 * JITTER * chance());
 
-/** Milliseconds for which a server that failed is left alone: longer each time, and never less than it asked for, up to an hour. */
+/** Milliseconds for which a server that failed is not asked: longer each time, and never less than its Retry-After, up to an hour. */
 export function backoffOf({ failures, interval, retryAfter = 0 }: Refusals, chance: Chance = Math.random) {
   const own = Math.min(interval * 2 ** Math.min(failures - 1, 10), LONGEST_BACKOFF) * (1 - JITTER * chance());
-  return Math.max(own, Math.min(retryAfter, LONGEST_OBEDIENCE));
+  return Math.max(own, Math.min(retryAfter, LONGEST_RETRY_AFTER));
 }
+
+/** Milliseconds until an assignment that failed so many times is tried again: 1, 2, 4 … 60 minutes. */
+export const retryDelay = (failures: number) => Math.min(60_000 * 2 ** (failures - 1), LONGEST_RETRY_DELAY);
+
+/** Returns whether there is still time to wait; a wait longer than the longest delay means that the clock was put back. */
+export const isWithinBackoff = (wait: number) => wait > 0 && wait <= LONGEST_RETRY_DELAY;

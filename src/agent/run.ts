@@ -19,33 +19,33 @@ export type AgentOptions = {
 };
 type Setting = { host: Host; log: Logger; version: string; signal: AbortSignal };
 
-/** Runs the agent until `signal`, or one pass of it, and answers how the last pass went. */
+/** Runs the agent until `signal`, or one pass of it, and returns the result of the last pass. */
 export async function runAgent({ server, token, ca, stateDirectory, interval, isOnce, isDryRun }: AgentOptions, { host, log, version, signal }: Setting) {
-  const memory = await openState(stateDirectory, { isReadOnly: isDryRun });
+  const state = await openState(stateDirectory, { isReadOnly: isDryRun });
   try {
-    const exchange = createServerClient({ server, token, ca, signal });
+    const client = createServerClient({ server, token, ca, signal });
     const facts = await describeHost(hostname(), version);
-    const agent = { host, memory, log, exchange, clock: () => new Date(), isDryRun, isUrgent: isOnce };
+    const agent = { host, state, log, client, clock: () => new Date(), isDryRun, ignoreBackoff: isOnce };
     if (isOnce) return await runPass(agent, { host: facts });
-    let quietUntil = 0;
+    let offlineUntil = 0;
     for (let failures = 0, isKnown = false; ; ) {
-      const isQuiet = performance.now() < quietUntil;
-      const cycle: Pass = await runPass(agent, { host: isKnown ? undefined : facts, isQuiet }).catch((error: Error) => survive(error, log));
-      if (!isQuiet) {
-        failures = cycle.offline ? failures + 1 : 0;
-        isKnown ||= !cycle.offline;
-        quietUntil = cycle.offline ? performance.now() + backoffOf({ failures, interval, retryAfter: cycle.offline.retryAfter }) : 0;
+      const isOffline = performance.now() < offlineUntil;
+      const pass: Pass = await runPass(agent, { host: isKnown ? undefined : facts, isOffline }).catch((error: Error) => survive(error, log));
+      if (!isOffline) {
+        failures = pass.unreachable ? failures + 1 : 0;
+        isKnown ||= !pass.unreachable;
+        offlineUntil = pass.unreachable ? performance.now() + backoffOf({ failures, interval, retryAfter: pass.unreachable.retryAfter }) : 0;
       }
-      await sleep(pauseOf(interval), undefined, { signal }).catch(() => {}); // woken in order to stop
-      if (signal.aborted) return cycle;
+      await sleep(pauseOf(interval), undefined, { signal }).catch(() => {}); // ended by the signal
+      if (signal.aborted) return pass;
     }
   } finally {
-    memory.close();
+    state.close();
   }
 }
 
-/** A pass that cannot even be recorded, on a full disk for instance, is no reason to end: the next one may. */
+/** A pass that cannot even be recorded, on a full disk for instance, does not end the agent: the next one may succeed. */
 function survive({ message }: Error, log: Logger): Pass {
-  log.error({ reason: message }, "the pass was given up");
-  return { failed: 1, offline: new Unreachable(message) };
+  log.error({ reason: message }, "the pass failed");
+  return { failed: 1, unreachable: new Unreachable(message) };
 }

@@ -73,7 +73,7 @@ export function createServerClient({ server, token, ca, signal }: Options) {
 }
 
 function refusal({ status, url, headers }: Response) {
-  if (status === 401) return new Unreachable(`${url} does not accept the agent's token (401). Was the agent deleted? Enrol it anew.`);
+  if (status === 401) return new Unreachable(`${url} does not accept the agent's token (401). Was the agent deleted? Enrol it again.`);
   const seconds = Number(headers.get("retry-after"));
   return new Unreachable(`${url} answered ${status}.`, Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined);
 }

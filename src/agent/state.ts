@@ -7,23 +7,23 @@ import { type DesiredState, isDesiredState, type Report } from "./server-client"
 import type { Target } from "./store";
 import type { Journal } from "./transaction/journal";
 
-/** What the agent knows of one assignment: where and what it last installed, what it put there, and what it has yet to say. */
+/** What the agent knows of one assignment: where and what it last installed, what it owns there, and what it has yet to report. */
 export type AssignmentRecord = Journal & {
   assignmentId: string;
-  /** Where it was last proven to be, or first tried; none while it could not even be read. */
-  target?: Target;
-  /** PEM of what was last proven to be there; none before the first time. */
-  certificate?: string;
-  /** The version and fingerprint that were last proven. */
-  proven?: string;
+  /** Where it was last verified, or first tried; none while it could not even be read. */
+  target?: Target | undefined;
+  /** PEM of the certificate that was last verified; none before the first time. */
+  certificate?: string | undefined;
+  /** The version and fingerprint that were last verified. */
+  verifiedRevision?: string | undefined;
   /** A failure waits longer each time, unless something else is desired meanwhile. */
-  retry?: { proof: string; failures: number; at: number } | undefined;
+  retry?: { revision: string; failures: number; at: number } | undefined;
   /** Not yet acknowledged, the oldest first. */
   reports: Report[];
-  /** The last report that was acknowledged, without need to say it again. */
-  said?: string;
-  /** Whether it was withdrawn, and is kept only to be reported. */
-  isGone?: boolean;
+  /** The last report that was acknowledged, so that it is not sent again. */
+  lastAcknowledged?: string;
+  /** Whether it was removed, and is kept only to be reported. */
+  isRemoved?: boolean;
   /** In words, that an earlier record was lost, and with it what belongs to the agent. */
   damage?: string;
 };
@@ -36,13 +36,13 @@ const RECORD = /^([0-9a-f-]{36})\.json$/;
 /** An assignment's reports that wait for the server; older ones give way. */
 const MAX_WAITING = 20;
 
-export const newRecord = (assignmentId: string): AssignmentRecord => ({ assignmentId, claims: {}, undo: [], reports: [] });
+export const newRecord = (assignmentId: string): AssignmentRecord => ({ assignmentId, ownership: {}, undo: [], reports: [] });
 
-/** Notes a report that is to be delivered, and answers whether it is news. It is on disk with the record's next `save`. */
+/** Adds a report that is to be delivered. Returns false where it repeats the last one. It is on disk with the record's next `save`. */
 export function noteReport(record: AssignmentRecord, result: Omit<Report, "assignmentId">) {
   const report = { assignmentId: record.assignmentId, ...result };
   const last = record.reports.at(-1);
-  if ((last ? JSON.stringify(last) : record.said) === JSON.stringify(report)) return false;
+  if ((last ? JSON.stringify(last) : record.lastAcknowledged) === JSON.stringify(report)) return false;
   record.reports = [...record.reports, report].slice(-MAX_WAITING);
   return true;
 }
@@ -62,7 +62,7 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
 
   const saveJson = (path: string, value: object) => writeAtomically(path, JSON.stringify(value), own);
 
-  /** Undefined also for a file that somebody damaged: the server is asked anew. */
+  /** Returns undefined also for a damaged file: the server is then asked without an ETag. */
   async function readKnown(): Promise<Known | undefined> {
     const known = parse((await readFile(knownPath, "utf8").catch(absent)) ?? "");
     return known && "etag" in known && typeof known.etag === "string" && "state" in known && isDesiredState(known.state)
@@ -72,7 +72,7 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
 
   async function save(record: AssignmentRecord) {
     records.set(record.assignmentId, record);
-    await saveJson(pathOf(record.assignmentId), record);
+    await saveJson(pathOf(record.assignmentId), toDisk(record));
   }
 
   async function forget(id: string) {
@@ -80,12 +80,12 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
     await removeFile(pathOf(id));
   }
 
-  const isOthers = (id: string) => (name: string) => [...records].some(([other, { claims }]) => other !== id && name in claims);
+  const isOthers = (id: string) => (name: string) => [...records].some(([other, { ownership }]) => other !== id && name in ownership);
 
   return { records, save, forget, isOthers, readKnown, saveKnown: (known: Known) => saveJson(knownPath, known), close };
 }
 
-/** Locks the directory, and clears it of what a killed agent was writing. */
+/** Locks the directory, and removes the temporary files of an agent that was killed. */
 async function takeDirectory(directory: string, assignments: string) {
   await mkdir(assignments, { recursive: true, mode: 0o700 });
   const { mode, uid } = await stat(directory);
@@ -96,18 +96,39 @@ async function takeDirectory(directory: string, assignments: string) {
   return close;
 }
 
-/** One that was damaged is kept aside, and a new one begun: it owns nothing, so that nothing is removed by guess. */
+/** A damaged record is kept under another name, and a new one begins: it owns nothing, so that nothing is removed by guess. */
 async function readRecord(id: string, path: string, isReadOnly: boolean): Promise<AssignmentRecord> {
-  const record = parse(await readFile(path, "utf8"));
+  const record = fromDisk(parse(await readFile(path, "utf8")));
   if (isRecord(record, id)) return record;
   if (!isReadOnly) await rename(path, `${path}.damaged`);
   const damage = `The agent's record ${path} was damaged and is kept as ${path}.damaged. The agent leaves what it installed: remove it by hand, then the record.`;
   return { ...newRecord(id), damage };
 }
 
+/** The names that records have on disk since the first release: an older agent can read what a newer one wrote. */
+const DISK_NAMES = {
+  ownership: "claims",
+  ownershipBefore: "claimsBefore",
+  verifiedRevision: "proven",
+  lastAcknowledged: "said",
+  isRemoved: "isGone",
+  revision: "proof",
+  ignoredError: "moot",
+};
+const RECORD_NAMES = Object.fromEntries(Object.entries(DISK_NAMES).map(([name, onDisk]) => [onDisk, name]));
+
+const toDisk = (record: AssignmentRecord) => renameKeys(record, DISK_NAMES);
+const fromDisk = (record: object | undefined) => record && renameKeys(record, RECORD_NAMES);
+
+/** Renames the keys of a record, of its retry and of its undo steps; what is deeper has names of its own. */
+function renameKeys({ retry, undo, ...rest }: Partial<AssignmentRecord>, names: Record<string, string>): object {
+  const rename = (each: object) => Object.fromEntries(Object.entries(each).map(([name, value]) => [names[name] ?? name, value]));
+  return { ...rename(rest), ...(retry && { retry: rename(retry) }), ...(undo && { undo: Array.isArray(undo) ? undo.map(rename) : undo }) };
+}
+
 function isRecord(value: object | undefined, id: string): value is AssignmentRecord {
-  if (!value || !("assignmentId" in value && "claims" in value && "undo" in value && "reports" in value)) return false;
-  return value.assignmentId === id && value.claims instanceof Object && Array.isArray(value.undo) && Array.isArray(value.reports);
+  if (!value || !("assignmentId" in value && "ownership" in value && "undo" in value && "reports" in value)) return false;
+  return value.assignmentId === id && value.ownership instanceof Object && Array.isArray(value.undo) && Array.isArray(value.reports);
 }
 
 function parse(text: string): object | undefined {

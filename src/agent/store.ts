@@ -23,8 +23,8 @@ type Observation = {
   /** What was read from the store at the target, as PEM, the certificate itself first; none where it holds nothing. */
   certificates: string[];
   /** Each thing that is not as desired, as a clause: "tls.key has mode 0644". None: nothing is to be done. */
-  faults: string[];
-  /** Whether it is somebody else who has put there what was read. */
+  differences: string[];
+  /** Whether another owner has put there what was read. */
   isForeign?: boolean;
 };
 
@@ -32,13 +32,13 @@ type Observation = {
 export type Store = {
   /** Reads the store itself; a tool's exit code proves nothing. Changes nothing. */
   observe(target: Target, material: Material, host: Host): Promise<Observation>;
-  /** Makes the store hold the material at the target. Every change goes through `change`, which can take it back. */
-  install(target: Target, material: Material, change: Transaction): Promise<void>;
+  /** Makes the store hold the material at the target. Every change goes through `transaction`, which can roll it back. */
+  install(target: Target, material: Material, transaction: Transaction): Promise<void>;
   /**
-   * Takes away what `install` put at the target, and only that; `certificate` is what was last proven to be there. Answers true where
-   * somebody else's file is in the place now: one that was there before, or has replaced ours.
+   * Removes what `install` put at the target, and only that; `certificate` is what was last verified to be there. Returns true where
+   * another owner's file is in the place now: one that was there before, or has replaced ours.
    */
-  remove(target: Target, change: Transaction, certificate?: string): Promise<unknown>;
+  remove(target: Target, transaction: Transaction, certificate?: string): Promise<unknown>;
   /** The environment variable in which a reloadCommand finds the password that the config refers to. */
   passwordVariable?: string;
 };

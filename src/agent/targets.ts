@@ -27,7 +27,7 @@ export function readMaterial({ pem, chain, privateKeyPem, fingerprintSha256, inc
   return { certificate: pem, fingerprint: fingerprintSha256, chain, privateKey: privateKeyPem };
 }
 
-/** What must be installed anew when it changes; the rest of a config only says how. */
+/** What must be installed again when it changes; the rest of a config only says how. */
 const NOT_PLACE: (keyof AssignmentConfig)[] = [
   "autoRenew",
   "removeOnRevoke",

@@ -9,7 +9,7 @@ const PAUSE = 250;
 type Endpoint = { host: string; port: number; serverName: string; isPostgres: boolean; patience: Host["patience"] };
 
 /**
- * Proves over TLS that what lies in the store works: that the endpoint's chain leads to the anchors as they were read from the store
+ * Verifies over TLS that what is in the store works: that the endpoint's chain leads to the anchors as they were read from the store
  * (`found`), or that the server presents the certificate. Nothing where the config names no endpoint.
  */
 export async function verifyEndpoint({ config, materialType, storeType }: Target, { fingerprint, chain }: Material, found: string[], { patience }: Host) {
@@ -21,7 +21,7 @@ export async function verifyEndpoint({ config, materialType, storeType }: Target
   if (materialType === "server_certificate") return expectPresented(endpoint, fingerprint);
   const certificates = materialType === "intermediate_ca" ? [...found, ...chain] : found;
   await handshake(endpoint, { ca: certificates, rejectUnauthorized: true }, async () => {}).catch((error: Error) => {
-    throw new Error(`${nameOf(endpoint)} is not trusted by what lies in the store: ${error.message}.`);
+    throw new Error(`${nameOf(endpoint)} is not trusted by what is in the store: ${error.message}.`);
   });
 }
 

@@ -40,9 +40,9 @@ async function agent({ server, tokenFile, caFile, stateDir, interval, once = fal
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stopping.abort());
   const options = { server, token, ca, stateDirectory: stateDir, interval: interval * 1_000, isOnce: once, isDryRun: dryRun };
   log.info({ server, stateDir, version }, "agent started");
-  const { failed, offline } = await runAgent(options, { host: thisHost(Bun.env), log, version, signal: stopping.signal });
+  const { failed, unreachable } = await runAgent(options, { host: thisHost(Bun.env), log, version, signal: stopping.signal });
   log.flush();
-  if (once && offline) throw new CommandError(offline.message);
+  if (once && unreachable) throw new CommandError(unreachable.message);
   if (once && failed > 0) throw new CommandError(`${failed} ${failed === 1 ? "assignment" : "assignments"} failed; the log says why.`);
 }
 

@@ -13,17 +13,17 @@ describe("a pass without the server", () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     const id = await agent.assign(root.id, "root");
-    expect(await agent.cycle()).toEqual({ failed: 0 });
+    expect(await agent.pass()).toEqual({ failed: 0 });
     await agent.line.refuse();
     for (let times = 0; times < 2; times++) {
       rmSync(agent.pathOf("store/root.pem"));
-      expect(await agent.cycle()).toMatchObject({ failed: 0, offline: { message: expect.stringContaining(`${agent.server} cannot be reached`) } });
+      expect(await agent.pass()).toMatchObject({ failed: 0, unreachable: { message: expect.stringContaining(`${agent.server} cannot be reached`) } });
       expect(agent.store()).toEqual({ "root.pem": root.pem });
       await agent.restart(); // they are on disk
     }
     expect(await agent.historyOf(id)).toEqual(["installed"]);
     await agent.line.accept();
-    expect(await agent.cycle()).toEqual({ failed: 0 });
+    expect(await agent.pass()).toEqual({ failed: 0 });
     expect(await agent.historyOf(id)).toEqual(["installed", DRIFT, "installed"]);
     await agent.end();
   });
@@ -32,7 +32,7 @@ describe("a pass without the server", () => {
     const agent = await newConnectedAgent();
     await agent.assign((await agent.newRoot()).id, "root");
     await agent.line.refuse();
-    expect(await agent.cycle()).toMatchObject({ failed: 0, offline: expect.any(Error) });
+    expect(await agent.pass()).toMatchObject({ failed: 0, unreachable: expect.any(Error) });
     expect(agent.store()).toEqual({});
     await agent.end();
   });
@@ -41,12 +41,12 @@ describe("a pass without the server", () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     const id = await agent.assign(root.id, "root");
-    await agent.cycle();
+    await agent.pass();
     await agent.unassign(id);
     rmSync(agent.pathOf("store/root.pem"));
-    expect(await agent.cycle({ isQuiet: true })).toEqual({ failed: 0 });
+    expect(await agent.pass({ isOffline: true })).toEqual({ failed: 0 });
     expect(agent.store()).toEqual({ "root.pem": root.pem });
-    await agent.cycle();
+    await agent.pass();
     expect(agent.store()).toEqual({});
     await agent.end();
   });
@@ -54,9 +54,9 @@ describe("a pass without the server", () => {
   test("removes nothing when the agent was deleted", async () => {
     const agent = await newConnectedAgent();
     await agent.assign((await agent.newRoot()).id, "root");
-    await agent.cycle();
+    await agent.pass();
     await agent.ask("DELETE", agent.path);
-    expect(await agent.cycle()).toMatchObject({ offline: { message: expect.stringContaining("does not accept the agent's token (401)") } });
+    expect(await agent.pass()).toMatchObject({ unreachable: { message: expect.stringContaining("does not accept the agent's token (401)") } });
     expect(Object.keys(agent.store())).toEqual(["root.pem"]);
     await agent.end();
   });
@@ -67,14 +67,14 @@ describe("a pass over several assignments", () => {
     const agent = await newConnectedAgent();
     const [first, second] = [await agent.newRoot("First"), await agent.newRoot("Second")];
     const holder = await agent.assign(first.id, "root");
-    await agent.cycle();
+    await agent.pass();
     const waiting = await agent.assign(second.id, "root");
-    expect(await agent.cycle()).toEqual({ failed: 1 });
+    expect(await agent.pass()).toEqual({ failed: 1 });
     expect(agent.store()).toEqual({ "root.pem": first.pem });
     expect(await agent.historyOf(waiting)).toEqual([expect.stringMatching(/^failed: .*root\.pem belongs to another assignment on this host\. Choose another/)]);
-    expect(await agent.cycle()).toEqual({ failed: 0 }); // it waits for its next attempt
+    expect(await agent.pass()).toEqual({ failed: 0 }); // it waits for its next attempt
     await agent.change(holder, { enabled: false });
-    expect(await agent.cycle()).toEqual({ failed: 0 });
+    expect(await agent.pass()).toEqual({ failed: 0 });
     expect(agent.store()).toEqual({ "root.pem": second.pem });
     expect((await agent.historyOf(waiting)).at(-1)).toBe("installed");
     expect(await agent.historyOf(holder)).toEqual(["installed", "removed"]);
@@ -85,10 +85,10 @@ describe("a pass over several assignments", () => {
     const agent = await newConnectedAgent();
     const reloadCommand = ["sh", "-c", `ls ${agent.pathOf("store")} | grep pem | xargs >>${agent.pathOf("seen")}`];
     const old = await agent.assign((await agent.newRoot("Old")).id, "old", { reloadCommand });
-    await agent.cycle();
+    await agent.pass();
     await agent.unassign(old);
     await agent.assign((await agent.newRoot("New")).id, "new", { reloadCommand });
-    expect(await agent.cycle()).toEqual({ failed: 0 });
+    expect(await agent.pass()).toEqual({ failed: 0 });
     expect(readFileSync(agent.pathOf("seen"), "utf8").trim().split("\n")).toEqual(["old.pem", "new.pem old.pem", "new.pem"]);
     await agent.end();
   });
@@ -97,16 +97,16 @@ describe("a pass over several assignments", () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     const id = await agent.assign(root.id, "root", { removeOnRevoke: false });
-    await agent.cycle();
+    await agent.pass();
     await agent.ask("POST", `/certificates/${root.id}/revoke`, { body: { reason: "superseded" } });
-    await agent.cycle();
+    await agent.pass();
     expect(agent.store()).toEqual({ "root.pem": root.pem });
     rmSync(agent.pathOf("store/root.pem"));
-    await agent.cycle();
+    await agent.pass();
     expect(agent.store()).toEqual({});
     writeFileSync(agent.pathOf("store/root.pem"), root.pem);
     await agent.change(id, { enabled: false });
-    await agent.cycle();
+    await agent.pass();
     expect(agent.store()).toEqual({});
     expect(await agent.historyOf(id)).toEqual(["installed", "removed"]);
     await agent.end();
@@ -116,16 +116,16 @@ describe("a pass over several assignments", () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     const ids = [await agent.assign(root.id, "one"), await agent.assign(root.id, "two"), await agent.assign(root.id, "three")];
-    await agent.cycle();
+    await agent.pass();
     await agent.line.refuse();
     rmSync(agent.pathOf("store/one.pem"));
     rmSync(agent.pathOf("store/three.pem"));
-    await agent.cycle();
+    await agent.pass();
     await agent.unassign(ids[2] ?? "");
     await agent.line.accept();
-    expect(await agent.cycle()).toEqual({ failed: 0 });
+    expect(await agent.pass()).toEqual({ failed: 0 });
     expect(await agent.historyOf(ids[0] ?? "")).toEqual(["installed", DRIFT.replace("root", "one"), "installed"]);
-    expect([...agent.memory().records.keys()].toSorted()).toEqual(ids.slice(0, 2).toSorted());
+    expect([...agent.state().records.keys()].toSorted()).toEqual(ids.slice(0, 2).toSorted());
     expect(agent.said.map(({ msg }) => msg)).toContain("the server does not take reports of them");
     await agent.end();
   });
@@ -134,8 +134,8 @@ describe("a pass over several assignments", () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     const [odd, good] = [await agent.assign(root.id, "odd"), await agent.assign(root.id, "good")];
-    await agent.cycle();
-    const known = await agent.memory().readKnown();
+    await agent.pass();
+    const known = await agent.state().readKnown();
     if (!known) throw new Error("the agent was told nothing");
     rmSync(agent.pathOf("store/good.pem"));
     const items = known.state.items.map((item) => ({
@@ -143,8 +143,8 @@ describe("a pass over several assignments", () => {
       wish: "of a newer server",
       ...(item.id === odd && { trustStoreType: "quantum_store" as never }),
     }));
-    await agent.memory().saveKnown({ ...known, state: { ...known.state, items } });
-    expect(await agent.cycle()).toEqual({ failed: 1 });
+    await agent.state().saveKnown({ ...known, state: { ...known.state, items } });
+    expect(await agent.pass()).toEqual({ failed: 1 });
     expect(Object.keys(agent.store()).toSorted()).toEqual(["good.pem", "odd.pem"]);
     expect((await agent.historyOf(good)).at(-1)).toMatch(/^drifted/);
     expect((await agent.historyOf(odd)).at(-1)).toMatch(/^failed: The agent does not understand trustStoreType .* Is it older than the server\?$/);
@@ -170,7 +170,7 @@ describe("what failed", () => {
     const waits: number[] = [];
     for (let minutes = 0, last = 0; waits.length < 9; minutes++) {
       const before = agent.countTries();
-      await agent.cycle();
+      await agent.pass();
       if (agent.countTries() > before) {
         waits.push(minutes - last);
         last = minutes;
@@ -180,24 +180,24 @@ describe("what failed", () => {
     expect(waits).toEqual([0, 1, 2, 4, 8, 16, 32, 60, 60]);
     expect(await agent.historyOf(agent.id)).toEqual([FAILURE]);
     await agent.restart();
-    await agent.cycle();
+    await agent.pass();
     expect(agent.countTries()).toBe(9); // the wait outlives the process
-    await agent.cycle({ isUrgent: true });
+    await agent.pass({ ignoreBackoff: true });
     expect(agent.countTries()).toBe(10);
     await agent.end();
   });
 
   test("is tried at once when something else is desired, or when the clock was put back", async () => {
     const agent = await newFailingAgent();
-    await agent.cycle();
-    await agent.cycle();
+    await agent.pass();
+    await agent.pass();
     expect(agent.countTries()).toBe(1);
     await agent.change(agent.id, { applicationId: "another" });
-    await agent.cycle();
+    await agent.pass();
     expect(agent.countTries()).toBe(2);
     agent.wait(-48 * 60 * MINUTE);
     agent.repair();
-    expect(await agent.cycle()).toEqual({ failed: 0 });
+    expect(await agent.pass()).toEqual({ failed: 0 });
     expect(agent.store()).toEqual({ "root.pem": agent.root.pem });
     await agent.end();
   });
@@ -205,17 +205,17 @@ describe("what failed", () => {
   test("waits likewise when it is a removal, and puts back what it took", async () => {
     const agent = await newFailingAgent();
     agent.repair();
-    await agent.cycle();
+    await agent.pass();
     agent.breakAgain();
     await agent.change(agent.id, { enabled: false });
     for (const failed of [1, 0]) {
-      expect(await agent.cycle()).toEqual({ failed });
+      expect(await agent.pass()).toEqual({ failed });
       expect(agent.store()).toEqual({ "root.pem": agent.root.pem });
     }
     expect(await agent.historyOf(agent.id)).toEqual(["installed", FAILURE]);
     agent.repair();
     agent.wait(MINUTE);
-    expect(await agent.cycle()).toEqual({ failed: 0 });
+    expect(await agent.pass()).toEqual({ failed: 0 });
     expect(await agent.historyOf(agent.id)).toEqual(["installed", FAILURE, "removed"]);
     expect(agent.store()).toEqual({});
     await agent.end();
@@ -227,7 +227,7 @@ describe("what failed", () => {
     writeFileSync(agent.pathOf("loud"), `#!/bin/sh\n${print}\n`);
     chmodSync(agent.pathOf("loud"), 0o755);
     await agent.change(agent.id, { config: { reloadCommand: [agent.pathOf("loud")] } });
-    expect(await agent.cycle()).toEqual({ failed: 1 });
+    expect(await agent.pass()).toEqual({ failed: 1 });
     expect(await agent.historyOf(agent.id)).toEqual([expect.stringMatching(/^failed: .*loud ended with exit code 7: /)]);
     await agent.end();
   });

@@ -62,7 +62,7 @@ describe("an agent that goes on", () => {
     await loop.stop();
     const pauses = asked.slice(1).map((at, index) => at - (asked[index] ?? 0));
     expect(Math.min(...pauses)).toBeGreaterThan(950); // Retry-After: 1, less what the log may lag
-    expect(loop.count("the server cannot be asked")).toBe(asked.length);
+    expect(loop.count("the server cannot be reached")).toBe(asked.length);
     await away.server.stop(true);
     await away.sql.end({ timeout: 0 });
     await agent.end();
@@ -87,8 +87,8 @@ describe("an agent whose own disk is full", () => {
     mkdirSync(join(stateDirectory, "assignments"));
     await Bun.$`dd if=/dev/zero of=${filling} bs=1k count=60`.quiet().nothrow();
     const loop = start(agent, { stateDirectory });
-    await until(async () => expect(loop.count("the pass was given up")).toBeGreaterThan(1));
-    expect(loop.said.find(({ msg }) => msg === "the pass was given up")?.reason).toContain("there is no space left on its disk");
+    await until(async () => expect(loop.count("the pass failed")).toBeGreaterThan(1));
+    expect(loop.said.find(({ msg }) => msg === "the pass failed")?.reason).toContain("there is no space left on its disk");
     expect(agent.store()).toEqual({});
     writeFileSync(filling, "");
     await until(async () => expect(await agent.historyOf(id)).toEqual(["installed"]));

@@ -10,7 +10,7 @@ import { startServer, world } from "../support/server/world";
 setDefaultTimeout(60_000);
 
 const TOKEN = `cag_${"x".repeat(43)}`;
-const exchangeWith = (server: string, { token = TOKEN, ca }: { token?: string; ca?: string } = {}) =>
+const clientWith = (server: string, { token = TOKEN, ca }: { token?: string; ca?: string } = {}) =>
   createServerClient({ server, token, ca, signal: new AbortController().signal });
 
 /** Why the server was not asked with success. */
@@ -33,21 +33,21 @@ function serveOther(answer: () => Response) {
 describe("asking what is desired", () => {
   test("news, and none for what is known already", async () => {
     const agent = await newConnectedAgent();
-    const empty = await agent.exchange.fetchDesired(undefined);
+    const empty = await agent.client.fetchDesired(undefined);
     expect(empty).toEqual({ etag: expect.stringMatching(/^"[0-9a-f]{64}"$/), state: { items: [], keep: [] } });
-    expect(await agent.exchange.fetchDesired(empty?.etag)).toBeUndefined();
+    expect(await agent.client.fetchDesired(empty?.etag)).toBeUndefined();
     const id = await agent.assign((await agent.newRoot()).id, "root");
-    const news = await agent.exchange.fetchDesired(empty?.etag);
+    const news = await agent.client.fetchDesired(empty?.etag);
     expect(news?.state.items.map((each) => each.id)).toEqual([id]);
-    expect(await agent.exchange.fetchDesired(news?.etag)).toBeUndefined();
+    expect(await agent.client.fetchDesired(news?.etag)).toBeUndefined();
     await agent.end();
   });
 
   test("refused in words: another token, nobody there, an address that leads elsewhere, something else than a desired state", async () => {
-    expect((await refusalOf(exchangeWith(world.url).fetchDesired(undefined))).message).toBe(
-      `${world.url}/agent/assignments does not accept the agent's token (401). Was the agent deleted? Enrol it anew.`,
+    expect((await refusalOf(clientWith(world.url).fetchDesired(undefined))).message).toBe(
+      `${world.url}/agent/assignments does not accept the agent's token (401). Was the agent deleted? Enrol it again.`,
     );
-    expect((await refusalOf(exchangeWith("http://127.0.0.1:1").fetchDesired(undefined))).message).toStartWith("http://127.0.0.1:1 cannot be reached: ");
+    expect((await refusalOf(clientWith("http://127.0.0.1:1").fetchDesired(undefined))).message).toStartWith("http://127.0.0.1:1 cannot be reached: ");
     const others: [Response, string][] = [
       [Response.redirect(`${world.url}/agent/assignments`), "cannot be reached"],
       [new Response("<html>"), "answered something else than a desired state. Is it a Certitude server?"],
@@ -58,14 +58,14 @@ describe("asking what is desired", () => {
     ];
     for (const [answer, words] of others) {
       const server = serveOther(() => answer);
-      expect((await refusalOf(exchangeWith(server.url).fetchDesired(undefined))).message).toContain(words);
+      expect((await refusalOf(clientWith(server.url).fetchDesired(undefined))).message).toContain(words);
       await server.stop();
     }
   });
 
   test("a server whose database is away says when to come back", async () => {
     const { server, url, sql } = startServer(world.config, { db: connectTo("postgres://postgres@127.0.0.1:1/postgres") });
-    expect(await refusalOf(exchangeWith(url).fetchDesired(undefined))).toMatchObject({ message: `${url}/agent/assignments answered 503.`, retryAfter: 1_000 });
+    expect(await refusalOf(clientWith(url).fetchDesired(undefined))).toMatchObject({ message: `${url}/agent/assignments answered 503.`, retryAfter: 1_000 });
     await server.stop(true);
     await sql.end({ timeout: 0 });
   });
@@ -83,8 +83,8 @@ describe("asking what is desired", () => {
     const url = `https://127.0.0.1:${(tls.address() as { port: number }).port}`;
     const agent = await newConnectedAgent();
     const { token } = agent;
-    expect((await refusalOf(exchangeWith(url, { token }).fetchDesired(undefined))).message).toMatch(/cannot be reached: .*certificate/i);
-    expect(await exchangeWith(url, { token, ca: authority.root.pem }).fetchDesired(undefined)).toMatchObject({ state: { items: [] } });
+    expect((await refusalOf(clientWith(url, { token }).fetchDesired(undefined))).message).toMatch(/cannot be reached: .*certificate/i);
+    expect(await clientWith(url, { token, ca: authority.root.pem }).fetchDesired(undefined)).toMatchObject({ state: { items: [] } });
     await agent.end();
     tls.close();
     authority.remove();
@@ -110,7 +110,7 @@ describe("delivering reports", () => {
     const good = reportsOf(ids.slice(0, -1));
     const [first, ...rest] = [...unknown, ...good];
     if (!first || !refused) throw new Error("there are reports");
-    const unwanted = await agent.exchange.deliver([first, refused, ...rest], host);
+    const unwanted = await agent.client.deliver([first, refused, ...rest], host);
     expect(unwanted).toEqual([first, refused, ...unknown.slice(1)]);
     for (const id of ids.slice(0, -1)) expect(await agent.historyOf(id)).toEqual(["failed: said"]);
     expect(await agent.historyOf(ids[4] ?? "")).toEqual([]);
@@ -121,7 +121,7 @@ describe("delivering reports", () => {
   test("the host is told where not one report is taken, and where there is none", async () => {
     const agent = await newConnectedAgent();
     for (const [hostname, reports] of [["one", reportsOf([crypto.randomUUID()])] as const, ["two", []] as const]) {
-      expect(await agent.exchange.deliver([...reports], { hostname })).toEqual([...reports]);
+      expect(await agent.client.deliver([...reports], { hostname })).toEqual([...reports]);
       expect((await agent.organization.member("GET", agent.path)).body.host).toEqual({ hostname });
     }
     await agent.end();
@@ -130,14 +130,14 @@ describe("delivering reports", () => {
   test("more than one request may hold are delivered in several", async () => {
     const agent = await newConnectedAgent();
     const ids = await assignMany(agent, 400);
-    expect(await agent.exchange.deliver(reportsOf(ids, "€".repeat(1_000)))).toEqual([]); // 1.2 MB, where 1 MiB is taken
+    expect(await agent.client.deliver(reportsOf(ids, "€".repeat(1_000)))).toEqual([]); // 1.2 MB, where 1 MiB is taken
     const [first, last] = [await agent.historyOf(ids[0] ?? ""), await agent.historyOf(ids.at(-1) ?? "")];
     expect([...first, ...last].map((each) => each.length)).toEqual([1_008, 1_008]);
     await agent.end();
   });
 
   test("refused in words: another token, nobody there", async () => {
-    expect((await refusalOf(exchangeWith(world.url).deliver([]))).message).toContain("/agent/reports does not accept the agent's token (401)");
-    expect((await refusalOf(exchangeWith("http://127.0.0.1:1").deliver([]))).message).toContain("cannot be reached");
+    expect((await refusalOf(clientWith(world.url).deliver([]))).message).toContain("/agent/reports does not accept the agent's token (401)");
+    expect((await refusalOf(clientWith("http://127.0.0.1:1").deliver([]))).message).toContain("cannot be reached");
   });
 });

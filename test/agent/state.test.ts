@@ -8,18 +8,18 @@ import { stateOf } from "../support/agent/observing";
 
 setDefaultTimeout(60_000);
 
-const scratch = () => mkdtempSync(join(tmpdir(), "certitude-memory-"));
+const scratch = () => mkdtempSync(join(tmpdir(), "certitude-state-"));
 const ID = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01";
 
 describe("the agent's own directory", () => {
   test("is made for the agent alone, with all that it holds", async () => {
     const directory = scratch();
-    const memory = await openState(join(directory, "deep/state"));
-    await memory.save(newRecord(ID));
-    await memory.saveKnown({ etag: '"1"', state: { items: [], keep: [] } });
+    const state = await openState(join(directory, "deep/state"));
+    await state.save(newRecord(ID));
+    await state.saveKnown({ etag: '"1"', state: { items: [], keep: [] } });
     const modes = ["", "assignments", `assignments/${ID}.json`, "desired-state.json"].map((each) => statSync(join(directory, "deep/state", each)).mode & 0o777);
     expect(modes).toEqual([0o700, 0o700, 0o600, 0o600]);
-    memory.close();
+    state.close();
     rmSync(directory, { recursive: true });
   });
 
@@ -34,9 +34,9 @@ describe("the agent's own directory", () => {
     chownSync(directory, 65_534, 65_534);
     await expect(openState(directory)).rejects.toThrow(closed);
     chownSync(directory, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
-    const memory = await openState(directory);
+    const state = await openState(directory);
     await expect(openState(directory)).rejects.toThrow(`--state-dir ${directory} is in use by another certitude.`);
-    memory.close();
+    state.close();
     (await openState(directory)).close();
     rmSync(directory, { recursive: true });
   });
@@ -46,18 +46,18 @@ describe("the agent's own directory", () => {
     mkdirSync(join(directory, "assignments"));
     for (const each of [".desired-state.json.certitude-tmp", `assignments/.${ID}.json.certitude-tmp`, "notes", "assignments/notes"])
       writeFileSync(join(directory, each), "{");
-    const memory = await openState(directory);
+    const state = await openState(directory);
     const left = readdirSync(directory, { recursive: true }).map(String);
     expect(left.filter((name) => !name.startsWith("lock")).toSorted()).toEqual(["assignments", "assignments/notes", "notes"]);
-    expect(memory.records.size).toBe(0);
-    memory.close();
+    expect(state.records.size).toBe(0);
+    state.close();
     rmSync(directory, { recursive: true });
   });
 
   test("is only read in a dry run, whoever has it, damaged or not there at all", async () => {
     const directory = scratch();
-    const memory = await openState(directory);
-    await memory.save(newRecord(ID));
+    const state = await openState(directory);
+    await state.save(newRecord(ID));
     writeFileSync(join(directory, "assignments/.x.certitude-tmp"), "");
     truncateSync(join(directory, "assignments", `${ID}.json`), 10);
     const before = stateOf(directory);
@@ -68,7 +68,7 @@ describe("the agent's own directory", () => {
     const missing = join(directory, "missing");
     expect((await openState(missing, { isReadOnly: true })).records.size).toBe(0);
     expect(existsSync(missing)).toBe(false);
-    memory.close();
+    state.close();
     rmSync(directory, { recursive: true });
   });
 });
@@ -89,13 +89,13 @@ describe("a file of it that somebody damaged", () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     await agent.assign(root.id, "root");
-    await agent.cycle();
+    await agent.pass();
     writeFileSync(agent.pathOf("state/desired-state.json"), damage);
     await agent.line.refuse();
-    expect(await agent.cycle()).toMatchObject({ failed: 0, offline: expect.any(Error) });
+    expect(await agent.pass()).toMatchObject({ failed: 0, unreachable: expect.any(Error) });
     await agent.line.accept();
     rmSync(agent.pathOf("store/root.pem"));
-    expect(await agent.cycle()).toEqual({ failed: 0 });
+    expect(await agent.pass()).toEqual({ failed: 0 });
     expect(agent.store()).toEqual({ "root.pem": root.pem });
     await agent.end();
   });
@@ -104,13 +104,13 @@ describe("a file of it that somebody damaged", () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     const ids = [await agent.assign(root.id, "right"), await agent.assign(root.id, "gone"), await agent.assign(root.id, "wrong")];
-    await agent.cycle();
+    await agent.pass();
     const recordOf = (index: number) => agent.pathOf("state/assignments", `${ids[index]}.json`);
     for (const index of [0, 1, 2]) truncateSync(recordOf(index), 30);
     rmSync(agent.pathOf("store/gone.pem"));
     writeFileSync(agent.pathOf("store/wrong.pem"), "somebody's");
     await agent.restart();
-    expect(await agent.cycle()).toEqual({ failed: 1 });
+    expect(await agent.pass()).toEqual({ failed: 1 });
     expect(agent.store()).toEqual({ "right.pem": root.pem, "gone.pem": root.pem, "wrong.pem": "somebody's" });
     expect((await agent.historyOf(ids[2] ?? "")).at(-1)).toContain("wrong.pem is there already, and not by this agent");
     expect(readFileSync(`${recordOf(0)}.damaged`, "utf8")).toHaveLength(30);
@@ -121,12 +121,12 @@ describe("a file of it that somebody damaged", () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     const id = await agent.assign(root.id, "root");
-    await agent.cycle();
+    await agent.pass();
     writeFileSync(agent.pathOf("state/assignments", `${id}.json`), "");
     await agent.change(id, { enabled: false });
     for (const failed of [1, 0]) {
       await agent.restart();
-      expect(await agent.cycle()).toEqual({ failed }); // the second time it waits
+      expect(await agent.pass()).toEqual({ failed }); // the second time it waits
     }
     expect(agent.store()).toEqual({ "root.pem": root.pem });
     expect(await agent.historyOf(id)).toEqual([
@@ -135,7 +135,7 @@ describe("a file of it that somebody damaged", () => {
     ]);
     rmSync(agent.pathOf("state/assignments", `${id}.json`));
     await agent.restart();
-    expect(await agent.cycle({ isUrgent: true })).toEqual({ failed: 0 });
+    expect(await agent.pass({ ignoreBackoff: true })).toEqual({ failed: 0 });
     await agent.end();
   });
 });

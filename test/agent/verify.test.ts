@@ -108,11 +108,11 @@ describe("verifyEndpoint of an anchor", () => {
   test("refused in words: another chain, another name, an address that the certificate does not name", async () => {
     const port = await serve(() => leaf);
     const at = (config: Target["config"]) => target({ verifyEndpoint: `tls://127.0.0.1:${port}`, ...config });
-    expect(await faultAt(at({}), materialOf(other.root))).toMatch(/^127\.0\.0\.1:\d+ is not trusted by what lies in the store: .+\.$/);
-    expect(await faultAt(at({ verifyServerName: "wrong.test" }), anchor())).toMatch(/is not trusted by what lies in the store: .*wrong\.test/);
+    expect(await faultAt(at({}), materialOf(other.root))).toMatch(/^127\.0\.0\.1:\d+ is not trusted by what is in the store: .+\.$/);
+    expect(await faultAt(at({ verifyServerName: "wrong.test" }), anchor())).toMatch(/is not trusted by what is in the store: .*wrong\.test/);
     expect(await faultAt(target({ verifyEndpoint: `tls://localhost:${port}` }), anchor())).toMatch(/localhost/);
     expect(await faultAt(at({ verifyServerName: "127.0.0.2" }), anchor())).toMatch(/127\.0\.0\.2/);
-    expect(await faultAt(at({}), anchor(), [])).toMatch(/is not trusted by what lies in the store/);
+    expect(await faultAt(at({}), anchor(), [])).toMatch(/is not trusted by what is in the store/);
   });
 
   test("an IPv6 literal, by its name and by its address", async () => {
@@ -145,7 +145,7 @@ describe("verifyEndpoint of an anchor", () => {
       [`tls://127.0.0.1:${await talk((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"))}`, /it does not speak TLS/],
     ] as const)
       expect(await faultSoon(target({ verifyEndpoint: endpoint }), anchor())).toMatch(
-        new RegExp(`^[^ ]+:\\d+ is not trusted by what lies in the store: .*(${words.source})`, words.flags),
+        new RegExp(`^[^ ]+:\\d+ is not trusted by what is in the store: .*(${words.source})`, words.flags),
       );
   });
 });

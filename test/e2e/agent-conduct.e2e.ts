@@ -55,7 +55,7 @@ describe("the executable as an agent", () => {
     const agent = await withScratchStore();
     await installation.get("DELETE", `{org}/agents/${agent.id}`);
     const { code, stdout, stderr } = await agent.once();
-    expect([code, stderr]).toEqual([1, expect.stringContaining("does not accept the agent's token (401). Was the agent deleted? Enrol it anew.")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("does not accept the agent's token (401). Was the agent deleted? Enrol it again.")]);
     expect(readFileSync(agent.path, "utf8")).toBe(authority.root.pem);
     expect(stdout + stderr).not.toContain(agent.token);
   });

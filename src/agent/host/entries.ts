@@ -7,11 +7,11 @@ export type Entry = { name: string; kind: string; certificates: string[] };
 export type Entries = Map<string, { digest: string; entries: Entry[] }>;
 
 /** Reads a store's entries with its tool, once for as long as what `digest` stands for stays the same. */
-export async function readOnce({ entries: memory }: Host, store: string, digest: string, read: () => Promise<Entry[]>) {
-  const known = memory.get(store);
+export async function readOnce({ entries: cache }: Host, store: string, digest: string, read: () => Promise<Entry[]>) {
+  const known = cache.get(store);
   if (known?.digest === digest) return known.entries;
   const entries = await read();
-  memory.set(store, { digest, entries });
+  cache.set(store, { digest, entries });
   return entries;
 }
 

@@ -51,7 +51,7 @@ export async function removeTemporary(path: string) {
   if (await lstat(temporaryOf(path)).catch(absent)) await rm(temporaryOf(path));
 }
 
-/** The attributes go by the open file: its name, whoever owns the directory could make a link to any other meanwhile. */
+/** The attributes are set on the open file: by its name, the owner of the directory could redirect them to another file. */
 async function writeTemporary(path: string, content: Uint8Array | string, { mode, uid, gid }: Attributes) {
   await removeTemporary(path);
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;

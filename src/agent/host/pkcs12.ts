@@ -5,10 +5,10 @@ import { writeTemp } from "./temp-dir";
 type Contents = { name: string; certificates: string[]; privateKey: string };
 
 /** Puts a private key and its certificates into a PKCS12 file for a tool to import. The key reaches the disk only under a password of this moment. */
-export async function writePkcs12(change: Transaction, { name, certificates, privateKey }: Contents, user?: User) {
+export async function writePkcs12(transaction: Transaction, { name, certificates, privateKey }: Contents, user?: User) {
   const password = crypto.randomUUID();
-  const path = await writeTemp(await change.tempDirectory(), "", user);
-  await change.run(["openssl", "pkcs12", "-export", "-name", name, "-passout", "env:CERTITUDE_PASSWORD", "-out", path], {
+  const path = await writeTemp(await transaction.tempDirectory(), "", user);
+  await transaction.run(["openssl", "pkcs12", "-export", "-name", name, "-passout", "env:CERTITUDE_PASSWORD", "-out", path], {
     input: [privateKey.trimEnd(), ...certificates].join("\n"),
     environment: { CERTITUDE_PASSWORD: password },
   });

@@ -11,13 +11,13 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 const CLAIM = "a block in ";
 
 /** The bundles where the assignment has a block. */
-export const bundlesOf = (change: Transaction) => change.owned(CLAIM).map((each) => each.slice(CLAIM.length));
+export const bundlesOf = (transaction: Transaction) => transaction.owned(CLAIM).map((each) => each.slice(CLAIM.length));
 
 const linesOf = (pem: string) => pem.trim().split(/\r?\n/);
 
 /**
  * A bundle file: the certificate of each assignment in a block of its own. Where a program reads it instead of the public roots, by a setting
- * of the agent, those are in another block; whoever else set it so has chosen what the bundle holds.
+ * of the agent, those are in another block; another owner who set it so has chosen what the bundle holds.
  */
 export function bundleAt(path: string, setting?: OneValue): Store {
   const needsRoots = async (host: Host) => setting !== undefined && !(await setting.isForeign(host));
@@ -25,31 +25,31 @@ export function bundleAt(path: string, setting?: OneValue): Store {
   return {
     async observe({ assignmentId }, { certificate }, host) {
       const text = (await readText(path)) ?? "";
-      const faults = holdsBlock(text, assignmentId, linesOf(certificate)) ? [] : [`${path} lacks the certificate`];
+      const differences = holdsBlock(text, assignmentId, linesOf(certificate)) ? [] : [`${path} lacks the certificate`];
       if ((await needsRoots(host)) && !holdsBlock(text, ROOTS, await readRoots(host)))
-        faults.push(`${path} holds other public roots than ${host.system.bundle}`);
-      return { certificates: certificatesIn(readBlock(text, assignmentId)?.join("\n") ?? ""), faults };
+        differences.push(`${path} holds other public roots than ${host.system.bundle}`);
+      return { certificates: certificatesIn(readBlock(text, assignmentId)?.join("\n") ?? ""), differences };
     },
 
-    async install({ assignmentId }, { certificate }, change) {
-      const { host } = change;
+    async install({ assignmentId }, { certificate }, transaction) {
+      const { host } = transaction;
       const roots = (await needsRoots(host)) ? await readRoots(host) : undefined;
       if (roots?.length === 0)
         throw new Error(
           `${host.system.bundle} holds no public roots, and programs would have none by a bundle of their own. Install ca-certificates on this host.`,
         );
-      await changeText(change, path, (text) => withBlock(roots ? withBlock(text, ROOTS, roots) : text, assignmentId, linesOf(certificate)));
-      await change.addReference(CLAIM + path);
+      await changeText(transaction, path, (text) => withBlock(roots ? withBlock(text, ROOTS, roots) : text, assignmentId, linesOf(certificate)));
+      await transaction.addReference(CLAIM + path);
     },
 
-    /** The roots go with the last certificate, unless somebody else has pointed a program here. */
-    async remove({ assignmentId }, change, certificate) {
-      const keepsRoots = await setting?.isForeign(change.host);
-      await changeText(change, path, (text) => {
+    /** The roots go with the last certificate, unless another owner has pointed a program here. */
+    async remove({ assignmentId }, transaction, certificate) {
+      const keepsRoots = await setting?.isForeign(transaction.host);
+      await changeText(transaction, path, (text) => {
         const rest = withoutBlock(text, assignmentId, certificate ? linesOf(certificate) : []);
         return keepsRoots || blockNames(rest).some((name) => name !== ROOTS) ? rest : withoutBlock(rest, ROOTS);
       });
-      await change.disclaim(CLAIM + path);
+      await transaction.disclaim(CLAIM + path);
     },
   };
 }

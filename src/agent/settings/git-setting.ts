@@ -17,9 +17,9 @@ export function gitSetting(place: { file: string; name: string }, value: string)
     return { values: valuesOf(name), isMarked: valuesOf(mark).length > 0 };
   }
 
-  const edit = (change: Transaction, ...commands: string[][]) =>
-    change.editWith(file, async (copy) => {
-      for (const each of commands) await change.run(["git", "config", "--file", copy, ...each]);
+  const edit = (transaction: Transaction, ...commands: string[][]) =>
+    transaction.editWith(file, async (copy) => {
+      for (const each of commands) await transaction.run(["git", "config", "--file", copy, ...each]);
     });
 
   return {
@@ -28,25 +28,25 @@ export function gitSetting(place: { file: string; name: string }, value: string)
       return values.at(-1) === value ? [] : [`${file} does not set ${name} to ${value}`];
     },
 
-    async install(change) {
-      const { values, isMarked } = await read(change.host);
+    async install(transaction) {
+      const { values, isMarked } = await read(transaction.host);
       const other = values.find((each) => each !== value);
-      if (other !== undefined && change.isOthers(claimOf(other))) throw takenByOther(place, other);
+      if (other !== undefined && transaction.isOthers(claimOf(other))) throw takenByOther(place, other);
       if (other !== undefined && !(isMarked && values.length === 1)) throw taken(place, other);
       if (values.length > 0 && !isMarked) return;
-      if (change.isOthers(madeClaim) || !(await readSnapshot(file))) await change.addReference(madeClaim);
-      if (values[0] !== value) await edit(change, [name, value], [mark, value]);
-      await change.addReference(claimOf(value));
+      if (transaction.isOthers(madeClaim) || !(await readSnapshot(file))) await transaction.addReference(madeClaim);
+      if (values[0] !== value) await edit(transaction, [name, value], [mark, value]);
+      await transaction.addReference(claimOf(value));
     },
 
-    async remove(change) {
-      if (await change.dropReference(claimOf(value))) {
-        const { values, isMarked } = await read(change.host);
+    async remove(transaction) {
+      if (await transaction.dropReference(claimOf(value))) {
+        const { values, isMarked } = await read(transaction.host);
         const unset = [...(values.includes(value) ? [name] : []), ...(isMarked ? [mark] : [])];
-        if (unset.length > 0) await edit(change, ...unset.map((each) => ["--fixed-value", "--unset-all", each, value]));
+        if (unset.length > 0) await edit(transaction, ...unset.map((each) => ["--fixed-value", "--unset-all", each, value]));
       }
-      const hasMore = change.owned("").some((each) => each.endsWith(` in ${file}`));
-      if (!hasMore && (await change.dropReference(madeClaim)) && textOf(await readSnapshot(file)) === "") await change.editShared(file, null);
+      const hasMore = transaction.owned("").some((each) => each.endsWith(` in ${file}`));
+      if (!hasMore && (await transaction.dropReference(madeClaim)) && textOf(await readSnapshot(file)) === "") await transaction.editShared(file, null);
     },
 
     async isForeign(host) {

@@ -8,8 +8,8 @@ const asSystem = (target: Target): Target => ({ ...target, storeType: "linux_upd
 /** An assignment's anchor in the system's store, for a program that is told to read that; under a name that no other assignment has. */
 export const osAnchor: Store = {
   observe: (target, material, host) => systemStore.observe(asSystem(target), material, host),
-  install: (target, material, change) => systemStore.install(asSystem(target), material, change),
-  async remove(target, change) {
-    if (change.owns(join(change.host.system.anchors, `${aliasOf(target)}.crt`))) await systemStore.remove(asSystem(target), change);
+  install: (target, material, transaction) => systemStore.install(asSystem(target), material, transaction),
+  async remove(target, transaction) {
+    if (transaction.owns(join(transaction.host.system.anchors, `${aliasOf(target)}.crt`))) await systemStore.remove(asSystem(target), transaction);
   },
 };

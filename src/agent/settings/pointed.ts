@@ -11,26 +11,26 @@ export function pointedStore(pointingOf: (target: Target, host: Host) => Pointin
   return {
     async observe(target, material, host) {
       const { anchors, settings } = await pointingOf(target, host);
-      const { certificates, faults } = await anchors.observe(target, material, host);
-      for (const each of settings) faults.push(...(await each.observe(host)));
-      return { certificates, faults };
+      const { certificates, differences } = await anchors.observe(target, material, host);
+      for (const each of settings) differences.push(...(await each.observe(host)));
+      return { certificates, differences };
     },
 
-    async install(target, material, change) {
-      const { anchors, settings } = await pointingOf(target, change.host);
-      await anchors.install(target, material, change);
-      for (const each of settings) await each.install(change);
+    async install(target, material, transaction) {
+      const { anchors, settings } = await pointingOf(target, transaction.host);
+      await anchors.install(target, material, transaction);
+      for (const each of settings) await each.install(transaction);
     },
 
-    async remove(target, change, certificate) {
-      const { anchors, settings } = await pointingOf(target, change.host);
-      for (const each of settings) await each.remove(change);
-      await anchors.remove(target, change, certificate);
+    async remove(target, transaction, certificate) {
+      const { anchors, settings } = await pointingOf(target, transaction.host);
+      for (const each of settings) await each.remove(transaction);
+      await anchors.remove(target, transaction, certificate);
     },
   };
 }
 
-/** The bundle that the config names, else one beside the file of settings, where whoever reads that can read it. */
+/** The bundle that the config names, else one next to the file of settings, so that readers of that file can read it. */
 export function bundlePath({ storeType, config: { trustStorePath, certFileName } }: Target, host: Host, settingsFile: string) {
   if (trustStorePath === undefined) return certFileName ? join(dirname(settingsFile), certFileName) : `${settingsFile}.${storeType}.pem`;
   const path = pathOn(host, trustStorePath, "trustStorePath");

@@ -8,12 +8,12 @@ import { asRead, changeText, readText } from "./shared-text";
 export type Setting = {
   /** What is not as desired, as clauses. */
   observe(host: Host): Promise<string[]>;
-  install(change: Transaction): Promise<void>;
-  remove(change: Transaction): Promise<void>;
+  install(transaction: Transaction): Promise<void>;
+  remove(transaction: Transaction): Promise<void>;
 };
 
-/** A setting of one value. Where somebody else has set another, it is not installed, in words. */
-export type OneValue = Setting & { /** Whether somebody else has set it so. */ isForeign(host: Host): Promise<boolean> };
+/** A setting of one value. Where another owner has set another value, installing it is an error. */
+export type OneValue = Setting & { /** Whether another owner has set it so. */ isForeign(host: Host): Promise<boolean> };
 
 export type Place = { file: string; name: string; format?: Format };
 
@@ -40,19 +40,19 @@ export function oneValue(place: Place, words: string): OneValue {
       return isWhole && format.read(text, name) === value ? [] : [`${file} does not set ${name}${words && ` to ${words}`}`];
     },
 
-    async install(change) {
+    async install(transaction) {
       const text = await read();
       const foreign = foreignIn(text);
       if (foreign !== undefined && foreign !== value) throw taken(place, foreign);
       if (foreign === value && !hasMarker(text, name)) return;
       const former = format.read(readBlock(text, name)?.join("\n") ?? "", name);
-      if (former !== undefined && former !== value && change.isOthers(claimOf(former))) throw takenByOther(place, former);
-      await changeText(change, file, (before) => withBlock(before, name, content));
-      await change.addReference(claimOf(value));
+      if (former !== undefined && former !== value && transaction.isOthers(claimOf(former))) throw takenByOther(place, former);
+      await changeText(transaction, file, (before) => withBlock(before, name, content));
+      await transaction.addReference(claimOf(value));
     },
 
-    async remove(change) {
-      if (await change.dropReference(claimOf(value))) await changeText(change, file, (text) => withoutBlock(text, name, content));
+    async remove(transaction) {
+      if (await transaction.dropReference(claimOf(value))) await changeText(transaction, file, (text) => withoutBlock(text, name, content));
     },
 
     async isForeign() {
@@ -63,13 +63,13 @@ export function oneValue(place: Place, words: string): OneValue {
 }
 
 /**
- * A setting of many words, some of them somebody else's or of other assignments. The block lists those of ours, and adds them to what is set
+ * A setting of many words, some of them of other owners or assignments. The block lists those of ours, and adds them to what is set
  * before it. `check` throws where the program would not take the whole.
  */
 export function someWords(
   { file, name, format = formatOf(file) }: Place,
   given: string,
-  check: (change: Transaction, value: string) => Promise<unknown>,
+  check: (transaction: Transaction, value: string) => Promise<unknown>,
 ): Setting {
   const own = asRead(given);
   const claim = `${name} ${own} in ${file}`;
@@ -87,16 +87,16 @@ export function someWords(
       return isLast && holdsBlock(text, name, contentOf(text, withOwn(text))) ? [] : [`${file} does not add ${given} to ${name}`];
     },
 
-    async install(change) {
+    async install(transaction) {
       const text = await read();
-      await check(change, wholeOf(text, withOwn(text)));
-      await changeText(change, file, (before) => put(before, withOwn(before)));
-      await change.addReference(claim);
+      await check(transaction, wholeOf(text, withOwn(text)));
+      await changeText(transaction, file, (before) => put(before, withOwn(before)));
+      await transaction.addReference(claim);
     },
 
-    async remove(change) {
-      if (!(await change.dropReference(claim))) return;
-      await changeText(change, file, (text) => {
+    async remove(transaction) {
+      if (!(await transaction.dropReference(claim))) return;
+      await changeText(transaction, file, (text) => {
         const rest = listedIn(text).filter((each) => each !== own);
         return rest.length > 0 ? put(text, rest) : withoutBlock(text, name, contentOf(text, [own]));
       });

@@ -16,9 +16,9 @@ export async function readText(path: string) {
 export const asRead = (words: string) => toText(Buffer.from(words));
 
 /** Alters a file that others may write too. */
-export async function changeText(change: Transaction, path: string, alter: (text: string) => string) {
+export async function changeText(transaction: Transaction, path: string, alter: (text: string) => string) {
   const before = await readText(path);
   const after = alter(before ?? MADE);
   if (after === (before ?? MADE)) return;
-  await change.editShared(path, after === MADE ? null : Buffer.from(after, "latin1"));
+  await transaction.editShared(path, after === MADE ? null : Buffer.from(after, "latin1"));
 }

@@ -11,12 +11,12 @@ import { bundleOfOthers, pemBundle } from "./pem-bundle";
 export const certifi: Store = {
   async observe(target, material, host) {
     const found = await storeFor(target, host).catch(({ message }: Error) => message);
-    return typeof found === "string" ? { certificates: [], faults: [found] } : found.observe(target, material, host);
+    return typeof found === "string" ? { certificates: [], differences: [found] } : found.observe(target, material, host);
   },
-  install: async (target, material, change) => (await storeFor(target, change.host)).install(target, material, change),
-  async remove(target, change, certificate) {
-    await pemBundle.remove(target, change, certificate);
-    await osAnchor.remove(target, change);
+  install: async (target, material, transaction) => (await storeFor(target, transaction.host)).install(target, material, transaction),
+  async remove(target, transaction, certificate) {
+    await pemBundle.remove(target, transaction, certificate);
+    await osAnchor.remove(target, transaction);
   },
 };
 
@@ -50,7 +50,7 @@ async function ownerOf(target: Target, host: Host) {
   return { uid: found.uid, gid: found.gid };
 }
 
-/** Where certifi leads; in somebody's virtual environment only to what is theirs, or to the system's bundle. */
+/** Where certifi leads; in a user's virtual environment only to that user's files, or to the system's bundle. */
 async function bundleOf(target: Target, host: Host, python: Python) {
   const { trustStorePath } = target.config;
   if (trustStorePath !== undefined) return pathOn(host, trustStorePath, "trustStorePath");

@@ -29,7 +29,7 @@ export type Layout = {
   /** What else must hold, once the files are right: the faults, as in an Observation. */
   observe?: (directory: string, target: Target, material: Material, host: Host) => Promise<string[]>;
   /** Makes the store's reader take note of what was written or removed. */
-  refresh?: (directory: string, target: Target, change: Transaction, isRemoval: boolean) => Promise<void>;
+  refresh?: (directory: string, target: Target, transaction: Transaction, isRemoval: boolean) => Promise<void>;
 };
 
 type File = Part & { path: string; found: Snapshot | undefined; text: string };
@@ -53,17 +53,17 @@ export function directoryStore(layout: Layout): Store {
       const directory = await directoryOf(target, host);
       await check?.(directory, target, host);
       const files = await readFiles(directory, parts(target));
-      const faults: string[] = [];
+      const differences: string[] = [];
       for (const file of files) {
         const fault = faultOf(file, target, material) ?? (await faultOfKey(file, material, needsKey));
-        if (fault) faults.push(`${file.name} ${fault}`);
+        if (fault) differences.push(`${file.name} ${fault}`);
       }
-      if (faults.length === 0 && observe) faults.push(...(await observe(directory, target, material, host)));
-      return { certificates: files.flatMap(({ text }) => certificatesIn(text)), faults };
+      if (differences.length === 0 && observe) differences.push(...(await observe(directory, target, material, host)));
+      return { certificates: files.flatMap(({ text }) => certificatesIn(text)), differences };
     },
 
-    async install(target, material, change) {
-      const directory = await directoryOf(target, change.host);
+    async install(target, material, transaction) {
+      const directory = await directoryOf(target, transaction.host);
       if (mustExist && !(await lstat(directory).catch(absent)))
         throw new Error(`${directory} does not exist on this host. Create it, or name the directory that the server reads.`);
       const files = await readFiles(directory, parts(target));
@@ -73,15 +73,15 @@ export function directoryStore(layout: Layout): Store {
       }
       for (const file of files)
         if (!isLeft(file, material))
-          await change.writeOwned(file.path, contentOf(file, material), { mode: modeOf(file, target), takesOver: takesOver && isServer(target) });
-      await refresh?.(directory, target, change, false);
+          await transaction.writeOwned(file.path, contentOf(file, material), { mode: modeOf(file, target), takesOver: takesOver && isServer(target) });
+      await refresh?.(directory, target, transaction, false);
     },
 
-    async remove(target, change) {
-      const directory = await directoryOf(target, change.host);
-      const isGivenBack = await change.restore(...parts(target).map(({ name }) => join(directory, name)));
-      await refresh?.(directory, target, change, true);
-      await change.removeEmptyDirectories(directory);
+    async remove(target, transaction) {
+      const directory = await directoryOf(target, transaction.host);
+      const isGivenBack = await transaction.restore(...parts(target).map(({ name }) => join(directory, name)));
+      await refresh?.(directory, target, transaction, true);
+      await transaction.removeEmptyDirectories(directory);
       return isGivenBack;
     },
   };

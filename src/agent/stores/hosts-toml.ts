@@ -23,11 +23,11 @@ export async function observeHosts(directory: string, names: Names) {
   return settings && isNamed(settings, names, directory) ? [] : [`hosts.toml does not name ${names[1]}`];
 }
 
-export async function addToHosts(change: Transaction, directory: string, names: Names) {
+export async function addToHosts(transaction: Transaction, directory: string, names: Names) {
   const path = pathIn(directory);
   if (!(await readText(path))) return;
   const present = await readdir(directory);
-  await changeText(change, path, (text) => {
+  await changeText(transaction, path, (text) => {
     const [setting, ...files] = names;
     const foreign = parse(withoutOurs(text));
     if (!foreign) throw new Error(`${path} is not valid TOML, so that containerd does not read it either. Mend it first.`);
@@ -37,10 +37,10 @@ export async function addToHosts(change: Transaction, directory: string, names: 
   });
 }
 
-export async function removeFromHosts(change: Transaction, directory: string, names: Names) {
+export async function removeFromHosts(transaction: Transaction, directory: string, names: Names) {
   if (!(await readText(pathIn(directory)))) return;
   const present = await readdir(directory);
-  await changeText(change, pathIn(directory), (text) => withOurs(text, othersIn(text, names, present)));
+  await changeText(transaction, pathIn(directory), (text) => withOurs(text, othersIn(text, names, present)));
 }
 
 /** Settings of the root stand before the first table, so the agent's are the beginning. */
@@ -58,7 +58,7 @@ const withoutOurs = (text: string) =>
     text.split(/\r?\n/).filter((line) => /^(ca|client) = \[/.test(line)),
   );
 
-/** The agent's own entries but this one, and those whose files have gone. */
+/** The agent's own entries but this one, and those that point to missing files. */
 function othersIn(text: string, names: Names, present: string[]): Names[] {
   const { ca, client } = parse(readBlock(text, BLOCK)?.join("\n") ?? "") ?? {};
   const entries = [...listOf(ca).map((files): Names => ["ca", ...files]), ...listOf(client).map((files): Names => ["client", ...files])];

@@ -40,6 +40,6 @@ const storeFor = ({ config }: Target) => (config.preferOsStore ? osAnchor : cace
 /** The trust store that Java comes with, or the system's, from which a distribution makes it. */
 export const javaCacerts: Store = {
   observe: (target, material, host) => storeFor(target).observe(target, material, host),
-  install: (target, material, change) => storeFor(target).install(target, material, change),
-  remove: (target, change) => storeFor(target).remove(target, change),
+  install: (target, material, transaction) => storeFor(target).install(target, material, transaction),
+  remove: (target, transaction) => storeFor(target).remove(target, transaction),
 };

@@ -29,41 +29,41 @@ export function keystoreStore(locate: (target: Target, host: Host) => Promise<Ke
   return {
     async observe(target, material, host) {
       const { keystore, file, entry } = await look(target, host);
-      const faults: string[] = [];
+      const differences: string[] = [];
       const fault = faultOf(entry, material);
       const mode = keyModeOf(target);
-      if (fault) faults.push(`${target.alias} in ${keystore.path} ${fault}`);
-      if (file && mode !== undefined && file.mode !== mode) faults.push(`${keystore.path} has mode ${file.mode.toString(8)}`);
-      return { certificates: entry?.certificates ?? [], faults };
+      if (fault) differences.push(`${target.alias} in ${keystore.path} ${fault}`);
+      if (file && mode !== undefined && file.mode !== mode) differences.push(`${keystore.path} has mode ${file.mode.toString(8)}`);
+      return { certificates: entry?.certificates ?? [], differences };
     },
 
-    async install(target, material, change) {
-      const { keystore, file, entry, claim } = await look(target, change.host);
+    async install(target, material, transaction) {
+      const { keystore, file, entry, claim } = await look(target, transaction.host);
       const { path } = keystore;
       const mode = keyModeOf(target);
-      if (faultOf(entry, material) === undefined) return mode === undefined ? undefined : change.editWith(path, async () => {}, mode);
-      if (entry && !change.owns(claim))
+      if (faultOf(entry, material) === undefined) return mode === undefined ? undefined : transaction.editWith(path, async () => {}, mode);
+      if (entry && !transaction.owns(claim))
         throw new Error(`${path} has an entry ${target.alias} already, and not by this agent. Choose another alias, or remove it by keytool -delete.`);
-      await change.claim(claim, material.fingerprint);
-      if (!file || change.isOthers(path)) await change.addReference(path);
+      await transaction.claim(claim, material.fingerprint);
+      if (!file || transaction.isOthers(path)) await transaction.addReference(path);
       const fill = async (copy: string) => {
-        if (entry) await editEntry(keystore, copy, ["-delete", "-alias", target.alias], change);
-        await put(keystore, copy, target.alias, material, change);
+        if (entry) await editEntry(keystore, copy, ["-delete", "-alias", target.alias], transaction);
+        await put(keystore, copy, target.alias, material, transaction);
       };
       const isNewWithKey = !file && material.privateKey !== null;
-      await change.editWith(path, fill, mode ?? (isNewWithKey ? KEY_MODE : undefined));
+      await transaction.editWith(path, fill, mode ?? (isNewWithKey ? KEY_MODE : undefined));
     },
 
-    async remove(target, change) {
-      const { keystore, entries, entry, claim } = await look(target, change.host);
-      const isTheAgents = await change.dropReference(keystore.path);
+    async remove(target, transaction) {
+      const { keystore, entries, entry, claim } = await look(target, transaction.host);
+      const isTheAgents = await transaction.dropReference(keystore.path);
       const [own] = entry?.certificates ?? [];
-      if (own && change.owns(claim, fingerprintOf(own))) {
-        if (isTheAgents && entries.length === 1) await change.editShared(keystore.path, null);
-        else await change.editWith(keystore.path, (copy) => editEntry(keystore, copy, ["-delete", "-alias", target.alias], change));
+      if (own && transaction.owns(claim, fingerprintOf(own))) {
+        if (isTheAgents && entries.length === 1) await transaction.editShared(keystore.path, null);
+        else await transaction.editWith(keystore.path, (copy) => editEntry(keystore, copy, ["-delete", "-alias", target.alias], transaction));
       }
-      await change.removeEmptyDirectories(dirname(keystore.path));
-      await change.disclaim(claim);
+      await transaction.removeEmptyDirectories(dirname(keystore.path));
+      await transaction.disclaim(claim);
     },
   };
 }
@@ -74,7 +74,7 @@ function faultOf(entry: Entry | undefined, { certificate, chain, fingerprint, pr
   if (fingerprintOf(own) !== fingerprint) return "is another certificate";
   if (privateKey === null) return;
   if (entry.kind !== HAS_KEY) return "lacks its private key";
-  // Java may find the root too, where it lies in the same keystore.
+  // Java may find the root too, where it is in the same keystore.
   const isPresented = presented(certificate, chain).every((each, index) => fingerprintOf(each) === fingerprintOf(entry.certificates[index] ?? own));
   if (!isPresented) return "has another chain";
 }
@@ -89,19 +89,19 @@ async function list(keystore: Keystore, host: Host): Promise<Entry[]> {
   });
 }
 
-async function put(keystore: Keystore, copy: string, alias: string, { certificate, chain, privateKey }: Material, change: Transaction) {
-  if (privateKey === null) return editEntry(keystore, copy, ["-importcert", "-noprompt", "-alias", alias], change, { input: certificate });
-  const source = await writePkcs12(change, { name: "entry", certificates: presented(certificate, chain), privateKey });
+async function put(keystore: Keystore, copy: string, alias: string, { certificate, chain, privateKey }: Material, transaction: Transaction) {
+  if (privateKey === null) return editEntry(keystore, copy, ["-importcert", "-noprompt", "-alias", alias], transaction, { input: certificate });
+  const source = await writePkcs12(transaction, { name: "entry", certificates: presented(certificate, chain), privateKey });
   const from = ["-srckeystore", source.path, "-srcstoretype", "PKCS12", "-srcstorepass:env", "CERTITUDE_PASSWORD", "-srcalias", "entry"];
   const to = ["-destalias", alias, "-destkeypass:env", "CERTITUDE_STORE_PASSWORD"];
-  await editEntry(keystore, copy, ["-importkeystore", "-noprompt", ...from, ...to], change, { environment: { CERTITUDE_PASSWORD: source.password } });
+  await editEntry(keystore, copy, ["-importkeystore", "-noprompt", ...from, ...to], transaction, { environment: { CERTITUDE_PASSWORD: source.password } });
 }
 
 type Feed = { input?: string; environment?: Record<string, string> };
 
-async function editEntry(keystore: Keystore, copy: string, args: string[], change: Transaction, feed: Feed = {}) {
-  const { argv, options } = call(keystore, copy, args, change.host);
-  await change.run(argv, { ...feed, environment: { ...options.environment, ...feed.environment } }).catch(inWords(keystore));
+async function editEntry(keystore: Keystore, copy: string, args: string[], transaction: Transaction, feed: Feed = {}) {
+  const { argv, options } = call(keystore, copy, args, transaction.host);
+  await transaction.run(argv, { ...feed, environment: { ...options.environment, ...feed.environment } }).catch(inWords(keystore));
 }
 
 /** A call of the agent's keytool. The password goes by the environment, so that no list of processes shows it. */

@@ -26,8 +26,8 @@ function flagsOf({ preferOsStore, useOpensslCa, nodeFlags = [] }: AssignmentConf
 }
 
 /** With a flag in NODE_OPTIONS that it does not take, node would not even start. */
-async function expectAccepted(change: Transaction, flags: string) {
-  await change.run(["node", "--eval", ""], { environment: { NODE_OPTIONS: flags } }).catch(({ message }: Error) => {
+async function expectAccepted(transaction: Transaction, flags: string) {
+  await transaction.run(["node", "--eval", ""], { environment: { NODE_OPTIONS: flags } }).catch(({ message }: Error) => {
     const help = flags.includes("--use-system-ca")
       ? " A node without --use-system-ca reads the system's store with config.useOpensslCa beside config.preferOsStore."
       : "";

@@ -13,7 +13,7 @@ import { actAs, findUser } from "../host/user";
 import type { Target } from "../store";
 import type { Transaction } from "../transaction/transaction";
 
-/** A database of NSS, and the user whose it is, where that is not the agent's own. */
+/** A database of NSS, and its owner where that is not the agent's user. */
 export type Database = { directory: string; user: User | undefined; password: string | undefined };
 /** An entry to be made. */
 export type NewEntry = { name: string; certificate: string; trust: string; privateKey: string | null };
@@ -36,7 +36,7 @@ async function findDefault(home: string) {
   return join(home, DEFAULTS[0] ?? "");
 }
 
-/** Whose the directory is or, where it is still to be made, the one that it will lie in. */
+/** Returns the owner of the directory or, where it does not exist yet, of its parent. */
 async function ownerOf(directory: string): Promise<User> {
   const [outermost] = await missingDirectories(directory).catch(inWords(directory, "read"));
   return lstat(outermost === undefined ? directory : dirname(outermost));
@@ -68,23 +68,23 @@ function namesAndCertificates(bytes: Uint8Array) {
 export type Tools = Awaited<ReturnType<typeof openDatabase>>;
 
 /** What certutil and pk12util do to a database, which is made where there is none. Passwords go by files that only its user may read. */
-export async function openDatabase({ directory, user, password }: Database, change: Transaction) {
+export async function openDatabase({ directory, user, password }: Database, transaction: Transaction) {
   const as = user && { user };
-  const secret = async (text: string) => writeTemp(await change.tempDirectory(), `${text}\n`, user);
+  const secret = async (text: string) => writeTemp(await transaction.tempDirectory(), `${text}\n`, user);
   const file = password === undefined ? undefined : await secret(password);
   const certutil = (...args: string[]) => ["certutil", "-d", `sql:${directory}`, ...args, ...(file ? ["-f", file] : [])];
   const pk12util = (...args: string[]) => ["pk12util", "-d", `sql:${directory}`, ...args, ...(file ? ["-k", file] : [])];
-  const run: Transaction["run"] = (argv, options) => change.run(argv, { ...options, ...as }).catch(explain({ directory, password }));
+  const run: Transaction["run"] = (argv, options) => transaction.run(argv, { ...options, ...as }).catch(explain({ directory, password }));
 
   /** An empty database is like none, so it stays after a failure. */
   async function create() {
-    await change.makeDirectory(directory, user);
+    await transaction.makeDirectory(directory, user);
     await run(certutil("-N", ...(file ? [] : ["--empty-password"])));
   }
 
   /** With a wrong password a tool does half of its work: it is tried before. */
   async function authenticate() {
-    await runProgram(change.host, certutil("-K"), as)
+    await runProgram(transaction.host, certutil("-K"), as)
       .catch((error: Error) => {
         if (!(error instanceof ProgramFailure && /no keys found/.test(error.output.stdout + error.output.stderr))) throw error;
       })
@@ -96,7 +96,7 @@ export async function openDatabase({ directory, user, password }: Database, chan
       const undo = { argv: certutil("-D", "-n", name), moot: "could not find certificate" };
       return run(certutil("-A", "-n", name, "-t", trust, "-a"), { input: certificate, undo });
     }
-    const source = await writePkcs12(change, { name, certificates: [certificate], privateKey }, user);
+    const source = await writePkcs12(transaction, { name, certificates: [certificate], privateKey }, user);
     const undo = { argv: certutil("-F", "-n", name), moot: "Could not find cert" };
     return run(pk12util("-i", source.path, "-w", await secret(source.password)), { undo });
   }
@@ -106,7 +106,7 @@ export async function openDatabase({ directory, user, password }: Database, chan
       const undo = { argv: certutil("-A", "-n", name, "-t", kind, "-a"), input: certificates.join("") };
       return run(certutil("-D", "-n", name), { undo });
     }
-    const copy = await writeTemp(await change.tempDirectory(), "", user);
+    const copy = await writeTemp(await transaction.tempDirectory(), "", user);
     const copyPassword = await secret(crypto.randomUUID());
     await run(pk12util("-o", copy, "-n", name, "-w", copyPassword));
     return run(certutil("-F", "-n", name), { undo: { argv: pk12util("-i", copy, "-w", copyPassword) } });

@@ -14,40 +14,40 @@ export const nssDatabase: Store = {
     const entries = await readDatabase(database, host);
     const wanted = wantedOf(target, material);
     const found = entries.find((each) => holds(each, material.fingerprint)) ?? entries.find(({ name }) => name === target.alias);
-    const faults = wanted.flatMap((each) => faultOf(each, entries) ?? []).map((fault) => `${database.directory} ${fault}`);
-    return { certificates: found?.certificates ?? [], faults, isForeign: found !== undefined && found.name !== target.alias };
+    const differences = wanted.flatMap((each) => faultOf(each, entries) ?? []).map((fault) => `${database.directory} ${fault}`);
+    return { certificates: found?.certificates ?? [], differences, isForeign: found !== undefined && found.name !== target.alias };
   },
 
-  async install(target, material, change) {
-    const database = await locateDatabase(target, change.host);
+  async install(target, material, transaction) {
+    const database = await locateDatabase(target, transaction.host);
     const place = `${database.directory}#`;
-    const tools = await openDatabase(database, change);
+    const tools = await openDatabase(database, transaction);
     for (const wanted of wantedOf(target, material)) {
-      const entries = await readDatabase(database, change.host);
+      const entries = await readDatabase(database, transaction.host);
       if (faultOf(wanted, entries) === undefined) continue;
       const inTheWay = entries.filter((each) => each.name === wanted.name || holds(each, fingerprintOf(wanted.certificate)));
-      refuseForeign(inTheWay, place, change);
+      refuseForeign(inTheWay, place, transaction);
       refuseAmbiguous(inTheWay, wanted.name, database);
-      await change.claim(place + wanted.name, fingerprintOf(wanted.certificate));
+      await transaction.claim(place + wanted.name, fingerprintOf(wanted.certificate));
       for (const each of inTheWay) await tools.erase(each);
       await tools.add({ trust: ",,", ...wanted });
     }
   },
 
-  async remove(target, change) {
-    const database = await locateDatabase(target, change.host);
+  async remove(target, transaction) {
+    const database = await locateDatabase(target, transaction.host);
     const place = `${database.directory}#`;
-    const entries = await readDatabase(database, change.host);
+    const entries = await readDatabase(database, transaction.host);
     let tools: Tools | undefined;
-    for (const claim of change.owned(place)) {
+    for (const claim of transaction.owned(place)) {
       const name = claim.slice(place.length);
-      const own = entries.find((each) => each.name === name && change.owns(claim, fingerprintOf(each.certificates.join(""))));
+      const own = entries.find((each) => each.name === name && transaction.owns(claim, fingerprintOf(each.certificates.join(""))));
       if (own) {
         refuseAmbiguous(entries, name, database);
-        tools ??= await openDatabase(database, change);
+        tools ??= await openDatabase(database, transaction);
         await tools.erase(own);
       }
-      await change.disclaim(claim);
+      await transaction.disclaim(claim);
     }
   },
 };
@@ -73,8 +73,8 @@ function refuseAmbiguous(entries: Entry[], name: string, { directory }: Database
     throw new Error(`${directory} holds several certificates as ${name}, which certutil cannot tell apart. Delete what is not the agent's by hand.`);
 }
 
-function refuseForeign(entries: Entry[], place: string, change: Transaction) {
-  const foreign = entries.find(({ name }) => !change.owns(place + name));
+function refuseForeign(entries: Entry[], place: string, transaction: Transaction) {
+  const foreign = entries.find(({ name }) => !transaction.owns(place + name));
   if (!foreign) return;
   const how = `as ${foreign.name} with the trust ${foreign.kind}`;
   throw new Error(`${place.slice(0, -1)} holds a certificate ${how} already, and not by this agent. Remove it by certutil -D, or choose another alias.`);

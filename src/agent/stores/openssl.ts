@@ -27,9 +27,9 @@ export const opensslDirectory = directoryStore({
   },
 
   /** Of the links that lead nowhere, rehash leaves some, and OpenSSL looks no further than such a one. */
-  async refresh(directory, _target, change) {
-    await change.reload(["find", "-L", directory, "-maxdepth", "1", "-type", "l", "-name", HASH_PATTERN, "-delete"]);
-    await change.reload(["openssl", "rehash", directory]);
+  async refresh(directory, _target, transaction) {
+    await transaction.reload(["find", "-L", directory, "-maxdepth", "1", "-type", "l", "-name", HASH_PATTERN, "-delete"]);
+    await transaction.reload(["openssl", "rehash", directory]);
   },
 });
 

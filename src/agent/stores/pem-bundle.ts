@@ -14,13 +14,13 @@ export function bundleOfOthers(pathOf: (target: Target, host: Host) => string | 
       const text = (await readText(path)) ?? "";
       if (hasMarker(text, target.assignmentId)) return own;
       const foreign = certificatesIn(outsideBlocks(text)).find((each) => fingerprintOf(each) === material.fingerprint);
-      return foreign ? { certificates: [foreign], faults: [], isForeign: true } : own;
+      return foreign ? { certificates: [foreign], differences: [], isForeign: true } : own;
     },
 
-    install: async (target, material, change) => bundleAt(await pathOf(target, change.host)).install(target, material, change),
+    install: async (target, material, transaction) => bundleAt(await pathOf(target, transaction.host)).install(target, material, transaction),
 
-    async remove(target, change, certificate) {
-      for (const path of bundlesOf(change)) await bundleAt(path).remove(target, change, certificate);
+    async remove(target, transaction, certificate) {
+      for (const path of bundlesOf(transaction)) await bundleAt(path).remove(target, transaction, certificate);
     },
   };
 }

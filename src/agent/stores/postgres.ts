@@ -11,16 +11,16 @@ export const postgres = serverStore({
     throw new Error(`How Postgres is to reload is not known: ${directory} is not its data directory. Set config.dbUser or config.reloadCommand.`);
   },
   /** As the account to which the server and its files belong: the one that it lets in without a password. */
-  async reload(directory, target, change) {
+  async reload(directory, target, transaction) {
     const { uid, gid } = await attributesIn(directory, 0);
     const user = process.getuid?.() === 0 ? { uid, gid } : undefined;
     const { dbUser } = target.config;
     if (dbUser) {
       const argv = ["psql", "-X", "-w", ...(await addressOf(directory)), "-d", "postgres", "-U", dbUser, "-c", "SELECT pg_reload_conf()"];
-      return change.reload(argv, { user, secret: secretIn(PASSWORD, target) });
+      return transaction.reload(argv, { user, secret: secretIn(PASSWORD, target) });
     }
     const isOwn = user !== undefined || uid === process.getuid?.();
-    await change.reload([isOwn ? await findPgCtl(directory) : "pg_ctl", "reload", "-D", directory], { user });
+    await transaction.reload([isOwn ? await findPgCtl(directory) : "pg_ctl", "reload", "-D", directory], { user });
   },
 });
 

@@ -42,5 +42,5 @@ export const dockerRegistry = registryStore();
 export const podmanRegistry = registryStore();
 export const containerdRegistry = registryStore({
   observe: (directory, target) => observeHosts(directory, namesOf(target)),
-  refresh: (directory, target, change, isRemoval) => (isRemoval ? removeFromHosts : addToHosts)(change, directory, namesOf(target)),
+  refresh: (directory, target, transaction, isRemoval) => (isRemoval ? removeFromHosts : addToHosts)(transaction, directory, namesOf(target)),
 });

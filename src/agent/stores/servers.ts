@@ -8,23 +8,23 @@ type Server = Pick<Layout, "check" | "needsKey" | "passwordVariable"> & {
   /** The files of a server's certificate and key. */
   parts?: Layout["parts"];
   /** The command that proves the server's configuration before it is reloaded by this reloadCommand. */
-  proof?: (reloadCommand: string[]) => string[] | undefined;
+  revision?: (reloadCommand: string[]) => string[] | undefined;
   /** Makes the server read its files where the config has no reloadCommand. */
-  reload?: (directory: string, target: Target, change: Transaction) => Promise<void>;
+  reload?: (directory: string, target: Target, transaction: Transaction) => Promise<void>;
 };
 
 /** The directory from which a server reads its certificate and key, or the anchors of its clients. */
-export function serverStore({ parts = certificateAndKey, proof, reload, ...rest }: Server): Store {
+export function serverStore({ parts = certificateAndKey, revision, reload, ...rest }: Server): Store {
   return directoryStore({
     ...rest,
     mustExist: true,
     takesOver: true,
     parts: (target) => (isAnchor(target) ? [{ name: anchorName(target), holds: "certificate" }] : parts(target)),
-    async refresh(directory, target, change) {
+    async refresh(directory, target, transaction) {
       const { reloadCommand } = target.config;
-      const command = reloadCommand && proof?.(reloadCommand);
-      if (command) await change.run(command);
-      if (!reloadCommand) await reload?.(directory, target, change);
+      const command = reloadCommand && revision?.(reloadCommand);
+      if (command) await transaction.run(command);
+      if (!reloadCommand) await reload?.(directory, target, transaction);
     },
   });
 }
@@ -41,7 +41,7 @@ export const secretIn = (variable: string, { config: { storePasswordRef: referen
 
 export const nginx = serverStore({
   /** The same nginx with the same options, but with `-t` in the place of `-s reload`. */
-  proof(reloadCommand) {
+  revision(reloadCommand) {
     const at = reloadCommand.findIndex((word, index) => word === "-s" && reloadCommand[index + 1] === "reload");
     return at < 0 ? undefined : reloadCommand.toSpliced(at, 2, "-t");
   },
@@ -55,7 +55,7 @@ export const haproxy = serverStore({
     if (!isAnchor(target) && target.config.keyFileName && target.config.keyFileName !== expected)
       throw new Error(`config.keyFileName must be ${expected}, where HAProxy looks for the key. Leave it out to have certificate and key in one file.`);
   },
-  proof: (reloadCommand) => (reloadCommand.join(" ") === "systemctl reload haproxy" ? ["haproxy", "-c", "-f", "/etc/haproxy/haproxy.cfg"] : undefined),
+  revision: (reloadCommand) => (reloadCommand.join(" ") === "systemctl reload haproxy" ? ["haproxy", "-c", "-f", "/etc/haproxy/haproxy.cfg"] : undefined),
 });
 
 const REDIS_PASSWORD = "REDISCLI_AUTH";
@@ -63,17 +63,17 @@ const ANCHORS = "tls-ca-cert-file";
 
 export const redis = serverStore({
   passwordVariable: REDIS_PASSWORD,
-  /** Redis reads its files anew when it is told their names, though they are the same; other settings than the certificate's stay as they are. */
-  async reload(directory, target, change) {
+  /** Redis reads its files again when it is told their names, though they are the same; other settings than the certificate's stay as they are. */
+  async reload(directory, target, transaction) {
     const { dbUser } = target.config;
     const secret = secretIn(REDIS_PASSWORD, target);
     const config = ["redis-cli", "-e", ...(dbUser ? ["--user", dbUser] : []), "CONFIG"];
     if (!isAnchor(target)) {
       const [certificate = "", key = ""] = certificateAndKey(target).map(({ name }) => join(directory, name));
-      return change.reload([...config, "SET", "tls-cert-file", certificate, "tls-key-file", key], { secret });
+      return transaction.reload([...config, "SET", "tls-cert-file", certificate, "tls-key-file", key], { secret });
     }
-    const { stdout } = await execute(change.host, { argv: [...config, "GET", ANCHORS], ...(secret && { secret }) });
+    const { stdout } = await execute(transaction.host, { argv: [...config, "GET", ANCHORS], ...(secret && { secret }) });
     const [, present = ""] = stdout.split("\n");
-    await change.reload([...config, "SET", ANCHORS, present], { secret });
+    await transaction.reload([...config, "SET", ANCHORS, present], { secret });
   },
 });

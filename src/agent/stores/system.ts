@@ -19,9 +19,9 @@ export const systemStore = directoryStore({
   },
 
   /** What has gone leaves links that lead nowhere, unless everything is made afresh. */
-  refresh(_directory, _target, change, isRemoval) {
-    const { update } = change.host.system;
+  refresh(_directory, _target, transaction, isRemoval) {
+    const { update } = transaction.host.system;
     const afresh = [...update, "--fresh"];
-    return change.reload(isRemoval ? afresh : update, { again: afresh });
+    return transaction.reload(isRemoval ? afresh : update, { rerun: afresh });
   },
 });

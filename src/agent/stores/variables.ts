@@ -22,6 +22,6 @@ const variableStore = (name: string): Store =>
 
 export const envFileOf = ({ config: { envFilePath = "" } }: Target, host: Host) => pathOn(host, envFilePath, "envFilePath");
 
-/** SSL_CERT_DIR keeps its default: whoever reads it finds the system's anchors there as before. */
+/** SSL_CERT_DIR keeps its default: programs that read it find the system's anchors there as before. */
 export const sslCertFile = variableStore("SSL_CERT_FILE");
 export const requestsBundle = variableStore("REQUESTS_CA_BUNDLE");

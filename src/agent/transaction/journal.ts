@@ -7,45 +7,60 @@ import { type UndoStep, undoStep } from "./undo-step";
 /** What an assignment has put on the host, by name: a file, with what was there before, a directory, or an entry inside a store. */
 type Ownership = { digest?: string; before?: Snapshot | null };
 export type Journal = {
-  claims: Record<string, Ownership>;
+  ownership: Record<string, Ownership>;
   undo: UndoStep[];
-  /** The claims when the attempt began; none while there is no attempt. */
-  claimsBefore?: Journal["claims"] | undefined;
+  /** The ownership when the attempt began; none while there is no attempt. */
+  ownershipBefore?: Journal["ownership"] | undefined;
 };
 
-/** What is known of an attempt to change the host for one assignment; `save` keeps its ledger on disk. */
+/** An attempt to change the host for one assignment; `save` keeps its journal on disk. */
 export type Attempt = {
   host: Host;
   log: Logger;
-  ledger: Journal;
+  journal: Journal;
   save: () => Promise<void>;
   /** Whether another assignment has put this there. */
   isOthers: (name: string) => boolean;
 };
 
-/** Puts the host back as it was when the attempt began. It goes on after a failure, and answers what failed. */
-export async function rollBack({ host, log, ledger, save }: Omit<Attempt, "isOthers">): Promise<string[]> {
+const STEPS = { file: "changing a file", directory: "making a directory", scratch: "making a directory", vacated: "removing a directory" };
+export type Steps = ReturnType<typeof beginSteps>;
+
+/** Begins an attempt; `addStep` has a step in the journal on disk before it is made. */
+export function beginSteps(attempt: Attempt) {
+  const { journal, log, save } = attempt;
+  journal.ownershipBefore ??= { ...journal.ownership };
+  async function addStep(step: UndoStep) {
+    journal.undo.push(step);
+    if ("path" in step) log.info({ path: step.path }, STEPS[step.kind]);
+    await save();
+  }
+  return { ...attempt, addStep };
+}
+
+/** Puts the host back as it was when the attempt began. A step that fails does not stop the others. Returns what failed. */
+export async function rollBack({ host, log, journal, save }: Omit<Attempt, "isOthers">): Promise<string[]> {
   const failures: string[] = [];
-  log.warn({ steps: ledger.undo.length }, "rolls back");
-  const { again = [], directory = [], rest = [] } = Object.groupBy(ledger.undo, ({ kind }) => (kind === "again" || kind === "directory" ? kind : "rest"));
+  log.warn({ steps: journal.undo.length }, "rolling back");
+  const { again = [], directory = [], rest = [] } = Object.groupBy(journal.undo, ({ kind }) => (kind === "again" || kind === "directory" ? kind : "rest"));
   // A directory goes last: only then a program that was made to reread it has taken away what it made there itself.
   for (const step of [...rest.toReversed(), ...again, ...directory.toReversed()])
     await undoStep(host, step).catch((error: Error) => failures.push(error.message));
-  if (ledger.claimsBefore) ledger.claims = ledger.claimsBefore;
-  await commit({ ledger, save });
+  if (journal.ownershipBefore) journal.ownership = journal.ownershipBefore;
+  await commit({ journal, save });
   return failures;
 }
 
-/** Ends an attempt: what it did stands. */
-export async function commit({ ledger, save }: Pick<Attempt, "ledger" | "save">) {
-  ledger.undo = ledger.undo.filter(({ kind }) => kind === "scratch");
-  ledger.claimsBefore = undefined;
+/** Ends an attempt: its changes stay. */
+export async function commit({ journal, save }: Pick<Attempt, "journal" | "save">) {
+  journal.undo = journal.undo.filter(({ kind }) => kind === "scratch");
+  journal.ownershipBefore = undefined;
   await save();
-  if (ledger.undo.length === 0) return;
-  for (const step of ledger.undo) if (step.kind === "scratch") await removeTempDir(step.path);
-  ledger.undo = [];
+  if (journal.undo.length === 0) return;
+  for (const step of journal.undo) if (step.kind === "scratch") await removeTempDir(step.path);
+  journal.undo = [];
   await save();
 }
 
 /** Whether an attempt was cut short, or what it needed was not yet cleared away. */
-export const isUncommitted = ({ undo, claimsBefore }: Journal) => undo.length > 0 || claimsBefore !== undefined;
+export const isUncommitted = ({ undo, ownershipBefore }: Journal) => undo.length > 0 || ownershipBefore !== undefined;

@@ -16,13 +16,13 @@ import { resolvePassword } from "../host/password";
 import { runProgram, type User } from "../host/program";
 import { removeTempDir } from "../host/temp-dir";
 
-/** The command that takes a tool's effect back; when it fails in the words `moot`, there was nothing to take back. */
-export type UndoCommand = { argv: string[]; input?: string; moot?: string };
+/** The command that reverts a program's effect; a failure that contains `ignoredError` means that there was nothing to revert. */
+export type UndoCommand = { argv: string[]; input?: string; ignoredError?: string };
 /** A password that a command takes from its environment: the variable's name, and where on this host the password is found. */
 export type Secret = { variable: string; reference: string };
 type Command = { argv: string[]; user?: User; secret?: Secret };
 
-/** How one step of an attempt is taken back: `after` is the digest of what the step left, null where it removed the file. */
+/** How one step of an attempt is undone: `after` is the digest of what the step left, null where it removed the file. */
 export type UndoStep =
   | { kind: "file"; path: string; before: Snapshot | null; after: string | null }
   | { kind: "directory"; path: string }
@@ -37,9 +37,9 @@ export async function undoStep(host: Host, step: UndoStep): Promise<unknown> {
   if (step.kind === "vacated") return restoreDirectory(step);
   if (step.kind === "scratch") return removeTempDir(step.path);
   if (step.kind === "again") return execute(host, step);
-  const { kind: _, argv, moot, ...options } = step;
+  const { kind: _, argv, ignoredError, ...options } = step;
   return runProgram(host, argv, options).catch((error: Error) => {
-    if (!moot || !error.message.includes(moot)) throw error;
+    if (!ignoredError || !error.message.includes(ignoredError)) throw error;
   });
 }
 
@@ -54,12 +54,12 @@ async function restoreFile({ path, before, after }: Extract<UndoStep, { kind: "f
   const digest = now ? digestOf(bytesOf(now)) : null;
   const isAsBefore = digest === (before && digestOf(bytesOf(before)));
   if (isAsBefore && now?.mode === before?.mode && now?.uid === before?.uid && now?.gid === before?.gid) return;
-  if (!isAsBefore && digest !== after) throw new Error(`${path} was changed by somebody else meanwhile and was left alone.`);
+  if (!isAsBefore && digest !== after) throw new Error(`${path} was changed by another program meanwhile and was left as it is.`);
   if (before) await writeAtomically(path, bytesOf(before), before);
   else await removeFile(path);
 }
 
-/** Answers whether it is gone: one that somebody uses by now stays. */
+/** Removes a directory if it is empty. Returns whether it is gone. */
 export async function removeDirectory(path: string) {
   try {
     await rmdir(path).catch(absent);

@@ -65,7 +65,7 @@ describe("pem_ca_bundle", () => {
     const item = anchor(agent);
     await agent.pass(item);
     appendFileSync(bundleOf(agent), parties.authority.root.pem);
-    expect(await agent.withdraw(item)).toEqual({ state: "removed", message: "Somebody else has put it there too, and that stays." });
+    expect(await agent.withdraw(item)).toEqual({ state: "removed", message: "Another owner has put it there too, and that stays." });
     expect(readFileSync(bundleOf(agent), "utf8")).toBe(parties.known.root.pem + parties.authority.root.pem);
     agent.remove();
   });

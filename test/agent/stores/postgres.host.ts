@@ -89,7 +89,7 @@ describe("postgresql_server_tls", () => {
     const item = itemOf({ ...withUser, storePasswordRef: "env:DATABASE_PASSWORD" });
     expect(await agent.pass(item, { host: { ...agent.host, environment } })).toMatchObject({ state: "installed" });
     expect(await presented()).toBe(leaves.leaf.fingerprint);
-    expect(JSON.stringify([...agent.memory.records])).not.toContain("open sesame");
+    expect(JSON.stringify([...agent.state.records])).not.toContain("open sesame");
     await end();
   });
 

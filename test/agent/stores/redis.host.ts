@@ -48,7 +48,7 @@ describe("redis_server_tls", () => {
     expect(await pass(desiredServer(leaves.leaf, { trustStoreType: "redis_server_tls", config }))).toMatchObject({ state: "installed" });
     expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint);
     expect(calls()).toBe(`redis-cli -e CONFIG SET tls-cert-file ${agent.pathOf("tls/redis.crt")} tls-key-file ${agent.pathOf("tls/redis.key")}\n`);
-    expect(calls() + JSON.stringify([...agent.memory.records])).not.toContain(PASSWORD);
+    expect(calls() + JSON.stringify([...agent.state.records])).not.toContain(PASSWORD);
     await end();
   });
 

@@ -123,7 +123,7 @@ describe("linux_update_ca_certificates", () => {
     const verified = (port: number, verifyServerName: string) => anchor(agent, { alias: "corp", verifyEndpoint: `tls://127.0.0.1:${port}`, verifyServerName });
     expect(await agent.pass(verified(foreign.port, "foreign.test"))).toMatchObject({
       state: "failed",
-      message: expect.stringMatching(/is not trusted by what lies in the store.*Rolled back/),
+      message: expect.stringMatching(/is not trusted by what is in the store.*Rolled back/),
     });
     expect(agent.files().filter((each) => each.startsWith("anchors"))).toEqual([]);
     expect(await agent.pass(verified(good.port, "wrong.test"))).toMatchObject({ state: "failed" });

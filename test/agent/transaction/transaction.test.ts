@@ -14,13 +14,13 @@ setDefaultTimeout(60_000);
 async function begin() {
   const agent = await newAgentHost();
   mkdirSync(agent.pathOf("place"));
-  const ledger = newRecord(crypto.randomUUID());
+  const journal = newRecord(crypto.randomUUID());
   const taken = new Set<string>();
-  const attempt = { host: agent.host, log: createLog("silent"), ledger, save: () => agent.memory.save(ledger), isOthers: (name: string) => taken.has(name) };
+  const attempt = { host: agent.host, log: createLog("silent"), journal, save: () => agent.state.save(journal), isOthers: (name: string) => taken.has(name) };
   const at = (name: string) => agent.pathOf("place", name);
   return {
     agent,
-    ledger,
+    journal,
     taken,
     at,
     begin: () => beginTransaction(attempt),
@@ -35,39 +35,39 @@ const PLAIN = { mode: 0o644 };
 
 describe("an attempt that is taken back", () => {
   test("leaves everything as it was, its owner and mode too, whatever was done", async () => {
-    const { agent, at, begin: start, rollBack: back, state, settle: end, ledger } = await begin();
+    const { agent, at, begin: start, rollBack: back, state, settle: end, journal } = await begin();
     const first = start();
     await first.writeOwned(at("ours"), "ours", { mode: 0o600, owner: { uid: 65_534, gid: 65_534 } });
     await end();
     writeFileSync(at("shared"), "theirs", { mode: 0o640 });
     writeFileSync(at("server.key"), "bootstrap", { mode: 0o400 });
-    const before = { state: state(), claims: structuredClone(ledger.claims) };
-    const change = start();
-    await change.writeOwned(at("ours"), "ours, the next", PLAIN);
-    await change.restore(at("ours"));
-    await change.writeOwned(at("ours"), "once more", PLAIN);
-    await change.writeOwned(at("server.key"), "key", { mode: 0o600, takesOver: true });
-    await change.writeOwned(at("deep/er/new"), "new", PLAIN);
-    await change.editShared(at("shared"), "theirs and ours");
-    await change.editShared(at("shared"), null);
-    await change.editWith(at("made"), async (copy) => writeFileSync(copy, "by a tool"));
-    await change.run(["touch", at("touched")], { undo: { argv: ["rm", at("touched")] } });
-    await change.claim("an entry");
+    const before = { state: state(), claims: structuredClone(journal.ownership) };
+    const transaction = start();
+    await transaction.writeOwned(at("ours"), "ours, the next", PLAIN);
+    await transaction.restore(at("ours"));
+    await transaction.writeOwned(at("ours"), "once more", PLAIN);
+    await transaction.writeOwned(at("server.key"), "key", { mode: 0o600, takesOver: true });
+    await transaction.writeOwned(at("deep/er/new"), "new", PLAIN);
+    await transaction.editShared(at("shared"), "theirs and ours");
+    await transaction.editShared(at("shared"), null);
+    await transaction.editWith(at("made"), async (copy) => writeFileSync(copy, "by a tool"));
+    await transaction.run(["touch", at("touched")], { undo: { argv: ["rm", at("touched")] } });
+    await transaction.claim("an entry");
     expect(await back()).toEqual([]);
-    expect({ state: state(), claims: ledger.claims }).toEqual(before);
+    expect({ state: state(), claims: journal.ownership }).toEqual(before);
     agent.remove();
   });
 
   test("leaves alone what somebody else has changed meanwhile, says so, and takes back the rest", async () => {
     const { agent, at, begin: start, rollBack: back, read } = await begin();
     writeFileSync(at("second"), "before");
-    const change = start();
-    await change.writeOwned(at("first"), "ours", PLAIN);
-    await change.editShared(at("second"), "ours");
-    await change.writeOwned(at("third"), "ours", PLAIN);
+    const transaction = start();
+    await transaction.writeOwned(at("first"), "ours", PLAIN);
+    await transaction.editShared(at("second"), "ours");
+    await transaction.writeOwned(at("third"), "ours", PLAIN);
     writeFileSync(at("second"), "theirs");
     writeFileSync(at("third"), "theirs");
-    expect(await back()).toEqual([at("third"), at("second")].map((path) => `${path} was changed by somebody else meanwhile and was left alone.`));
+    expect(await back()).toEqual([at("third"), at("second")].map((path) => `${path} was changed by another program meanwhile and was left as it is.`));
     expect([existsSync(at("first")), read("second"), read("third")]).toEqual([false, "theirs", "theirs"]);
     agent.remove();
   });
@@ -75,10 +75,10 @@ describe("an attempt that is taken back", () => {
   test("runs what makes a program reread after the files are back, and says when that fails", async () => {
     const { agent, at, begin: start, rollBack: back, read } = await begin();
     writeFileSync(at("shared"), "before");
-    const change = start();
-    await change.reload(["cp", at("shared"), at("seen")]);
-    await change.editShared(at("shared"), "after");
-    await change.reload(["sh", "-c", `[ ! -e ${at("fault")} ]`]);
+    const transaction = start();
+    await transaction.reload(["cp", at("shared"), at("seen")]);
+    await transaction.editShared(at("shared"), "after");
+    await transaction.reload(["sh", "-c", `[ ! -e ${at("fault")} ]`]);
     writeFileSync(at("fault"), "");
     expect(await back()).toEqual(["sh ended with exit code 1: it said nothing."]);
     expect(read("seen")).toBe("before");
@@ -102,9 +102,9 @@ describe("a file of the agent's own", () => {
     const { agent, at, begin: start, settle: end, read } = await begin();
     writeFileSync(at("key"), "bootstrap", { mode: 0o640 });
     const before = stateOf(agent.pathOf("place"));
-    const change = start();
-    for (const content of ["first", "second"]) await change.writeOwned(at("key"), content, { mode: 0o600, takesOver: true });
-    await change.writeOwned(at("certificate"), "ours", PLAIN);
+    const transaction = start();
+    for (const content of ["first", "second"]) await transaction.writeOwned(at("key"), content, { mode: 0o600, takesOver: true });
+    await transaction.writeOwned(at("certificate"), "ours", PLAIN);
     await end();
     writeFileSync(at("certificate"), "theirs");
     const removal = start();

@@ -1,8 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { recoverInterrupted, type Work } from "#agent/attempt";
 import { type Host, thisHost } from "#agent/host/host";
-import { reconcile, recoverInterrupted, removeAssignment, type Work } from "#agent/reconcile";
+import { reconcileAssignment } from "#agent/install";
+import { removeAssignment } from "#agent/remove";
 import type { Desired } from "#agent/server-client";
 import { openState } from "#agent/state";
 import { createLog } from "#log";
@@ -40,27 +42,27 @@ const hostPath = (Bun.env.PATH ?? "")
 
 /** A scratch directory, and an agent that takes its places for the host's; without a server. */
 export async function newAgentHost(
-  change: (host: Host, directory: string) => Host = (host) => host,
+  prepare: (host: Host, directory: string) => Host = (host) => host,
   directory = mkdtempSync(join(tmpdir(), "certitude-host-")),
 ) {
   const home = join(directory, "home");
   mkdirSync(home, { recursive: true });
   const own = thisHost({ PATH: hostPath, HOME: home });
-  const memory = await openState(join(directory, "state"));
-  const work: Work = { host: change(own, directory), memory, log: createLog("silent"), clock: () => new Date(), isDryRun: false, isUrgent: true };
+  const state = await openState(join(directory, "state"));
+  const work: Work = { host: prepare(own, directory), state, log: createLog("silent"), clock: () => new Date(), isDryRun: false, ignoreBackoff: true };
   return {
     directory,
     host: work.host,
-    memory,
+    state,
     pathOf: (...names: string[]) => join(directory, ...names),
     /** What the agent does at one pass for an assignment. */
     async pass(item: Desired, more: Partial<Work> = {}) {
-      for (const record of memory.records.values()) await recoverInterrupted(record, work);
-      return reconcile(item, { ...work, ...more });
+      for (const record of state.records.values()) await recoverInterrupted(record, work);
+      return reconcileAssignment(item, { ...work, ...more });
     },
     /** What it does once the assignment is desired no more. */
     async withdraw({ id }: Pick<Desired, "id">) {
-      const record = memory.records.get(id);
+      const record = state.records.get(id);
       if (!record) throw new Error("the agent knows nothing of this assignment");
       return removeAssignment(record, work);
     },
@@ -72,7 +74,7 @@ export async function newAgentHost(
         .filter((name) => !name.startsWith("state/"))
         .toSorted(),
     remove() {
-      memory.close();
+      state.close();
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -24,10 +24,10 @@ export async function newConnectedAgent() {
   const { hostname, port } = new URL(world.url);
   const line = await startProxy({ host: hostname, port: Number(port) });
   const server = `http://127.0.0.1:${line.port}`;
-  const exchange = createServerClient({ server, token: enrolled.token, ca: undefined, signal: new AbortController().signal });
+  const client = createServerClient({ server, token: enrolled.token, ca: undefined, signal: new AbortController().signal });
   const said: { msg: string; reason?: string }[] = [];
   const log = createLog("info", { write: (text) => void said.push(JSON.parse(text)) });
-  let memory = await openState(pathOf("state"));
+  let state = await openState(pathOf("state"));
   let now = Date.parse("2030-01-01T00:00:00Z");
 
   async function ask(method: string, path: string, { body }: Wish = {}) {
@@ -39,13 +39,13 @@ export async function newConnectedAgent() {
   return {
     organization,
     ...enrolled,
-    exchange,
+    client,
     said,
     line,
     server,
     pathOf,
     ask,
-    memory: () => memory,
+    state: () => state,
     /** Moves the agent's clock. */
     wait: (milliseconds: number) => {
       now += milliseconds;
@@ -74,15 +74,15 @@ export async function newConnectedAgent() {
       return history.toReversed().map(({ state, message }: Report) => (message ? `${state}: ${message}` : state));
     },
     /** One pass. */
-    cycle: ({ isQuiet = false, isUrgent = false, host }: { isQuiet?: boolean; isUrgent?: boolean; host?: HostFacts } = {}) =>
+    pass: ({ isOffline = false, ignoreBackoff = false, host }: { isOffline?: boolean; ignoreBackoff?: boolean; host?: HostFacts } = {}) =>
       runPass(
-        { host: thisHost({ PATH: Bun.env.PATH, HOME: directory }), memory, log, exchange, clock: () => new Date(now), isDryRun: false, isUrgent },
-        { host, isQuiet },
+        { host: thisHost({ PATH: Bun.env.PATH, HOME: directory }), state, log, client, clock: () => new Date(now), isDryRun: false, ignoreBackoff },
+        { host, isOffline },
       ),
     /** As a new process finds it. */
     async restart() {
-      memory.close();
-      memory = await openState(pathOf("state"));
+      state.close();
+      state = await openState(pathOf("state"));
     },
     /** The certificates in the store, by file name. */
     store: () =>
@@ -92,7 +92,7 @@ export async function newConnectedAgent() {
           .map((name) => [name, readFileSync(pathOf("store", name), "utf8")]),
       ),
     async end() {
-      memory.close();
+      state.close();
       await line.stop();
       rmSync(directory, { recursive: true });
     },

@@ -1,4 +1,4 @@
-import type { Result } from "#agent/reconcile";
+import type { Result } from "#agent/report";
 import type { Desired } from "#agent/server-client";
 import { newAgentHost } from "./agent-host";
 
@@ -7,8 +7,8 @@ const NOBODY = 65_534;
 /** One pass of an agent that is not root, in a process of its own. */
 export async function passAsNobody(item: Desired): Promise<Result> {
   const child = Bun.spawn([process.execPath, import.meta.path], { stdin: new Blob([JSON.stringify(item)]), stdout: "pipe", stderr: "pipe" });
-  const [answer, faults, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
-  if (code !== 0) throw new Error(faults);
+  const [answer, differences, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  if (code !== 0) throw new Error(differences);
   return JSON.parse(answer);
 }
 

@@ -24,7 +24,7 @@ export async function passInChild(agent: AgentHost, item: Desired, tool: string,
   mkdirSync(agent.pathOf("bin"));
   writeFileSync(agent.pathOf("bin", tool), `#!/bin/sh\n${script}\n`);
   chmodSync(agent.pathOf("bin", tool), 0o755);
-  agent.memory.close();
+  agent.state.close();
   const pass = `
     import { newAgentHost } from ${JSON.stringify(join(import.meta.dir, "agent-host.ts"))};
     const [directory, environment, item] = process.argv.slice(1).map((each, index) => (index === 0 ? each : JSON.parse(each)));

@@ -138,7 +138,7 @@ export function testServer({ storeType, start, asking = [], certificateFile, key
   test("what the operator had is given back though it is the same, and what the operator has put there since stays", async () => {
     const { leaf, bootstrap } = leaves();
     const { agent, files, itemOf, pathOf, presents, end } = await begin();
-    const stays = { state: "removed" as const, message: "Somebody else has put it there too, and that stays." };
+    const stays = { state: "removed" as const, message: "Another owner has put it there too, and that stays." };
     chmodSync(pathOf(keyFile), 0o640);
     const before = files();
     const same = itemOf(bootstrap);

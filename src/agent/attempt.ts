@@ -1,0 +1,56 @@
+import type { Logger } from "pino";
+import { isWithinBackoff, retryDelay } from "./backoff";
+import type { Host } from "./host/host";
+import { failed } from "./report";
+import type { AssignmentRecord, State } from "./state";
+import type { Target } from "./store";
+import { storeOf } from "./stores/stores";
+import { isUncommitted, rollBack } from "./transaction/journal";
+import type { Transaction } from "./transaction/transaction";
+
+/** What a pass works with. */
+export type Work = {
+  host: Host;
+  state: State;
+  log: Logger;
+  clock: () => Date;
+  isDryRun: boolean;
+  /** Whether to try at once what has failed before. */
+  ignoreBackoff: boolean;
+};
+
+/** Returns what a transaction needs to change the host for the record's assignment. */
+export const attemptOf = (record: AssignmentRecord, { host, log, state }: Work) => ({
+  host,
+  log,
+  journal: record,
+  save: () => state.save(record),
+  isOthers: state.isOthers(record.assignmentId),
+});
+
+/** Returns true while the last attempt at `revision` failed too recently to try it again. */
+export const mustWait = (record: AssignmentRecord | undefined, revision: string, now: Date) =>
+  record?.retry?.revision === revision && isWithinBackoff(record.retry.at - now.getTime());
+
+/** Rolls back what an agent that was killed had begun. */
+export async function recoverInterrupted(record: AssignmentRecord, work: Work) {
+  if (!isUncommitted(record)) return;
+  const failures = await rollBack(attemptOf(record, work));
+  work.log.warn({ failures }, "rolled back an interrupted attempt");
+}
+
+/** Rolls back a failed attempt at `revision`, and sets the time of the next one. Returns the report, which names what could not be rolled back. */
+export async function rollBackFailed(record: AssignmentRecord, revision: string, { message }: Error, work: Work) {
+  const hasChanged = record.undo.length > 0;
+  const left = (await rollBack(attemptOf(record, work))).filter((each) => each !== message); // a reload that fails once more says nothing new
+  const consequence = left.length > 0 ? ` Rolling back failed too: ${left.join(" ")}` : hasChanged ? " Rolled back: the store is as it was." : "";
+  const failures = (record.retry?.revision === revision ? record.retry.failures : 0) + 1;
+  record.retry = { revision, failures, at: work.clock().getTime() + retryDelay(failures) };
+  return failed(message + consequence, work.log);
+}
+
+/** Runs the assignment's `reloadCommand`, which finds the store's password in its environment. */
+export async function reload({ storeType, config: { reloadCommand, storePasswordRef: reference } }: Target, transaction: Transaction) {
+  const variable = storeOf(storeType).passwordVariable;
+  if (reloadCommand) await transaction.reload(reloadCommand, variable && reference ? { secret: { variable, reference } } : {});
+}

@@ -1,0 +1,78 @@
+import { attemptOf, mustWait, reload, rollBackFailed, type Work } from "./attempt";
+import { failed, healed, installed, observed, type Result } from "./report";
+import type { Desired } from "./server-client";
+import { type AssignmentRecord, newRecord, noteReport } from "./state";
+import type { Material, Target } from "./store";
+import { storeOf } from "./stores/stores";
+import { isSamePlace, readMaterial, readTarget } from "./targets";
+import { commit } from "./transaction/journal";
+import { beginTransaction } from "./transaction/transaction";
+import { verifyEndpoint } from "./verify";
+
+type Plan = {
+  target: Target;
+  material: Material;
+  /** The version and fingerprint that are to be verified. */
+  revision: string;
+};
+
+/** Makes one assignment true: observe, plan, apply, verify; what fails is rolled back. */
+export async function reconcileAssignment(item: Desired, work: Work): Promise<Result> {
+  const revision = `${item.version} ${item.fingerprintSha256}`;
+  if (!work.ignoreBackoff && mustWait(work.state.records.get(item.id), revision, work.clock())) return undefined;
+  const log = work.log.child({ assignment: item.id, store: item.trustStoreType });
+  try {
+    return await reconcileOne({ target: readTarget(item), material: readMaterial(item), revision }, { ...work, log });
+  } catch (error) {
+    return failed((error as Error).message, log);
+  }
+}
+
+async function reconcileOne(plan: Plan, work: Work): Promise<Result> {
+  const { target, material, revision } = plan;
+  const record = work.state.records.get(target.assignmentId) ?? newRecord(target.assignmentId);
+  const { differences, certificates } = await storeOf(target.storeType).observe(target, material, work.host);
+  const former = record.certificate !== undefined && record.target && !isSamePlace(record.target, target) ? record.target : undefined;
+  const isVerified = record.verifiedRevision === revision && !former;
+  if (differences.length === 0 && isVerified) return installed(material);
+  work.log.info({ differences, former, isVerified }, work.isDryRun ? "would install or verify" : "installing or verifying");
+  if (work.isDryRun) return undefined;
+  try {
+    const found = differences.length > 0 || former ? await apply(plan, record, former, work) : certificates;
+    await verifyEndpoint(target, material, found, work.host);
+  } catch (error) {
+    return failInstallation(plan, record, error as Error, work);
+  }
+  const result = isVerified ? healed(material, differences) : installed(material);
+  record.target = target;
+  record.certificate = material.certificate;
+  record.verifiedRevision = revision;
+  record.retry = undefined;
+  record.isRemoved = false;
+  noteReport(record, result); // saved together with what it reports
+  await commit(attemptOf(record, work));
+  work.log.info({ fingerprint: material.fingerprint }, isVerified ? "healed" : "installed");
+  return result;
+}
+
+/** Installs at the target, after removing from the `former` one. Returns the certificates that are in the store afterwards. */
+async function apply({ target, material }: Plan, record: AssignmentRecord, former: Target | undefined, work: Work) {
+  const transaction = beginTransaction(attemptOf(record, work));
+  const store = storeOf(target.storeType);
+  if (former) await storeOf(former.storeType).remove(former, transaction, record.certificate);
+  await store.install(target, material, transaction);
+  const { differences, certificates } = await store.observe(target, material, work.host);
+  if (differences.length > 0) throw new Error(`After the installation the store was not as desired: ${differences.join("; ")}.`);
+  await reload(target, transaction);
+  return certificates;
+}
+
+async function failInstallation({ target, material, revision }: Plan, record: AssignmentRecord, error: Error, work: Work): Promise<Result> {
+  record.target ??= target; // what is left of it must be found again
+  record.isRemoved = false;
+  const result = await rollBackFailed(record, revision, error, work);
+  const seen = await storeOf(target.storeType)
+    .observe(target, material, work.host)
+    .catch(() => undefined); // the reason of the failure matters more than that the store cannot be read
+  return { ...result, ...observed(seen?.certificates[0]) };
+}

@@ -1,0 +1,60 @@
+import type { Logger } from "pino";
+import { fingerprintOf } from "./host/pem";
+import { type HostFacts, type Report, type ServerClient, Unreachable } from "./server-client";
+import type { AssignmentRecord, State } from "./state";
+import type { Material } from "./store";
+
+/** What became of an assignment; undefined where nothing was tried. */
+export type Result = Omit<Report, "assignmentId"> | undefined;
+
+const MAX_MESSAGE = 1_000;
+
+export const installed = ({ fingerprint }: Material): NonNullable<Result> => ({ state: "installed", observedFingerprint: fingerprint });
+
+export const healed = (material: Material, differences: string[]): NonNullable<Result> => ({
+  ...installed(material),
+  state: "drifted",
+  message: oneLine(`Found and healed: ${differences.join("; ")}`),
+});
+
+export const observed = (pem: string | undefined) => (pem ? { observedFingerprint: fingerprintOf(pem) } : {});
+
+export function failed(message: string, log: Logger): NonNullable<Result> {
+  log.error({ reason: message }, "failed");
+  return { state: "failed", message: oneLine(message) };
+}
+
+/** Returns a message that the server takes: one line of plain text, at most 1,000 characters. */
+function oneLine(text: string) {
+  const line = text.replace(/[\p{Cc}\p{Cs}]+/gu, " ").trim();
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE - 2).toWellFormed()} …` : line || "It failed without a message.";
+}
+
+type Reporter = { state: State; client: ServerClient; log: Logger };
+
+/** Delivers the oldest report of each assignment, then the next, until none is left. Returns why the server was not reached, if it was not. */
+export async function deliverReports({ state, client, log }: Reporter, host: HostFacts | undefined): Promise<{ unreachable?: Unreachable }> {
+  try {
+    for (let facts = host; ; facts = undefined) {
+      const waiting = [...state.records.values()].filter(({ reports }) => reports.length > 0);
+      if (waiting.length === 0 && !facts) break;
+      const reports = waiting.flatMap(({ reports }) => reports.slice(0, 1));
+      const refused = await client.deliver(reports, facts);
+      if (refused.length > 0) log.info({ assignments: refused.map(({ assignmentId }) => assignmentId) }, "the server does not take reports of them");
+      for (const record of waiting) await acknowledge(state, record);
+    }
+    return {};
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    log.warn({ reason: error.message }, "the reports are kept until the server can be reached");
+    return { unreachable: error };
+  }
+}
+
+async function acknowledge(state: State, record: AssignmentRecord) {
+  const [delivered, ...rest] = record.reports;
+  record.lastAcknowledged = JSON.stringify(delivered);
+  record.reports = rest;
+  if (record.isRemoved && rest.length === 0) await state.forget(record.assignmentId);
+  else await state.save(record);
+}

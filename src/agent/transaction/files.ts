@@ -1,0 +1,73 @@
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { attributesIn, bytesOf, digestOf, readSnapshot, removeFile, type Snapshot, writeAtomically } from "../host/files";
+import type { User } from "../host/program";
+import type { Directories } from "./directories";
+import type { Steps } from "./journal";
+import type { OwnershipOf } from "./ownership";
+
+type Writing = { mode: number; owner?: User | undefined; takesOver?: boolean };
+/** Of a new file that many programs read. */
+const SHARED_MODE = 0o644;
+
+/** Changes of files, each with its undo step. */
+export function createFiles({ journal, isOthers, addStep }: Steps, { disclaim }: OwnershipOf, { makeDirectory, tempDirectory }: Directories) {
+  /** Writes a file that is all ours. One that was there already is refused or, with `takesOver`, kept to be restored on removal. */
+  async function writeOwned(path: string, content: string, { mode, owner, takesOver = false }: Writing) {
+    await makeDirectory(dirname(path));
+    const before = (await readSnapshot(path)) ?? null;
+    const owned = journal.ownership[path];
+    if (isOthers(path)) throw new Error(`${path} belongs to another assignment on this host. Choose another alias or file name.`);
+    if (before && !owned && !takesOver) throw new Error(`${path} is there already, and not by this agent. Move it away, or choose another alias or file name.`);
+    const after = digestOf(content);
+    journal.ownership[path] = { digest: after, before: owned?.before === undefined ? before : owned.before };
+    await addStep({ kind: "file", path, before, after });
+    const { uid, gid } = owner ?? before ?? (await attributesIn(dirname(path), mode));
+    await writeAtomically(path, content, { uid, gid, mode });
+  }
+
+  /**
+   * Removes files that belong together, or puts back what was there before; where one of them was replaced since by another program,
+   * all stay. Returns true where files that are not ours are there now.
+   */
+  async function restore(...paths: string[]) {
+    const files = [];
+    for (const [path, { before = null, digest }] of Object.entries(journal.ownership))
+      if (paths.includes(path)) files.push({ path, before, digest, now: (await readSnapshot(path)) ?? null });
+    const isReplaced = files.some(({ now, digest }) => now && digestOf(bytesOf(now)) !== digest);
+    for (const { path, before, now } of files) {
+      if (now && !isReplaced) await restoreFile(path, before, now);
+      await disclaim(path);
+    }
+    return isReplaced || files.some(({ before, now }) => before && now);
+  }
+
+  async function restoreFile(path: string, before: Snapshot | null, now: Snapshot) {
+    await addStep({ kind: "file", path, before: now, after: before && digestOf(bytesOf(before)) });
+    await (before ? writeAtomically(path, bytesOf(before), before) : removeFile(path));
+  }
+
+  /** Writes a file that others write too, or removes it with null; it keeps its owner and mode. */
+  async function editShared(path: string, content: string | Uint8Array | null) {
+    await makeDirectory(dirname(path));
+    const before = (await readSnapshot(path)) ?? null;
+    await addStep({ kind: "file", path, before, after: content === null ? null : digestOf(content) });
+    if (content === null) return removeFile(path);
+    await writeAtomically(path, content, before ?? (await attributesIn(dirname(path), SHARED_MODE)));
+  }
+
+  /** Lets a program edit a copy of a file, which then replaces the file; where there is none yet, the program makes it. A given mode holds for both. */
+  async function editWith(path: string, edit: (copy: string) => Promise<unknown>, mode?: number) {
+    await makeDirectory(dirname(path));
+    const before = (await readSnapshot(path)) ?? null;
+    const copy = join(await tempDirectory(), basename(path));
+    if (before) await writeFile(copy, bytesOf(before), { mode: 0o600 });
+    await edit(copy);
+    const content = await readFile(copy);
+    await rm(copy);
+    await addStep({ kind: "file", path, before, after: digestOf(content) });
+    await writeAtomically(path, content, { ...(before ?? (await attributesIn(dirname(path), SHARED_MODE))), ...(mode !== undefined && { mode }) });
+  }
+
+  return { writeOwned, restore, editShared, editWith };
+}
