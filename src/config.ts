@@ -4,7 +4,7 @@ import { coveredFamilies, type Networks, readNetworks } from "#auth/cidr";
 import { isSecureUrl } from "#auth/secure-url";
 import { readKeyring } from "#crypto/keyring";
 import { directoryFault } from "#db/private-directory";
-import { databaseUrlFault } from "#db/url";
+import { databaseUrlFault, parseUrl } from "#db/url";
 import { KINDS, readRateLimits } from "#limits/rate-limits";
 import { findMisspelled } from "./misspelled";
 
@@ -40,7 +40,7 @@ export function readConfig(env: Environment) {
   function url(name: string, protocols: string[]) {
     const value = text(name);
     if (!value) return;
-    const parsed = URL.parse(value);
+    const parsed = parseUrl(value);
     if (!parsed || !protocols.includes(parsed.protocol))
       fault(`${name} must be an absolute URL that starts with ${protocols.map((each) => `${each}//`).join(" or ")}.`);
     else if (protocols.includes("https:") && !isBase(parsed))
@@ -94,7 +94,7 @@ export function readConfig(env: Environment) {
   }
 
   function requireSecrets(databaseUrl: string) {
-    const wrong = URL.canParse(databaseUrl) && databaseUrlFault(databaseUrl);
+    const wrong = parseUrl(databaseUrl) && databaseUrlFault(databaseUrl);
     if (wrong) fault(wrong);
     if (list("SECRETS_KEY").length === 0) fault("SECRETS_KEY is required with DATABASE_URL (openssl rand -base64 32).");
     if (!text("JWT_SECRET") && !oidcIssuer) fault("JWT_SECRET or OIDC_ISSUER is required with DATABASE_URL: who signs the tokens?");

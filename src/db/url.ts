@@ -20,9 +20,12 @@ const SHORTEST_TIMEOUT_S = 2;
 
 const fault = (sentence: string) => new Error(`DATABASE_URL: ${sentence}`);
 
+/** As URL.parse, and takes a user without a host too, as libpq does: `postgres://ada@/shop?host=/run/postgresql`. */
+export const parseUrl = (url: string) => URL.parse(url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#])/, "$1localhost"));
+
 /** A connection string as libpq reads it: its parameters count before what stands ahead of them. Throws a sentence about what cannot be meant. */
 export function readUrl(url: string) {
-  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
+  const { hostname, port, username, password, pathname, searchParams } = parseUrl(url) as URL;
   const given: Record<string, string | undefined> = Object.fromEntries([...searchParams].filter(([, value]) => value !== ""));
   const unknown = Object.keys(given).find((name) => !KNOWN.has(name));
   if (unknown) throw fault(`the parameter "${unknown}" is not known. Known are ${[...PARAMETERS, ...TLS_PARAMETERS].join(", ")}.`);

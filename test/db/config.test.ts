@@ -75,6 +75,10 @@ describe("the configuration", () => {
     expect(faultsOf({ ...given, [name]: value })).toEqual([sentence]);
   });
 
+  test("takes a DATABASE_URL with a user and a socket's directory", () => {
+    expect(faultsOf({ ...given, DATABASE_URL: "postgres://ada@/shop?host=/run/postgresql" })).toEqual([]);
+  });
+
   test("names every fault at once", () => {
     const one = Object.fromEntries(FAULTS.map(([name, value]) => [name, value]));
     expect(faultsOf({ ...given, ...one }).length).toBe(Object.keys(one).length);
