@@ -167,7 +167,8 @@ export const certificates = (deps: Deps) =>
         detail: {
           operationId: "reinstateCertificate",
           summary: "Reinstate a certificate that is on hold",
-          description: "It is as it was before it was revoked with the reason certificateHold (RFC 5280). 409 unless it is on hold.",
+          description:
+            "It is as it was before it was revoked with the reason certificateHold (RFC 5280); one that was retired since stays retired. 409 unless it is on hold.",
         },
       },
     )

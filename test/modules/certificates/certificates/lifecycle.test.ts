@@ -147,6 +147,20 @@ describe("POST /organizations/{organizationId}/certificates/{certificateId}/rein
     expect(await organization.admin("POST", `${path}/reinstate`)).toMatchObject({ status: 409, body: {} });
   });
 
+  test("200 ends the hold of one that was retired: it stays retired, and an import makes it active again", async () => {
+    const organization = await newOrganization();
+    const { pem } = certificate();
+    const [id] = await importInto(organization, pem);
+    const path = `/certificates/${id}`;
+    await organization.admin("POST", `${path}/revoke`, { body: { reason: "certificateHold" } });
+    await organization.admin("DELETE", path);
+    const answer = await organization.admin("POST", `${path}/reinstate`);
+    expect(answer).toMatchObject({ status: 200, body: { status: "retired", revokedAt: null, revocationReason: null, version: 4 } });
+    expect(await organization.admin("POST", `${path}/reinstate`)).toMatchObject({ status: 409, body: {} });
+    expect((await organization.admin("POST", "/certificates", { body: { pem } })).body.duplicates).toMatchObject([{ id, reactivated: true }]);
+    expect((await organization.admin("GET", path)).body).toMatchObject({ status: "active", retiredAt: null });
+  });
+
   test("200 for exactly one of ten at once", async () => {
     const { organization, path } = await onHold();
     const answers = await Promise.all(Array.from({ length: 10 }, () => organization.admin("POST", `${path}/reinstate`)));

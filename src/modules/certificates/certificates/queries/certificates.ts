@@ -133,13 +133,13 @@ export async function retireCertificate(sql: Sql, scope: Scope, { id, versions }
   return readOutcome(row, versions);
 }
 
-/** Ends a certificateHold; `conflict` when the certificate is not on hold. */
+/** Ends a certificateHold; `conflict` when the certificate is not on hold. One that was retired meanwhile stays retired, until it is imported again. */
 export async function reinstateCertificate(sql: Sql, scope: Scope, { id, versions }: Precondition, now: Date): Promise<Outcome> {
   const [row] = await sql<Current[]>`
     with changed as (
-      update certificates set status = 'active', revoked_at = null, revocation_reason = null, version = version + 1, updated_at = now()
-      where organization_id = ${scope.organizationId} and id = ${id} and status = 'revoked' and revocation_reason = 'certificateHold'
-        and ${whereVersion(sql, versions)} returning *),
+      update certificates set status = case status when 'revoked' then 'active' else status end, revoked_at = null, revocation_reason = null,
+        version = version + 1, updated_at = now()
+      where organization_id = ${scope.organizationId} and id = ${id} and revocation_reason = 'certificateHold' and ${whereVersion(sql, versions)} returning *),
     audited as (${auditEach(sql, scope, "certificate.reinstated", "certificate", sql`select id, '{}'::jsonb from changed`)})
     ${outcome(sql, scope.organizationId, id, now)}`;
   return readOutcome(row, versions);
