@@ -53,9 +53,9 @@ export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
 /**
  * What must be installed on the agent: its enabled assignments of active certificates; the tag is of the same moment. Undefined for
  * an agent that was deleted meanwhile: nothing at all would mean that it must take everything out. Each private key in it leaves an
- * audit event, in the same statement.
+ * audit event, in the same statement, unless `isSent` is false: HEAD has no body.
  */
-export async function findDesiredState(sql: Sql, keyring: Keyring, { organizationId, id }: Agent, requestId: string | null) {
+export async function findDesiredState(sql: Sql, keyring: Keyring, { organizationId, id }: Agent, requestId: string | null, isSent = true) {
   const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId };
   const rows = await sql<({ tag: string; keep: string } & Item)[]>`
     ${desiredStateCte(sql, sql`select organization_id, id from agents where organization_id = ${organizationId} and id = ${id}`)},
@@ -75,7 +75,7 @@ export async function findDesiredState(sql: Sql, keyring: Keyring, { organizatio
       scope,
       "certificate.private-key-released",
       "certificate",
-      sql`select certificate_id, jsonb_build_object('agentId', ${id}::text, 'assignmentId', id) from item where "sealedKey" is not null`,
+      sql`select certificate_id, jsonb_build_object('agentId', ${id}::text, 'assignmentId', id) from item where ${isSent} and "sealedKey" is not null`,
     )})
     select tag, keep, json, fingerprint, "sealedKey" from agent cross join state cross join kept left join item on true order by item.id`;
   const [state] = rows;

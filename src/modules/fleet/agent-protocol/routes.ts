@@ -20,7 +20,7 @@ const desiredState = (deps: Deps) =>
         Object.assign(set.headers, known);
         return status(304, "");
       }
-      const desired = await findDesiredState(deps.sql, deps.config.keyring, agent, scope.requestId);
+      const desired = await findDesiredState(deps.sql, deps.config.keyring, agent, scope.requestId, request.method !== "HEAD");
       if (!desired) throw new Refusal(401, "the agent was deleted meanwhile");
       return jsonText(desired.json, 200, caching(desired.tag));
     },

@@ -71,7 +71,7 @@ describe("GET /agent/assignments", () => {
     expect(await keys()).toEqual({ [without]: null });
   });
 
-  test("200 with a private key is an audit event each time, 304 and 200 without one are none", async () => {
+  test("200 with a private key is an audit event each time; HEAD, 304 and 200 without one are none", async () => {
     const { organization, agent, assign, update, ask } = await newPoller();
     const { id } = await importWithKey(organization);
     const assignment = await assign(id, { ...SERVER, includePrivateKey: true });
@@ -88,6 +88,8 @@ describe("GET /agent/assignments", () => {
       details: { agentId: agent.id, assignmentId: assignment.id },
     };
     expect(await released()).toMatchObject([event]);
+    const head = await agent.call("HEAD", PATH);
+    expect([head.status, head.text, head.headers.get("etag")]).toEqual([200, "", answer.headers.get("etag")]);
     expect((await agent.call("GET", PATH, { headers: { "if-none-match": answer.headers.get("etag") ?? "" } })).status).toBe(304);
     expect(await released()).toHaveLength(1);
     await ask();
