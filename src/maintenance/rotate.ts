@@ -4,6 +4,7 @@ import { formerFile, keepFormer, readKeys, writeKeys } from "#crypto/secrets-fil
 import type { Pool } from "#db/connect";
 import { resealAll } from "#db/reseal";
 import { checkKeys, retireKeys } from "#db/secret-keys";
+import { addPlatformEvent } from "#modules/people/audit/queries";
 import type { Tell } from "./socket";
 
 type Ring = Pick<Config, "keyring" | "secretsFile">;
@@ -22,6 +23,8 @@ export async function rotateSecrets(sql: Pool, { keyring, secretsFile }: Ring, t
   const unreadable = totals.filter((each) => each.unreadable > 0);
   for (const each of unreadable) tell(`${each.table}: ${each.unreadable} values are left as they are, because no key of SECRETS_KEY opens them.`);
   await retireKeys(sql, keyring);
+  const rotated = { action: "secrets.rotated", targetType: "secret-key", targetId: current, details: { former, totals } };
+  if (former.length > 0) await addPlatformEvent(sql, { actor: { type: "command-line" }, requestId: null }, rotated);
   tell(
     `Done: ${totals.reduce((sum, { resealed }) => sum + resealed, 0)} values resealed (${totals.map((each) => `${each.table} ${each.resealed}`).join(", ")}).`,
   );

@@ -4,6 +4,7 @@ import { migrate } from "#db/migrate";
 import { resealAll } from "#db/reseal";
 import { SEALED_COLUMNS } from "#db/sealed-columns";
 import { checkKeys, retireKeys } from "#db/secret-keys";
+import { rotateSecrets } from "#maintenance/rotate";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { addConnection, addSecrets, readSecrets, unmark } from "../support/server/sealed";
 
@@ -150,6 +151,15 @@ describe("resealAll", () => {
       const [row] = await sql`select sealed_secrets as value from connections where id = ${id}`;
       expect(createKeyring([NEW]).unseal(row?.value, `connection-secrets ${organizationId} ${id}`)).toBe(secret);
     }
+  });
+
+  test("leaves one event in the platform's audit trail for a rotation, and none where there is one key", async () => {
+    await sql`truncate platform_audit_events`;
+    await rotateSecrets(sql, { keyring: renewed, secretsFile: undefined }, () => {});
+    await rotateSecrets(sql, { keyring: createKeyring([NEW]), secretsFile: undefined }, () => {});
+    const events = await sql`select actor, action, target_type as "targetType", target_id as "targetId", details from platform_audit_events`;
+    const details = { former: [idOf(OLD)], totals: SEALED_COLUMNS.map(({ table }) => ({ table, resealed: 3, unreadable: 0 })) };
+    expect([...events]).toEqual([{ actor: { type: "command-line" }, action: "secrets.rotated", targetType: "secret-key", targetId: idOf(NEW), details }]);
   });
 
   test("lets the old key go, after which it is not asked for", async () => {
