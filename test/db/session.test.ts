@@ -141,7 +141,8 @@ async function startPooler(url: string) {
   const pooler = createServer((near) => {
     const far = connect(targetOf(url));
     near.once("data", (startup) => {
-      const kept = startup.toString("latin1").slice(8).split("\0").slice(0, 4).join("\0");
+      const asked = startup.toString("latin1").slice(8).split("\0");
+      const kept = [...asked.slice(0, 4), "statement_timeout", "0"].join("\0"); // a busy machine does nothing in the hostile millisecond
       const packet = Buffer.from(`\0\0\0\0${startup.toString("latin1", 4, 8)}${kept}\0\0`, "latin1");
       packet.writeInt32BE(packet.length);
       far.write(packet);
@@ -235,6 +236,9 @@ describe("a connection string", () => {
     ["postgres://[::1]:5433/x", [{ host: "::1", port: 5433 }]],
     ["postgres://%2Frun%2Fpg/x", [{ path: "/run/pg/.s.PGSQL.5432" }]],
     ["postgres:///x?host=/run/pg&port=6", [{ path: "/run/pg/.s.PGSQL.6" }]],
+    ["postgres://ada:s%40fe@/x?host=/run/pg", [{ path: "/run/pg/.s.PGSQL.5432" }]],
+    ["postgresql://ada@?host=a", [{ host: "a", port: 5432 }]],
+    ["postgres://ada@/x", [{ host: "localhost", port: 5432 }]],
   ])("says where the server listens: %s", (url, targets) => {
     expect<object[]>(readUrl(url).targets).toEqual(targets);
   });

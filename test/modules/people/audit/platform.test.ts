@@ -116,12 +116,14 @@ describe("refusals at a running server", () => {
     };
     const stranger = () => call("GET", "/users/me", { url });
     await Promise.all([stranger(), stranger(), stranger()]);
-    while ((await counts(url)).length === 0) await Bun.sleep(200);
-    expect(await counts(url)).toEqual([3]);
+    const total = (list: number[]) => list.reduce((sum, each) => sum + each, 0);
+    let before = await counts(url);
+    for (; total(before) < 3; before = await counts(url)) await Bun.sleep(200); // the three may be noted in two rounds
+    expect(total(before)).toBe(3);
     await stranger();
     expect(await server.exit("SIGTERM")).toMatchObject({ code: 0 });
     const next = serve(place.env);
-    expect(await counts(await next.url())).toEqual([1, 3]);
+    expect(await counts(await next.url())).toEqual([1, ...before]);
     await next.exit("SIGTERM");
     await place.remove();
   });
