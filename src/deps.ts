@@ -42,7 +42,10 @@ export type Deps = {
   reads: CountedEvents;
 };
 
-export function createDeps({ config, db, log, clock = () => new Date() }: Pick<Deps, "config" | "db" | "log"> & { clock?: () => Date }): Deps {
+type Given = Pick<Deps, "config" | "db" | "log"> & { clock?: () => Date; now?: () => number };
+
+/** `now` is a clock in milliseconds that never goes back, unlike `clock`. */
+export function createDeps({ config, db, log, clock = () => new Date(), now = () => performance.now() }: Given): Deps {
   const sql = db.$client;
   const organizations = createOrganizationLookup(sql);
   const trail = { sql, log, clock, isKnownOrganization: organizations.isKnown };
@@ -59,7 +62,7 @@ export function createDeps({ config, db, log, clock = () => new Date() }: Pick<D
     workerKey: config.workerApiKeys[0] ?? randomBytes(32).toString("base64url"),
     tokens: createTokens({ config, sql, log, clock }),
     isTrustedGateway: createGatewayCheck(config),
-    limits: createLimits(config),
+    limits: createLimits(config, now),
     lanes: createLanes(lanesFor(sql.options.max)),
     organizationExists: organizations.exists,
     denials: createCountedEvents({ ...trail, maxEach: 20 }),

@@ -9,7 +9,7 @@ const MAX_BUCKETS = 200_000;
  * Token buckets in memory. Each is one number, the moment when it would be full again, so that no timer refills them. `now` is a
  * clock in milliseconds that never goes back. Beyond `max`, the least recently used buckets are dropped, which makes them full again.
  */
-export function createBuckets({ quota, window }: Limit, max = MAX_BUCKETS, now = () => performance.now()) {
+export function createBuckets({ quota, window }: Limit, now: () => number, max = MAX_BUCKETS) {
   const capacity = window * 1_000;
   const interval = capacity / quota;
   const rounding = interval / 1_000;

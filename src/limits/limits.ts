@@ -13,10 +13,10 @@ export const limitHeaders = (name: string, { quota, window }: Limit, { remaining
   ratelimit: `"${name}";r=${remaining};t=${reset}`,
 });
 
-/** A bucket for each caller who is known, and for each address from which others were refused. Each replica counts for itself. */
-export function createLimits({ rateLimits }: Pick<Config, "rateLimits">) {
+/** A bucket for each caller who is known, and for each address from which others were refused. Each replica counts for itself. `now`: see `createBuckets`. */
+export function createLimits({ rateLimits }: Pick<Config, "rateLimits">, now: () => number) {
   const lanes = new Map(
-    KINDS.flatMap((kind) => (rateLimits[kind] ? [[kind, { limit: rateLimits[kind], buckets: createBuckets(rateLimits[kind]) }] as const] : [])),
+    KINDS.flatMap((kind) => (rateLimits[kind] ? [[kind, { limit: rateLimits[kind], buckets: createBuckets(rateLimits[kind], now) }] as const] : [])),
   );
 
   function refusal(kind: Kind, limit: Limit, charge: Charge) {

@@ -6,7 +6,7 @@ import { readRateLimits } from "#limits/rate-limits";
 /** Buckets with a clock that the test sets. */
 function withClock(quota: number, window: number, max?: number) {
   const time = { now: 1_000_000 };
-  return { time, ...createBuckets({ quota, window }, max, () => time.now) };
+  return { time, ...createBuckets({ quota, window }, () => time.now, max) };
 }
 
 describe("a token bucket", () => {

@@ -50,7 +50,7 @@ async function startWorld() {
 
 /** A server on a database that is there already: another replica, or one with another configuration or clock. */
 export function startServer(config: Config, { db }: Pick<Database, "db">, clock?: () => Date, log: Logger = silent) {
-  const deps = createDeps({ config, db, log, ...(clock && { clock }) });
+  const deps = createDeps({ config, db, log, ...(clock && { clock, now: () => clock().getTime() }) });
   const app = createApp(deps);
   const server = listen(app, deps);
   return { deps, sql: deps.sql, app, server, url: server.url.href.replace(/\/$/, "") };
