@@ -1,10 +1,10 @@
 import { Elysia } from "elysia";
 import { allowOrigins } from "#http/cors";
 import { errors, type Router } from "#http/errors";
+import { noteRoutes } from "#http/exchange";
 import { health } from "#http/health";
 import { metricsPage } from "#http/metrics";
 import { docs } from "#http/openapi/docs";
-import { requestLog } from "#http/request-log";
 import { certificates, monitoring, portal } from "#modules/certificates/certificates/routes";
 import { rotations } from "#modules/certificates/rotations/routes";
 import { connections } from "#modules/core/connections/routes";
@@ -32,7 +32,7 @@ import type { Deps } from "./deps";
 export function createApp(deps: Deps) {
   const router: Router = { methodsAt: () => [] };
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } }) // or a host of one to three characters shifts the path
-    .use(requestLog())
+    .use(noteRoutes())
     .use(errors(deps, router))
     .use(allowOrigins(deps.config.corsOrigins))
     .onParse({ as: "global" }, () => null) // guards read the body, after they know the caller

@@ -1,5 +1,6 @@
-import type { Server } from "bun";
 import type { Config } from "#config";
+import { peerAddress } from "#http/exchange";
+import { remember } from "#http/remember";
 import { inNetworks, readNetworks } from "./cidr";
 import { createKeyCheck } from "./keys";
 
@@ -9,18 +10,18 @@ const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 const FORWARDING = /^(forwarded|via|cdn-loop|cf-.+|x-forwarded(-.*)?|x-original-.+|x-envoy-.+|(.+-)?(real|client|connecting|remote|user)-?(ip|ipv6|addr))$/;
 
 type Gateways = Pick<Config, "trustedGateways" | "gatewaySecrets" | "trustsLocalPrograms">;
-export type GatewayCheck = (request: Request, server: Server<unknown> | null) => boolean;
+export type GatewayCheck = (request: Request) => boolean;
 
 /**
  * Returns the check whether the socket's peer may vouch for an organization by headers alone: a machine that
- * TRUSTED_GATEWAYS names, or on the demo a program on this machine. A call inside the process counts as loopback.
+ * TRUSTED_GATEWAYS names, or on the demo a program on this machine.
  */
 export function createGatewayCheck({ trustedGateways, gatewaySecrets, trustsLocalPrograms }: Gateways): GatewayCheck {
   const isSecret = createKeyCheck(gatewaySecrets);
   const networks = trustsLocalPrograms ? LOOPBACK : trustedGateways;
-  return (request, server) => {
-    const address = server ? server.requestIP(request)?.address : "127.0.0.1";
-    if (!address || !inNetworks(address, networks)) return false;
+  const isNamed = remember((address) => inNetworks(address, networks));
+  return (request) => {
+    if (!isNamed(peerAddress(request))) return false;
     if (gatewaySecrets.length > 0 && !isSecret(request.headers.get("x-gateway-secret"))) return false;
     return !trustsLocalPrograms || isLocalProgram(request.headers);
   };

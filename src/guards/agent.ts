@@ -4,6 +4,7 @@ import type { Sql } from "#db/connect";
 import type { Deps } from "#deps";
 import { readBody } from "#http/body";
 import { Refusal } from "#http/errors";
+import { exchangeOf } from "#http/exchange";
 import { Unauthorized } from "#http/schema";
 import type { Scope } from "#modules/people/audit/queries";
 
@@ -21,7 +22,7 @@ type Find<Found extends Agent> = (sql: Sql, tokenHash: string, now: Date) => Pro
 export const agent = <Found extends Agent>(deps: Deps, find: Find<Found>) =>
   new Elysia()
     .guard({ as: "scoped", response: { 401: Unauthorized(["agentToken"]) } })
-    .derive({ as: "scoped" }, async function identify({ request, set }) {
+    .derive({ as: "scoped" }, async function identify({ request }) {
       const token = bearerToken(request) ?? "";
       if (!TOKEN.test(token)) throw new Refusal(401, "there is no agent token");
       const tokenHash = hashAgentToken(token);
@@ -30,7 +31,9 @@ export const agent = <Found extends Agent>(deps: Deps, find: Find<Found>) =>
       if (!found) throw new Refusal(401, "no agent has this token");
       const { organizationId, id } = found;
       deps.limits.charge(request, { type: "agent", id }, tokenHash);
-      const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId: String(set.headers["x-request-id"] ?? "") };
+      const exchange = exchangeOf(request);
+      const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId: exchange.id };
+      exchange.scope = scope;
       return { agent: found, scope };
     })
     .onTransform({ as: "scoped" }, readBody);

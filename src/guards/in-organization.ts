@@ -1,11 +1,10 @@
-import type { Server } from "bun";
 import { Elysia, t } from "elysia";
 import { authenticateApiToken } from "#auth/api-token";
 import { authenticate, bearerToken } from "#auth/authenticate";
 import type { Deps } from "#deps";
 import { isReading, readBody } from "#http/body";
 import { Refusal } from "#http/errors";
-import { peerAddress } from "#http/peer-address";
+import { exchangeOf, peerAddress } from "#http/exchange";
 import { isUuid, Message, OneOf, Unauthorized, Uuid } from "#http/schema";
 import { isApiToken } from "#modules/people/api-tokens/rules";
 import type { Actor, Scope } from "#modules/people/audit/queries";
@@ -30,8 +29,6 @@ const UNTRUSTED =
   "Organization headers alone are accepted from a trusted gateway only. Send a user token, or name the gateway in TRUSTED_GATEWAYS; with GATEWAY_SECRET it must send x-gateway-secret too.";
 const PAIR = ["organizationRole", "organizationId"];
 
-type Request_ = { request: Request; server: Server<unknown> | null; params: { organizationId?: string }; set: { headers: Record<string, unknown> } };
-
 type Options = {
   /** The header `x-user-id`, when sent, names the ORG_ADMIN who acts. */
   namesActor?: boolean;
@@ -48,9 +45,11 @@ export const inOrganization = (deps: Deps, { namesActor = false }: Options = {})
       headers: namesActor ? HeadersWithActor : Headers,
       response: { 401: Unauthorized(PAIR, [...PAIR, "userToken"], [...PAIR, "apiToken"]), 403: Message },
     })
-    .derive({ as: "scoped" }, async function identify({ request, server, params, set }) {
-      const scope = await enter(deps, { request, server, params, set });
-      return { scope: namesActor ? await nameActor(deps, scope, request.headers) : scope };
+    .derive({ as: "scoped" }, async function identify({ request }) {
+      const entered = await enter(deps, request);
+      const scope = namesActor ? await nameActor(deps, entered, request.headers) : entered;
+      exchangeOf(request).scope = scope;
+      return { scope };
     })
     .macro({
       role: (required: Role) => ({
@@ -61,16 +60,17 @@ export const inOrganization = (deps: Deps, { namesActor = false }: Options = {})
     })
     .onTransform({ as: "scoped" }, readBody);
 
-async function enter(deps: Deps, { request, server, params, set }: Request_): Promise<Scope> {
+async function enter(deps: Deps, request: Request): Promise<Scope> {
+  const { id, pathOrganizationId } = exchangeOf(request);
   const caller = await findCaller(deps, request);
-  if (!caller && !deps.isTrustedGateway(request, server)) throw new Refusal(403, UNTRUSTED);
-  const { organizationId, role } = readHeaders(request.headers, params.organizationId);
+  if (!caller && !deps.isTrustedGateway(request)) throw new Refusal(403, UNTRUSTED);
+  const { organizationId, role } = readHeaders(request.headers, pathOrganizationId);
   if (!(await deps.organizationExists(organizationId))) throw new Refusal(403, "You have no access to this organization.");
-  if (!caller) deps.limits.charge(request, { type: "gateway", role }, `${peerAddress(request, server)} ${organizationId}`);
+  if (!caller) deps.limits.charge(request, { type: "gateway", role }, `${peerAddress(request)} ${organizationId}`);
   if (caller) requireMembership(await caller.roleIn(organizationId), role);
   if (!isReading(request)) requireRole(role, "ORG_ADMIN");
   const actor: Actor = caller ? { type: caller.type, id: caller.id, role } : { type: "gateway", role };
-  return { organizationId, actor, requestId: String(set.headers["x-request-id"] ?? "") };
+  return { organizationId, actor, requestId: id };
 }
 
 /** The audit trail keeps both: whom the header names, and who sent it. */

@@ -1,11 +1,10 @@
-import type { Server } from "bun";
 import { Elysia, t } from "elysia";
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
 import { bearerToken } from "#auth/authenticate";
 import type { Deps } from "#deps";
 import { claimBody, parseBody, receiveBody } from "#http/body";
 import { Refusal } from "#http/errors";
-import { peerAddress } from "#http/peer-address";
+import { exchangeOf, hideContext, peerAddress } from "#http/exchange";
 import { Empty, isUuid, Unauthorized } from "#http/schema";
 import { findKeyOwner, hasNoKey, openIngestKeys } from "#modules/governance/ingest-keys/queries";
 import type { Actor, Scope } from "#modules/people/audit/queries";
@@ -18,11 +17,7 @@ const SenderHeaders = t.Object({
   "webhook-signature": t.Optional(t.String({ description: "A Standard Webhooks signature with an ingest key, in place of a bearer token" })),
 });
 
-type Context = Parameters<typeof receiveBody>[0] & {
-  server: Server<unknown> | null;
-  params: { organizationId?: string };
-  set: { headers: Record<string, unknown> };
-};
+type Context = { request: Request; body: unknown };
 /** Who sent these bytes; it throws when nobody proves to have. */
 type Proof = (bytes: Uint8Array) => Actor;
 
@@ -30,27 +25,31 @@ type Proof = (bytes: Uint8Array) => Actor;
 export const ingestKey = (deps: Deps) =>
   new Elysia({ name: "ingest-key" })
     .guard({ as: "scoped", headers: SenderHeaders, response: { 401: Unauthorized(["ingestKey"], ["ingestSignature"], []), 403: Empty } })
-    .derive({ as: "scoped" }, async function identify(context) {
-      return { scope: await enter(deps, context) };
-    });
+    .derive(
+      { as: "scoped" },
+      hideContext(async (context: Context) => ({ scope: await enter(deps, context) })),
+    );
 
 async function enter(deps: Deps, context: Context): Promise<Scope> {
-  const organizationId = context.params.organizationId?.toLowerCase() ?? "";
-  const prove = await chooseProof(deps, organizationId, context);
-  const bytes = await receiveBody(context);
+  const { request } = context;
+  const exchange = exchangeOf(request);
+  const organizationId = exchange.pathOrganizationId?.toLowerCase() ?? "";
+  const prove = await chooseProof(deps, organizationId, request);
+  const bytes = await receiveBody(request);
   const actor = prove(bytes);
   parseBody(context, bytes);
-  const scope: Scope = { organizationId, actor, requestId: String(context.set.headers["x-request-id"] ?? "") };
-  await claimBody({ request: context.request, route: context.route, scope }, bytes);
+  const scope: Scope = { organizationId, actor, requestId: exchange.id };
+  exchange.scope = scope;
+  await claimBody(request, bytes);
   return scope;
 }
 
-function chooseProof(deps: Deps, organizationId: string, { request, server }: Context) {
+function chooseProof(deps: Deps, organizationId: string, request: Request) {
   if (request.headers.has("authorization")) return proveByKey(deps, organizationId, request);
   if (!isUuid(organizationId)) throw new Refusal(401, "there is no such organization");
   if (request.headers.has("webhook-signature")) return proveBySignature(deps, organizationId, request);
-  if (!deps.isTrustedGateway(request, server)) throw new Refusal(401, "there is no ingest key");
-  deps.limits.charge(request, { type: "gateway" }, `${peerAddress(request, server)} ${organizationId}`);
+  if (!deps.isTrustedGateway(request)) throw new Refusal(401, "there is no ingest key");
+  deps.limits.charge(request, { type: "gateway" }, `${peerAddress(request)} ${organizationId}`);
   return proveByNetwork(deps, organizationId);
 }
 

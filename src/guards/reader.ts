@@ -2,6 +2,7 @@ import { Elysia } from "elysia";
 import { authenticateApiToken } from "#auth/api-token";
 import { authenticate, bearerToken } from "#auth/authenticate";
 import type { Deps } from "#deps";
+import { exchangeOf } from "#http/exchange";
 import { Unauthorized } from "#http/schema";
 import { isApiToken } from "#modules/people/api-tokens/rules";
 
@@ -11,5 +12,8 @@ export const reader = (deps: Deps) =>
     .guard({ as: "scoped", response: { 401: Unauthorized(["userToken"], ["apiToken"]) } })
     .derive({ as: "scoped" }, async function identify({ request }) {
       const token = bearerToken(request) ?? "";
-      return { caller: isApiToken(token) ? await authenticateApiToken(deps, request, token) : await authenticate(deps, request) };
+      if (!isApiToken(token)) return { caller: await authenticate(deps, request) };
+      const caller = await authenticateApiToken(deps, request, token);
+      exchangeOf(request).tokenOrganizationId = caller.organizationId;
+      return { caller };
     });

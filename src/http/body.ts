@@ -1,6 +1,6 @@
-import type { Server } from "bun";
 import { startClock } from "./deadline";
 import { Refusal } from "./errors";
+import { exchangeOf, hideContext } from "./exchange";
 import { hashForm, parseForm } from "./form";
 import { claimWrite } from "./idempotency";
 
@@ -24,32 +24,33 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 /** True for the methods that change nothing. */
 export const isReading = ({ method }: Request) => method === "GET" || method === "HEAD";
 
-type Context = Parameters<typeof claimWrite>[0] & { server: Server<unknown> | null; body: unknown };
+type Context = { request: Request; body: unknown };
 
 /** Guards call it once they know the caller, so that nobody else makes the server read a body. */
-export async function readBody(context: Context) {
-  if (isReading(context.request)) return;
-  refuseCoding(context.request);
-  const bytes = await receiveBody(context);
+export const readBody = hideContext(async (context: Context) => {
+  const { request } = context;
+  if (isReading(request)) return;
+  refuseCoding(request);
+  const bytes = await receiveBody(request);
   if (bytes.length > MIB) await Bun.sleep(0); // to read, to parse and to check it each take their time
-  const fileLimit = FORMS.get(context.route);
+  const fileLimit = FORMS.get(exchangeOf(request).route ?? "");
   if (fileLimit !== undefined) return readForm(context, bytes, fileLimit);
   parseBody(context, bytes);
   if (bytes.length > MIB) await Bun.sleep(0);
-  await claimBody(context, bytes);
-}
+  await claimBody(request, bytes);
+});
 
 async function readForm(context: Context, bytes: Uint8Array<ArrayBuffer>, fileLimit: number) {
   if (bytes.length === 0) return;
   const form = await parseForm(bytes, context.request.headers.get("content-type"), fileLimit);
   if (bytes.length > MIB) await Bun.sleep(0);
   context.body = form;
-  await claimWrite(context, () => hashForm(form));
+  await claimWrite(context.request, () => hashForm(form));
 }
 
 /** The bytes, for a guard that must check them before anybody parses them. */
-export async function receiveBody({ request, server, route }: Context) {
-  if (!request.body) return new Uint8Array();
+export async function receiveBody(request: Request) {
+  const { route = "", server } = exchangeOf(request);
   if (LARGE.has(route)) server?.timeout(request, LARGE_BODY_IDLE_SECONDS);
   const bytes = await readBytes(request, LARGE.get(route) ?? MIB);
   startClock(request);
@@ -62,8 +63,7 @@ export function parseBody(context: Context, bytes: Uint8Array) {
 }
 
 /** Claims the request's Idempotency-Key, if it has one. */
-export const claimBody = (by: Parameters<typeof claimWrite>[0], bytes: Uint8Array) =>
-  claimWrite(by, () => new Bun.CryptoHasher("sha256").update(bytes).digest("hex"));
+export const claimBody = (request: Request, bytes: Uint8Array) => claimWrite(request, () => new Bun.CryptoHasher("sha256").update(bytes).digest("hex"));
 
 /** RFC 9110, 15.5.16: the answer says which codings a body may have. */
 function refuseCoding({ headers }: Request) {
@@ -79,7 +79,7 @@ async function readBytes(request: Request, limit: number) {
     if (request.headers.has("content-length")) return new Uint8Array(await request.arrayBuffer());
     const parts: Uint8Array[] = [];
     let size = 0;
-    for await (const part of request.body as ReadableStream<Uint8Array>) {
+    for await (const part of request.body ?? []) {
       size += part.length;
       if (size > limit) throw tooLarge();
       parts.push(part);

@@ -56,11 +56,19 @@ function readWeight(entry: string): [string, number][] {
 }
 
 /**
- * The answer, compressed if it is large and the caller takes that. Only JSON and text that was read: what a write answers
- * may hold a secret, a version's ETag must stay the one that If-Match names, and files keep their ranges.
+ * True for JSON and text that was read: what a write answers may hold a secret, a version's ETag must stay the one that
+ * If-Match names, and files keep their ranges.
  */
+export const isCompressible = (request: Request, { status, headers }: Response) =>
+  status === 200 &&
+  isReading(request) &&
+  !headers.has("etag") &&
+  /^(application\/json|text\/plain)/.test(headers.get("content-type") ?? "") &&
+  !headers.has("content-encoding") &&
+  !headers.has("content-disposition");
+
+/** The answer, compressed if it is large and the caller takes that. */
 export async function compressAnswer(request: Request, answer: Response): Promise<Response> {
-  if (answer.status !== 200 || !isReading(request) || !isCompressible(answer.headers)) return answer;
   answer.headers.append("vary", "Accept-Encoding");
   const { coding, refusesIdentity } = chooseCoding(request);
   if (!coding || request.method === "HEAD") return answer; // Elysia has dropped HEAD's body, so its headers are those of identity
@@ -70,7 +78,3 @@ export async function compressAnswer(request: Request, answer: Response): Promis
   headers.set("content-encoding", coding);
   return new Response(bytes.length < LARGE ? compressSync[coding](bytes) : await compressAside[coding](bytes), { headers });
 }
-
-const isCompressible = (headers: Headers) =>
-  /^(application\/json|text\/plain)/.test(headers.get("content-type") ?? "") &&
-  !["etag", "content-encoding", "content-disposition"].some((name) => headers.has(name));

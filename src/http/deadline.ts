@@ -1,27 +1,61 @@
 /** Milliseconds that a request may take once its body has arrived. */
 const LIMIT = 5_000;
 
-const clocks = new WeakMap<Request, () => void>();
+type Deadline = { at: number; giveUp: () => void };
+
+/** Those of requests whose body is still arriving. */
+const arriving = new WeakMap<Request, Deadline>();
+/** Those whose time runs, the first to end first: every request has the same time, so that one timer serves all. */
+const running = new Set<Deadline>();
+let isWatched = false;
+
+/** Returns the answer, or what `answerLate` says in time, whatever the handler waits for: a frozen Postgres never answers at all. */
+export function answerInTime(request: Request, answer: Promise<Response>, answerLate: () => Response) {
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const deadline: Deadline = { at: 0, giveUp: () => resolve(answerLate()) };
+  const end = () => {
+    arriving.delete(request);
+    running.delete(deadline);
+  };
+  answer.then(
+    (response) => {
+      end();
+      resolve(response);
+    },
+    (error) => {
+      end();
+      reject(error);
+    },
+  );
+  if (mayHaveBody(request)) arriving.set(request, deadline);
+  else start(deadline);
+  return promise;
+}
 
 /** Starts the time of a request whose body has just been read. */
-export const startClock = (request: Request) => clocks.get(request)?.();
+export function startClock(request: Request) {
+  const deadline = arriving.get(request);
+  if (!deadline) return;
+  arriving.delete(request);
+  start(deadline);
+}
 
-/** Answers 503 in time, whatever the handler waits for: a frozen Postgres never answers at all. */
-export function withDeadline(fetch: (request: Request) => Response | Promise<Response>, answerLate: (request: Request) => Response) {
-  return async (request: Request) => {
-    const answer = fetch(request);
-    if (answer instanceof Response) return answer;
-    const { promise, resolve } = Promise.withResolvers<Response>();
-    let timer: Timer | undefined;
-    const start = () => {
-      timer ??= setTimeout(() => resolve(answerLate(request)), LIMIT);
-    };
-    if (request.body) clocks.set(request, start);
-    else start();
-    try {
-      return await Promise.race([answer, promise]);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
+const mayHaveBody = ({ method, headers }: Request) =>
+  method !== "GET" && method !== "HEAD" && (headers.has("content-length") || headers.has("transfer-encoding"));
+
+function start(deadline: Deadline) {
+  deadline.at = performance.now() + LIMIT;
+  running.add(deadline);
+  if (!isWatched) setTimeout(endLate, LIMIT);
+  isWatched = true;
+}
+
+function endLate() {
+  for (const deadline of running) {
+    const left = deadline.at - performance.now();
+    if (left > 0) return setTimeout(endLate, left);
+    running.delete(deadline);
+    deadline.giveUp();
+  }
+  isWatched = false;
 }

@@ -1,7 +1,7 @@
 import { Elysia, ValidationError } from "elysia";
 import { unavailability } from "#db/failures";
 import type { Deps } from "#deps";
-import { noteReason } from "./request-log";
+import { exchangeOf, requestId } from "./exchange";
 import { describeFault } from "./validation-message";
 
 /** What a handler or guard throws to answer with a status and a sentence at once. */
@@ -42,7 +42,7 @@ const challenge = ({ headers }: Request) => (/^bearer\s/i.test(headers.get("auth
 
 /** What a refused caller hears, and in which headers. */
 function tell({ status, message, headers, reason }: Refusal, request: Request): [message: string, headers: Record<string, string>] {
-  noteReason(request, reason);
+  exchangeOf(request).reason = reason;
   return status === 401 ? ["", { "www-authenticate": challenge(request) }] : [message, headers];
 }
 
@@ -57,9 +57,8 @@ export const errors = ({ log }: Pick<Deps, "log">, router: Router) =>
     })
     .onError({ as: "global" }, ({ code, error, set, request, path }) => {
       const refuse = (code: number, message: string, headers = {}) => {
-        Object.assign(set.headers, headers);
         set.status = code;
-        return message ? Response.json({ message }, { status: code }) : new Response(null, { status: code });
+        return message ? Response.json({ message }, { status: code, headers }) : new Response(null, { status: code, headers });
       };
       if (code === "REFUSAL") return refuse(error.status, ...tell(error, request));
       if (code === "NOT_FOUND") {
@@ -71,9 +70,9 @@ export const errors = ({ log }: Pick<Deps, "log">, router: Router) =>
       const why = unavailability(error);
       if (why) {
         const { message, retryAfter, level } = UNAVAILABLE[why];
-        log[level]({ err: error, requestId: set.headers["x-request-id"] }, `database ${why}`);
+        log[level]({ err: error, requestId: requestId(request) }, `database ${why}`);
         return refuse(503, message, { "retry-after": retryAfter });
       }
-      log.error({ err: error, method: request.method, requestId: set.headers["x-request-id"] }, "unexpected error");
+      log.error({ err: error, method: request.method, requestId: requestId(request) }, "unexpected error");
       return refuse(500, FAILED);
     });

@@ -1,8 +1,8 @@
 import { currentClaim } from "#db/idempotency-claim";
 import { claimKey, findKey, type Keyed, type Known, keepAlive, releaseClaim, storeAnswer, takeOver } from "#db/idempotency-keys";
 import type { Deps } from "#deps";
-import type { Actor } from "#modules/people/audit/queries";
 import { Answered, Refusal } from "./errors";
+import { exchangeOf } from "./exchange";
 
 type KeyDeps = Pick<Deps, "config" | "sql" | "log">;
 
@@ -49,30 +49,29 @@ const REPEATABLE = new Set([
   "/internal/knowledge/documents/:id/chunks",
 ]);
 
-type Context = { request: Request; route: string; caller?: { userId: string }; scope?: { organizationId: string; actor: Actor } };
-
 /**
  * Claims the request's Idempotency-Key, if it has one, once the caller is known and the body read; `hashBody` tells its
  * SHA-256. Where the request was answered before, this ends it with the same answer.
  */
-export async function claimWrite(context: Context, hashBody: () => string | Promise<string>) {
-  const attempt = attempts.get(context.request);
+export async function claimWrite(request: Request, hashBody: () => string | Promise<string>) {
+  const attempt = attempts.get(request);
   if (!attempt) return;
   if (!KEY.test(attempt.key)) throw new Refusal(400, "The header idempotency-key must be 1 to 255 visible ASCII characters.");
-  const { method, url } = context.request;
+  const { method, url } = request;
   const { pathname, search } = new URL(url);
-  const keyed = { caller: nameCaller(context), keyHash: sha256(`${method} ${pathname}${search}\n${attempt.key}`), bodyHash: await hashBody() };
+  const keyed = { caller: nameCaller(request), keyHash: sha256(`${method} ${pathname}${search}\n${attempt.key}`), bodyHash: await hashBody() };
   const claimId = Bun.randomUUIDv7();
   await claim(attempt.deps, keyed, claimId);
   attempt.claimId = claimId;
   attempt.beat = setInterval(() => keepAlive(attempt.deps.sql, claimId).catch(() => {}), ALIVE_EVERY_MS); // a beat that is missed is made good by the next
   const store = currentClaim.getStore();
-  if (store && !REPEATABLE.has(context.route)) store.id = claimId;
+  if (store && !REPEATABLE.has(exchangeOf(request).route ?? "")) store.id = claimId;
 }
 
 /** Who sends a key: the same user in another organization is another caller. */
-function nameCaller({ caller, scope }: Context) {
-  if (!scope) return caller ? `user ${caller.userId}` : "worker";
+function nameCaller(request: Request) {
+  const { caller, scope } = exchangeOf(request);
+  if (!scope) return caller ? `user ${caller.id}` : "worker";
   const { actor } = scope;
   const who = [actor, actor.via].flatMap((each) => (each ? `${each.type} ${each.id ?? ""}` : []));
   return [scope.organizationId, ...who].join(" ");

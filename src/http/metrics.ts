@@ -65,9 +65,9 @@ export const metricsPage = ({ config, metrics, isTrustedGateway }: Deps) => {
   const isMetricsToken = createKeyCheck(config.metricsTokens);
   return new Elysia().get(
     "/metrics",
-    async ({ request, server }) => {
+    async ({ request }) => {
       const { headers } = request;
-      const isAllowed = headers.has("authorization") ? isMetricsToken(bearerKey(request)) : !isForwarded(headers) && isTrustedGateway(request, server);
+      const isAllowed = headers.has("authorization") ? isMetricsToken(bearerKey(request)) : !isForwarded(headers) && isTrustedGateway(request);
       if (!isAllowed) throw new Refusal(401, "there is no METRICS_TOKEN, nor a trusted gateway's own request");
       return new Response(await metrics.registry.metrics(), { headers: { "content-type": metrics.registry.contentType } });
     },

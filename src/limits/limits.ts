@@ -1,6 +1,6 @@
 import type { Config } from "#config";
 import { Refusal } from "#http/errors";
-import { noteCaller } from "#http/request-log";
+import { exchangeOf } from "#http/exchange";
 import type { Actor } from "#modules/people/audit/queries";
 import { type Charge, createBuckets, type Limit } from "./buckets";
 import { KINDS, type Kind } from "./rate-limits";
@@ -27,13 +27,14 @@ export function createLimits({ rateLimits }: Pick<Config, "rateLimits">, now: ()
 
   /** The caller is known: notes who it is, and takes one from its bucket, which is `key`, else its id. 429 when it is empty. */
   function charge(request: Request, caller: Actor, key = caller.id ?? "") {
-    const headers = noteCaller(request, caller);
+    const exchange = exchangeOf(request);
+    exchange.caller = caller;
     const kind = caller.type as Kind;
     const lane = lanes.get(kind);
     if (!lane) return;
     const taken = lane.buckets.take(key);
     if (taken.isEmpty) throw refusal(kind, lane.limit, taken);
-    Object.assign(headers, limitHeaders(kind, lane.limit, taken));
+    exchange.headers = limitHeaders(kind, lane.limit, taken);
   }
 
   /** 429 where the bucket is empty, before the database is asked who it belongs to. */

@@ -50,7 +50,7 @@ export function docs() {
   return (
     new Elysia({ name: "docs" })
       // Not async: Elysia does not wait for it where a request failed.
-      .mapResponse({ as: "scoped" }, ({ responseValue, path, request, set }) => {
+      .mapResponse(({ responseValue, path, request, set }) => {
         if (path === "/swagger") return new Response(PAGE, { headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY } });
         if (path !== "/swagger/json" || !isReading(request)) return;
         document ??= fixBody(JSON.stringify(toOpenApi(responseValue as Draft)));

@@ -4,6 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { platformStaff } from "#guards/platform-staff";
 import { worker } from "#guards/worker";
 import { etag, ifMatch } from "#http/etag";
+import { requestId } from "#http/exchange";
 import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
 import { Empty, EmptyObject, isUuid, Message, OneOf, Page, PageQuery, Text, Uuid } from "#http/schema";
 import type { Scope } from "#modules/people/audit/queries";
@@ -21,10 +22,10 @@ const LINK_LIFETIME = 300_000;
 const INDEX_PART = /^\d{1,10}$/;
 const RANK_PART = /^-?\d{1,9}(\.\d{1,20})?(e-\d{1,2})?$/;
 
-type Context = { caller: { userId: string }; set: { headers: Record<string, unknown> } };
-const actOf = ({ caller, set }: Context): Act => ({
+type Context = { caller: { userId: string }; request: Request };
+const actOf = ({ caller, request }: Context): Act => ({
   actor: { type: "user", id: caller.userId },
-  requestId: String(set.headers["x-request-id"]),
+  requestId: requestId(request),
 });
 
 export const documents = (deps: Deps) => {
@@ -33,14 +34,14 @@ export const documents = (deps: Deps) => {
     .use(platformStaff(deps))
     .post(
       "",
-      async ({ body, caller, set, status }) => {
+      async ({ body, caller, request, status }) => {
         const fileName = cleanFileName(body.file.name ?? "");
         const bytes = await body.file.bytes();
         const kind = readKind(fileName, bytes);
         if ("fault" in kind) return status(400, { message: kind.fault });
         const organizationId = body.organizationId.toLowerCase();
         if (!(await deps.organizationExists(organizationId))) return status(404, { message: "There is no such organization." });
-        const { id, json } = await uploadDocument(deps, { ...actOf({ caller, set }), organizationId }, { title: body.title, fileName, bytes, ...kind });
+        const { id, json } = await uploadDocument(deps, { ...actOf({ caller, request }), organizationId }, { title: body.title, fileName, bytes, ...kind });
         return jsonText(json, 201, { etag: etag(1), location: `/admin/knowledge-base/documents/${id}` });
       },
       {
@@ -55,9 +56,9 @@ export const documents = (deps: Deps) => {
     )
     .get(
       "",
-      async ({ query, caller, set }) => {
+      async ({ query, caller, request }) => {
         const rows = await listDocuments(deps.sql, query, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] });
-        deps.reads.add(documentsListed(actOf({ caller, set }), query.organizationId));
+        deps.reads.add(documentsListed(actOf({ caller, request }), query.organizationId));
         return page(rows, query.limit);
       },
       {
@@ -72,10 +73,10 @@ export const documents = (deps: Deps) => {
     )
     .get(
       "/:documentId",
-      async ({ params, caller, set, status }) => {
+      async ({ params, caller, request, status }) => {
         const document = await find(params.documentId);
         if (!document) return status(404, NotFound);
-        deps.reads.add(documentRead(actOf({ caller, set }), "document", params.documentId, document.organizationId));
+        deps.reads.add(documentRead(actOf({ caller, request }), "document", params.documentId, document.organizationId));
         return jsonText(document.json, 200, { etag: etag(document.version) });
       },
       {
@@ -86,10 +87,10 @@ export const documents = (deps: Deps) => {
     )
     .get(
       "/:documentId/chunks",
-      async ({ params, query, caller, set, status }) => {
+      async ({ params, query, caller, request, status }) => {
         const document = await find(params.documentId);
         if (!document) return status(404, NotFound);
-        deps.reads.add(documentRead(actOf({ caller, set }), "chunks", params.documentId, document.organizationId));
+        deps.reads.add(documentRead(actOf({ caller, request }), "chunks", params.documentId, document.organizationId));
         const after = Number(readCursor(query.cursor, INDEX_PART)?.[0] ?? -1);
         return page(await listChunks(deps.sql, document.organizationId, params.documentId, { limit: query.limit, after }), query.limit);
       },
@@ -102,14 +103,14 @@ export const documents = (deps: Deps) => {
     )
     .get(
       "/:documentId/download",
-      async ({ params, request, caller, set, status }) => {
+      async ({ params, request, caller, status }) => {
         const document = await find(params.documentId);
         if (!document) return status(404, NotFound);
         const expiresAt = new Date(deps.clock().getTime() + LINK_LIFETIME);
         expiresAt.setUTCMilliseconds(0);
         const details = { organizationId: document.organizationId, expiresAt: expiresAt.toISOString() };
         const linked = { action: "document.link-made", targetType: "document", targetId: params.documentId.toLowerCase(), details };
-        await addPlatformEvent(deps.sql, actOf({ caller, set }), linked);
+        await addPlatformEvent(deps.sql, actOf({ caller, request }), linked);
         const base = deps.config.publicUrl ?? new URL(request.url).origin;
         return { url: deps.store.signedUrl(document.objectKey, document, expiresAt, base), expiresAt: expiresAt.toISOString() };
       },
@@ -125,8 +126,8 @@ export const documents = (deps: Deps) => {
     )
     .post(
       "/:documentId/reindex",
-      async ({ params, caller, set, status }) => {
-        const job = isUuid(params.documentId) ? await requestIndexing(deps, actOf({ caller, set }), params.documentId.toLowerCase()) : undefined;
+      async ({ params, caller, request, status }) => {
+        const job = isUuid(params.documentId) ? await requestIndexing(deps, actOf({ caller, request }), params.documentId.toLowerCase()) : undefined;
         return job ? status(202, job) : status(404, NotFound);
       },
       {
@@ -141,10 +142,10 @@ export const documents = (deps: Deps) => {
     )
     .delete(
       "/:documentId",
-      async ({ params, request, caller, set, status }) => {
+      async ({ params, request, caller, status }) => {
         const document = await find(params.documentId);
         if (!document) return status(404, NotFound);
-        const scope = { ...actOf({ caller, set }), organizationId: document.organizationId };
+        const scope = { ...actOf({ caller, request }), organizationId: document.organizationId };
         const outcome = await deleteDocument(deps.sql, scope, params.documentId, ifMatch(request.headers));
         if (outcome === "missing") return status(404, NotFound);
         if (outcome === "stale") return status(412, {});
@@ -164,10 +165,10 @@ export const documents = (deps: Deps) => {
 export const chunks = (deps: Deps) =>
   new Elysia({ prefix: "/internal/knowledge/documents", tags: ["Knowledge"] }).use(worker(deps)).post(
     "/:id/chunks",
-    async ({ params, body, set, status }) => {
+    async ({ params, body, request, status }) => {
       const repeated = repeatedIndex(body.chunks);
       if (repeated !== undefined) return status(400, { message: `body.chunks.${repeated}.chunkIndex is there more than once.` });
-      const scope: Scope = { organizationId: body.organizationId, actor: { type: "worker" }, requestId: String(set.headers["x-request-id"]) };
+      const scope: Scope = { organizationId: body.organizationId, actor: { type: "worker" }, requestId: requestId(request) };
       const isSaved = isUuid(body.organizationId) && (await saveChunks(deps.sql, scope, params.id, body.chunks));
       return isSaved ? {} : status(404, { message: "There is no such document in this organization." });
     },

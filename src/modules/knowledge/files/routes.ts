@@ -1,7 +1,7 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { Refusal } from "#http/errors";
-import { peerAddress } from "#http/peer-address";
+import { peerAddress, requestId } from "#http/exchange";
 import { createLinks } from "#storage/links";
 
 /** What a signed link leads to. The link is the permission, so nobody is asked who they are. */
@@ -9,7 +9,7 @@ export const files = (deps: Deps) => {
   const links = createLinks(deps.config.keyring);
   return new Elysia({ prefix: "/files" }).get(
     "/:key",
-    async ({ params, request, server, set, status }) => {
+    async ({ params, request, status }) => {
       const link = links.read(params.key, new URL(request.url).searchParams);
       if (!link) throw new Refusal(403, "This link is not valid.");
       if (link.expiresAt <= deps.clock()) throw new Refusal(403, "This link has expired. Ask for a new one.");
@@ -22,8 +22,8 @@ export const files = (deps: Deps) => {
         action: "document.downloaded",
         targetType: "document",
         targetId,
-        requestId: String(set.headers["x-request-id"]),
-        details: { organizationId, peer: peerAddress(request, server), method: request.method, isPartial: request.headers.has("range") },
+        requestId: requestId(request),
+        details: { organizationId, peer: peerAddress(request), method: request.method, isPartial: request.headers.has("range") },
       });
       return new Response(object, {
         headers: {

@@ -4,6 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { signedIn } from "#guards/signed-in";
 import { Refusal } from "#http/errors";
 import { etag, ifMatch } from "#http/etag";
+import { requestId } from "#http/exchange";
 import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
 import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "#http/schema";
 import { acceptInvitation, changeRole, inviteMember, listMembers, removeMember } from "./queries";
@@ -92,10 +93,10 @@ export const members = (deps: Deps) =>
 export const invitations = (deps: Deps) =>
   new Elysia({ prefix: "/invitations", tags: ["Members"] }).use(signedIn(deps)).post(
     "/accept",
-    async ({ caller, body, set, status }) => {
+    async ({ caller, body, request, status }) => {
       const email = caller.emailVerified ? caller.email : null;
       const accepting = { tokenHash: hashInvitationToken(body.token), userId: caller.userId, email };
-      const accepted = await acceptInvitation(deps.sql, accepting, String(set.headers["x-request-id"]));
+      const accepted = await acceptInvitation(deps.sql, accepting, requestId(request));
       if (accepted === "missing") return status(404, { message: "This invitation is not known, was used, or has expired." });
       if (accepted === "stranger") throw new Refusal(403, "This invitation is for another e-mail address than your token's verified one.");
       if (accepted === "member") return status(409, {});

@@ -4,6 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { isStaff, platformStaff } from "#guards/platform-staff";
 import { Refusal } from "#http/errors";
 import { etag, ifMatch } from "#http/etag";
+import { requestId } from "#http/exchange";
 import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
 import { EmptyObject, Message, Page, PageQuery, Uuid, uuidOrNil } from "#http/schema";
 import { createOrganization, findOrganization, listOrganizations, updateOrganization } from "./queries";
@@ -20,8 +21,8 @@ export const organizations = (deps: Deps) =>
     .use(platformStaff(deps))
     .post(
       "",
-      async ({ caller, body, set }) => {
-        const created = await createOrganization(deps.sql, body, actOf(caller, set));
+      async ({ caller, body, request }) => {
+        const created = await createOrganization(deps.sql, body, actOf(caller, request));
         if (!created) throw new Error("a new id is taken");
         return jsonText(created.json, 201, { etag: etag(created.version), location: `/admin/organizations/${created.id}` });
       },
@@ -47,8 +48,8 @@ export const organizations = (deps: Deps) =>
     })
     .patch(
       "/:organizationId",
-      async ({ caller, params, body, request, set }) => {
-        const scope = { ...actOf(caller, set), organizationId: uuidOrNil(params.organizationId).toLowerCase() };
+      async ({ caller, params, body, request }) => {
+        const scope = { ...actOf(caller, request), organizationId: uuidOrNil(params.organizationId).toLowerCase() };
         return changed(await updateOrganization(deps.sql, scope, ifMatch(request.headers), { ...body, isByStaff: true }));
       },
       {
@@ -101,7 +102,7 @@ function changed(outcome: Row | "missing" | "stale") {
   return outcome === "stale" ? status(412, {}) : jsonText(outcome.json, 200, { etag: etag(outcome.version) });
 }
 
-const actOf = ({ userId }: { userId: string }, { headers }: { headers: Record<string, unknown> }) => ({
+const actOf = ({ userId }: { userId: string }, request: Request) => ({
   actor: { type: "user" as const, id: userId },
-  requestId: String(headers["x-request-id"]),
+  requestId: requestId(request),
 });

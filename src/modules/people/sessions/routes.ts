@@ -1,13 +1,14 @@
 import { Elysia } from "elysia";
 import type { Deps } from "#deps";
 import { signedIn } from "#guards/signed-in";
+import { requestId } from "#http/exchange";
 import { Empty } from "#http/schema";
 
 export const sessions = (deps: Deps) =>
   new Elysia({ prefix: "/auth", tags: ["User"] }).use(signedIn(deps)).post(
     "/sign-out",
-    async ({ caller, set, status }) => {
-      await deps.tokens.signOut(caller, String(set.headers["x-request-id"]));
+    async ({ caller, request, status }) => {
+      await deps.tokens.signOut(caller, requestId(request));
       return status(204, "");
     },
     {
