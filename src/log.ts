@@ -1,21 +1,14 @@
 import pino, { type DestinationStream, type Logger } from "pino";
 import type { Config } from "./config";
+import { createLogOutput } from "./log-output";
 import { terminalLog } from "./log-terminal";
-
-/** Bytes of log lines that are written together; a write for each line would cost more than the line. */
-const BUFFER = 16_000;
-/** Milliseconds that a line may wait; pino writes what is left when the process exits. */
-const MAX_DELAY = 100;
 
 /** JSON lines on standard output, or to `destination`; on a terminal short lines for a person. */
 export function createLog(level: Config["logLevel"], destination?: DestinationStream): Logger {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } };
   if (destination) return pino(options, destination);
   if (process.stdout.isTTY) return pino(options, terminalLog());
-  const output = pino.destination({ fd: 1, sync: false, minLength: BUFFER, periodicFlush: MAX_DELAY });
-  const log = pino(options, output);
-  log.flush = () => output.flushSync(); // whoever flushes is about to exit, which waits for no write under way
-  return log;
+  return pino(options, createLogOutput(1));
 }
 
 type Failure = Error & { code?: unknown; table_name?: string; constraint_name?: string };

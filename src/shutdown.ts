@@ -14,8 +14,7 @@ export function stopOnSignal(stop: () => Promise<void>, log: Logger) {
     for (const signal of SIGNALS) process.removeAllListeners(signal).once(signal, () => process.exit(1));
     log.info({ reason }, "shutting down");
     await stop();
-    log.flush();
-    process.exit(exitCode);
+    log.flush(() => process.exit(exitCode));
   }
   for (const signal of SIGNALS) process.once(signal, () => end(signal, 0));
   return (reason: string) => end(reason, 1);

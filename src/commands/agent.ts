@@ -41,7 +41,7 @@ async function agent({ server, tokenFile, caFile, stateDir, interval, once = fal
   const options = { server, token, ca, stateDirectory: stateDir, interval: interval * 1_000, isOnce: once, isDryRun: dryRun };
   log.info({ server, stateDir, version }, "agent started");
   const { failed, unreachable } = await runAgent(options, { host: thisHost(Bun.env), log, version, signal: stopping.signal });
-  log.flush();
+  await new Promise<void>((written) => log.flush(() => written()));
   if (once && unreachable) throw new CommandError(unreachable.message);
   if (once && failed > 0) throw new CommandError(`${failed} ${failed === 1 ? "assignment" : "assignments"} failed; the log says why.`);
 }

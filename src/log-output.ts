@@ -1,0 +1,90 @@
+import { write, writeSync } from "node:fs";
+
+/** Characters of lines that are written at once: a write for each would cost more than the line. */
+const BATCH = 16_000;
+/** Milliseconds that a line waits for others. */
+const MAX_DELAY = 100;
+const RETRY_MS = 100;
+/** Milliseconds that a process that crashes gives the write under way, which would be cut off. */
+const LAST_WRITE_MS = 50;
+
+/**
+ * Returns a destination for log lines, which are written in batches. Nothing waits for the reader: one write at a time is under way,
+ * in a thread of its own. What is left when the process exits is written then.
+ */
+export function createLogOutput(fd: number) {
+  let waiting = "";
+  let underWay = Buffer.alloc(0);
+  let isTimed = false;
+  let isClosed = false;
+  let whenWritten: (() => void)[] = [];
+
+  function send() {
+    if (underWay.length > 0) return;
+    if (waiting === "" || isClosed) return allWritten();
+    underWay = Buffer.from(waiting);
+    waiting = "";
+    writeOn();
+  }
+
+  function allWritten() {
+    waiting = "";
+    for (const done of whenWritten) done();
+    whenWritten = [];
+  }
+
+  function writeOn() {
+    write(fd, underWay, (error, written) => (error ? handleFailure(error) : proceed(written)));
+  }
+
+  function proceed(written: number) {
+    underWay = underWay.subarray(written);
+    if (underWay.length > 0) writeOn();
+    else if (!isTimed || waiting.length >= BATCH || whenWritten.length > 0) send();
+  }
+
+  /** A broken pipe has lost its reader for good; all else may pass, such as a full disk. */
+  function handleFailure({ code }: NodeJS.ErrnoException) {
+    if (code !== "EPIPE") return void setTimeout(writeOn, RETRY_MS);
+    isClosed = true;
+    underWay = Buffer.alloc(0);
+    allWritten();
+  }
+
+  function writeRest() {
+    if (isClosed) return;
+    if (underWay.length > 0) Bun.sleepSync(LAST_WRITE_MS);
+    for (let rest = Buffer.from(waiting); rest.length > 0; ) rest = rest.subarray(writeNow(rest));
+  }
+
+  /** Returns how many bytes were taken: all of them where nobody can be told of the failure. */
+  function writeNow(bytes: Uint8Array) {
+    try {
+      return writeSync(fd, bytes);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") return bytes.length;
+      Bun.sleepSync(RETRY_MS);
+      return 0;
+    }
+  }
+  process.once("exit", writeRest);
+
+  return {
+    write(line: string) {
+      waiting += line;
+      if (waiting.length >= BATCH) send();
+      else if (!isTimed) {
+        isTimed = true;
+        setTimeout(() => {
+          isTimed = false;
+          send();
+        }, MAX_DELAY);
+      }
+    },
+    /** Calls back once everything is written. */
+    flush(done = () => {}) {
+      whenWritten.push(done);
+      send();
+    },
+  };
+}
