@@ -3,14 +3,11 @@ import { boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex,
 import { id, moment, now } from "./columns";
 import { users } from "./users";
 
-const userId = () =>
-  uuid()
-    .notNull()
-    .references(() => users.id);
-
 /** How many notices a user has. A page of the inbox is found by position, and nothing is counted per request. */
 export const inboxes = pgTable("inboxes", {
-  userId: userId().primaryKey(),
+  userId: uuid()
+    .primaryKey()
+    .references(() => users.id),
   total: integer().notNull().default(0),
   unread: integer().notNull().default(0),
   /** Everything up to this position was read at once, at this time. */
@@ -23,7 +20,8 @@ export const inboxes = pgTable("inboxes", {
 export const notices = pgTable(
   "notices",
   {
-    userId: userId(),
+    /** No foreign key: a notice takes its user and position from the inbox's row in the same statement. */
+    userId: uuid().notNull(),
     /** 1 for the user's first notice, and so on without a gap; notices are never deleted. */
     position: integer().notNull(),
     id: id(),
