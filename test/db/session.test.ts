@@ -6,7 +6,6 @@ import { MAINTENANCE } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { reachDatabase } from "#db/open";
 import { missingParameters } from "#db/session";
-import { databaseUrlFault, readUrl } from "#db/url";
 import { prepareJobs } from "#jobs/start";
 import { createLog } from "#log";
 import { addAdmin } from "#modules/people/members/queries";
@@ -16,7 +15,6 @@ import { certificate } from "../support/pki/certificates";
 import { call, type Wish } from "../support/server/call";
 import { sign } from "../support/server/people";
 import { connectTo, startPostgres } from "../support/server/postgres";
-import { newPlace, run } from "../support/server/program";
 import { targetOf, viaPort } from "../support/server/proxy";
 import { startServer, world } from "../support/server/world";
 
@@ -170,113 +168,5 @@ describe("a pooler that drops what a session asks for", () => {
     const expected = Bun.env.TEST_DATABASE_URL ? expect.stringContaining("DateStyle = 'ISO, MDY', IntervalStyle = 'postgres'") : undefined; // the embedded one reads no defaults
     expect(await reached).toEqual(expected);
     pooler.stop();
-  });
-});
-
-describe("what the environment says of Postgres", () => {
-  test("moves neither the embedded database nor that of DATABASE_URL", async () => {
-    const place = await newPlace();
-    const names = [
-      "PGHOST",
-      "PGPORT",
-      "PGUSER",
-      "PGUSERNAME",
-      "PGPASSWORD",
-      "PGDATABASE",
-      "PGAPPNAME",
-      "PGTARGETSESSIONATTRS",
-      "PGOPTIONS",
-      "PGTZ",
-      "PGSSLMODE",
-    ];
-    const more = [
-      "PGMAX",
-      "PGIDLE_TIMEOUT",
-      "PGCONNECT_TIMEOUT",
-      "PGMAX_LIFETIME",
-      "PGMAX_PIPELINE",
-      "PGPREPARE",
-      "PGDEBUG",
-      "PGFETCH_TYPES",
-      "PGSSL",
-      "PGBACKOFF",
-    ];
-    const hostile = Object.fromEntries([...names, ...more].map((name) => [name, "1"]));
-    expect(await run(["migrate"], { ...place.env, ...hostile })).toMatchObject({ code: 0, err: "" });
-    expect(await run(["migrate"], place.env)).toMatchObject({ code: 0, out: "The database is up to date." });
-    await place.remove();
-  });
-});
-
-describe("a connection string", () => {
-  test.each([
-    ["postgres://h", [{ host: "h", port: 5432 }]],
-    ["postgres://h:1/?port=2", [{ host: "h", port: 2 }]],
-    [
-      "postgres://h:1/?host=a,b",
-      [
-        { host: "a", port: 5432 },
-        { host: "b", port: 1 },
-      ],
-    ],
-    [
-      "postgres:///?host=a,b&port=1,2",
-      [
-        { host: "a", port: 1 },
-        { host: "b", port: 2 },
-      ],
-    ],
-    [
-      "postgres:///?host=a,b&port=7",
-      [
-        { host: "a", port: 7 },
-        { host: "b", port: 7 },
-      ],
-    ],
-    ["postgres://[::1]:5433/x", [{ host: "::1", port: 5433 }]],
-    ["postgres://%2Frun%2Fpg/x", [{ path: "/run/pg/.s.PGSQL.5432" }]],
-    ["postgres:///x?host=/run/pg&port=6", [{ path: "/run/pg/.s.PGSQL.6" }]],
-    ["postgres://ada:s%40fe@/x?host=/run/pg", [{ path: "/run/pg/.s.PGSQL.5432" }]],
-    ["postgresql://ada@?host=a", [{ host: "a", port: 5432 }]],
-    ["postgres://ada@/x", [{ host: "localhost", port: 5432 }]],
-  ])("says where the server listens: %s", (url, targets) => {
-    expect<object[]>(readUrl(url).targets).toEqual(targets);
-  });
-
-  test("says who connects, to which database, and how, as libpq reads it", () => {
-    const url =
-      "postgres://ada:s%40fe@h/shop?user=grace&password=other&dbname=ledger&connect_timeout=1&application_name=x&options=-c%20work_mem%3D5MB&target_session_attrs=any";
-    expect(readUrl(url)).toMatchObject({
-      user: "grace",
-      password: "other",
-      database: "ledger",
-      connectTimeout: 2,
-      applicationName: "x",
-      serverOptions: "-c work_mem=5MB",
-    });
-    expect(readUrl("postgres://ada:s%40fe@h/sh%20op")).toMatchObject({ user: "ada", password: "s@fe", database: "sh op", connectTimeout: 5 });
-  });
-
-  test("hands options, name and user on to Postgres", async () => {
-    const url = new URL(postgres.url);
-    const { username } = url;
-    url.username = "";
-    for (const [name, value] of Object.entries({ user: username, application_name: "from the test", options: "-c work_mem=5MB" }))
-      url.searchParams.set(name, value);
-    const { $client: sql } = connectTo(url.href, { max: 1 });
-    const [row] = await sql`select current_setting('application_name') as name, current_setting('work_mem') as memory`;
-    expect(row).toEqual(Bun.env.TEST_DATABASE_URL ? { name: "from the test", memory: "5MB" } : { name: "", memory: "4MB" }); // the embedded one has one session for ever
-    await sql.end();
-  });
-
-  test.each([
-    ["sslcrl=x", 'DATABASE_URL: the parameter "sslcrl" is not known. Known are host, port, user, password,'],
-    ["search_path=x", 'DATABASE_URL: the parameter "search_path" is not known.'],
-    ["port=x", 'DATABASE_URL: port must be a number from 1 to 65535, not "x".'],
-    ["port=1,2", "DATABASE_URL: port names 2 ports for 1 host."],
-    ["connect_timeout=soon", 'DATABASE_URL: connect_timeout must be a whole number of seconds, not "soon".'],
-    ["target_session_attrs=standby", "DATABASE_URL: target_session_attrs=standby is not supported: "],
-  ])("stops the start with a sentence: %s", (parameters, sentence) => {
-    expect(databaseUrlFault(`postgres://h/x?${parameters}`)).toStartWith(sentence);
   });
 });
