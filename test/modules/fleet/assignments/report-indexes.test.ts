@@ -1,7 +1,9 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { scansOf, statementsDuring } from "../../../support/server/statements";
 import { world } from "../../../support/server/world";
 import { newReporter } from "../agent-protocol/reporters";
+
+setDefaultTimeout(60_000);
 
 const OTHERS = 3_000;
 let reporter: Awaited<ReturnType<typeof newReporter>>;
@@ -10,7 +12,9 @@ let reporter: Awaited<ReturnType<typeof newReporter>>;
 beforeAll(async () => {
   reporter = await newReporter();
   const { organization, certificateId, say } = reporter;
-  await world.sql`
+  await world.sql.begin(async (tx) => {
+    await tx`set local statement_timeout = 0`;
+    await tx`
     with agent as (
       insert into agents (organization_id, id, name, token_hash)
       select ${organization.id}, new_id(), 'host', sha256((${organization.id} || i)::bytea) from generate_series(1, ${OTHERS}::int) i returning id),
@@ -21,12 +25,13 @@ beforeAll(async () => {
       from agent returning id, agent_id)
     insert into deployment_reports (organization_id, agent_id, assignment_id, id, state, reported_at)
     select ${organization.id}, agent_id, id, new_id(), 'installed', now() from assignment, generate_series(1, 10)`;
-  await world.sql`
+    await tx`
     insert into certificates (organization_id, id, common_name, fingerprint_sha256, subject, issuer, subject_hash, issuer_hash, not_before, not_after,
       is_ca, self_signed, facts, pem, search)
     select organization_id, new_id(), common_name, fingerprint_sha256 || i, subject, issuer, subject_hash, issuer_hash, not_before, not_after,
       is_ca, self_signed, facts, pem, search from certificates, generate_series(1, ${OTHERS}::int) i
     where organization_id = ${organization.id} and id = ${certificateId}`;
+  });
   for (const state of ["installed", "failed"]) await say(state);
   for (const table of ["agents", "assignments", "certificates", "deployment_reports"]) await world.sql.unsafe(`analyze ${table}`);
 });
