@@ -1,5 +1,6 @@
 import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
-import type { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
+import type { MaterialType } from "#modules/fleet/trust-stores/rules/catalogue";
+import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { Host } from "./host/host";
 import type { Transaction } from "./transaction/transaction";
 

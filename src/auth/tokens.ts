@@ -1,6 +1,8 @@
 import { jwt } from "@elysiajs/jwt";
 import { decodeProtectedHeader, type JWTPayload, type JWTVerifyOptions } from "jose";
-import type { Deps } from "#deps";
+import type { Logger } from "pino";
+import type { Config } from "#config";
+import type { Pool } from "#db/connect";
 import { isUuid } from "#http/schema";
 import { saveUser } from "#modules/people/users/queries";
 import { createOidcVerifier, OIDC_ALGORITHMS } from "./oidc";
@@ -15,8 +17,10 @@ const MAX_TOKEN = 8 * 1024;
 const MAX_CACHED = 10_000;
 const SKEW = 30;
 
+type Needs = { config: Config; sql: Pool; log: Logger; clock: () => Date };
+
 /** Verifies user tokens, once each: a verified token is remembered until it expires, is signed out, or the provider's keys change. */
-export function createTokens({ config, sql, log, clock }: Pick<Deps, "config" | "sql" | "log" | "clock">) {
+export function createTokens({ config, sql, log, clock }: Needs) {
   const { jwtSecret, oidcIssuer, jwtAudience } = config;
   let known = new Map<string, Caller>();
   const revocations = createRevocations(sql);

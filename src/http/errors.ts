@@ -1,6 +1,6 @@
 import { Elysia, ValidationError } from "elysia";
+import type { Logger } from "pino";
 import { unavailability } from "#db/failures";
-import type { Deps } from "#deps";
 import { exchangeOf, requestId } from "./exchange";
 import { describeFault } from "./validation-message";
 
@@ -47,7 +47,7 @@ function tell({ status, message, headers, reason }: Refusal, request: Request): 
 }
 
 /** Every failure leaves the server as `{ message }`, and what nobody foresaw is logged, never told. */
-export const errors = ({ log }: Pick<Deps, "log">, router: Router) =>
+export const errors = ({ log }: { log: Logger }, router: Router) =>
   new Elysia({ name: "errors" })
     .error({ REFUSAL: Refusal, ANSWERED: Answered })
     .onError({ as: "global" }, ({ code, error, set }) => {

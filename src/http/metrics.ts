@@ -1,8 +1,9 @@
 import { Elysia } from "elysia";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { bearerKey, createKeyCheck } from "#auth/keys";
-import { isForwarded } from "#auth/trusted-gateway";
-import type { Deps } from "#deps";
+import { type GatewayCheck, isForwarded } from "#auth/trusted-gateway";
+import type { Config } from "#config";
+import type { Pool } from "#db/connect";
 import { countByDaysLeft } from "#modules/certificates/certificates/queries/certificates";
 import { Refusal } from "./errors";
 
@@ -11,7 +12,7 @@ const COUNT_EVERY = 60_000;
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** What Prometheus reads, in a registry of this server's own. */
-export function createMetrics({ sql, clock }: Pick<Deps, "sql" | "clock">) {
+export function createMetrics({ sql, clock }: { sql: Pool; clock: () => Date }) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const requests = new Histogram({
@@ -60,8 +61,10 @@ export function createMetrics({ sql, clock }: Pick<Deps, "sql" | "clock">) {
   };
 }
 
+type Page = { config: Pick<Config, "metricsTokens">; metrics: Metrics; isTrustedGateway: GatewayCheck };
+
 /** The figures are about every organization: for METRICS_TOKEN, or a trusted gateway's own request, none that it passes on. */
-export const metricsPage = ({ config, metrics, isTrustedGateway }: Deps) => {
+export const metricsPage = ({ config, metrics, isTrustedGateway }: Page) => {
   const isMetricsToken = createKeyCheck(config.metricsTokens);
   return new Elysia().get(
     "/metrics",

@@ -1,11 +1,12 @@
-import type { Deps } from "#deps";
+import type { Logger } from "pino";
 import type { Actor } from "#modules/people/audit/queries";
 import { exchangeOf } from "./exchange";
 
+type Recorders = { log: Logger; metrics: { observe: (method: string, route: string, status: number, seconds: number) => void } };
 type Refused = { reason: string; peer: string } | undefined;
 
 /** One line in the log and one count in the metrics; never a header, a body, a token or a query. */
-export function recordRequest({ log, metrics }: Pick<Deps, "log" | "metrics">, request: Request, status: number, seconds: number, refused?: Refused) {
+export function recordRequest({ log, metrics }: Recorders, request: Request, status: number, seconds: number, refused?: Refused) {
   const { id, route = "unknown", caller, scope, tokenOrganizationId } = exchangeOf(request);
   const { method } = request;
   metrics.observe(method, route, status, seconds);

@@ -1,6 +1,7 @@
 import { CONNECTORS } from "#modules/core/connections/rules/kinds";
 import { WIDGETS } from "#modules/core/widgets/rules/kinds";
-import { configRulesOf, materialsOf, TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/catalogue";
+import { configRulesOf, materialsOf } from "#modules/fleet/trust-stores/rules/catalogue";
+import { TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/store-types";
 import { full } from "../support/openapi/fields";
 
 /** Stands for what must be another in each request. */

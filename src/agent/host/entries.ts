@@ -1,4 +1,3 @@
-import type { Host } from "./host";
 import { fingerprintOf } from "./pem";
 
 /** One entry of a store that only a tool can read: its name, what the tool says it is, and its certificates, its own first. */
@@ -7,7 +6,7 @@ export type Entry = { name: string; kind: string; certificates: string[] };
 export type Entries = Map<string, { digest: string; entries: Entry[] }>;
 
 /** Reads a store's entries with its tool, once for as long as what `digest` stands for stays the same. */
-export async function readOnce({ entries: cache }: Host, store: string, digest: string, read: () => Promise<Entry[]>) {
+export async function readOnce({ entries: cache }: { entries: Entries }, store: string, digest: string, read: () => Promise<Entry[]>) {
   const known = cache.get(store);
   if (known?.digest === digest) return known.entries;
   const entries = await read();

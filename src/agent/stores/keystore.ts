@@ -3,10 +3,10 @@ import { type Entry, readOnce } from "../host/entries";
 import { digestOf, readSnapshot } from "../host/files";
 import type { Host } from "../host/host";
 import { certificatesIn, fingerprintOf, presented } from "../host/pem";
-import { writePkcs12 } from "../host/pkcs12";
 import { ProgramFailure, runProgram } from "../host/program";
 import { keyModeOf, type Material, type Store, type Target } from "../store";
 import type { Transaction } from "../transaction/transaction";
+import { writePkcs12 } from "./pkcs12";
 
 /** A keystore that keytool reads and writes, and what is particular to it. */
 export type Keystore = { path: string; password: string; format?: "JKS" | "PKCS12" };

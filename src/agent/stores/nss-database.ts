@@ -6,12 +6,12 @@ import { absent, bytesOf, digestOf, inWords, missingDirectories, readSnapshot } 
 import { type Host, pathOn } from "../host/host";
 import { resolvePassword } from "../host/password";
 import { toPem } from "../host/pem";
-import { writePkcs12 } from "../host/pkcs12";
 import { ProgramFailure, runProgram, type User } from "../host/program";
 import { writeTemp } from "../host/temp-dir";
 import { actAs, findUser } from "../host/user";
 import type { Target } from "../store";
 import type { Transaction } from "../transaction/transaction";
+import { writePkcs12 } from "./pkcs12";
 
 /** A database of NSS, and its owner where that is not the agent's user. */
 export type Database = { directory: string; user: User | undefined; password: string | undefined };

@@ -1,5 +1,5 @@
-import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
 import { isInstallable, type PerInstallable } from "#modules/fleet/trust-stores/rules/installable";
+import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { Store } from "../store";
 import { certifi } from "./certifi";
 import { curlBundle } from "./curl";

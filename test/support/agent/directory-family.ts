@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import type { Desired } from "#agent/server-client";
-import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
+import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import { newAuthority } from "../pki/authority";
 import { desired, desiredServer } from "./agent-host";
 import { stateOf } from "./observing";

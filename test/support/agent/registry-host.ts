@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Desired } from "#agent/server-client";
-import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
+import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import { newAuthority } from "../pki/authority";
 import { desired, desiredServer, newAgentHost } from "./agent-host";
 import { serveRegistry, skopeoGets, startContainerd } from "./registry";

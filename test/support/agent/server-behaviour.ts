@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { chmodSync, chownSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Desired } from "#agent/server-client";
-import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
+import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import { type Issued, newAuthority } from "../pki/authority";
 import type { AgentHost } from "../pki/tls-clients";
 import { presentedAt, type TlsServer } from "../pki/tls-servers";

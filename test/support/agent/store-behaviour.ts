@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Desired } from "#agent/server-client";
-import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
+import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import { newAuthority, serveTls } from "../pki/authority";
 import { type AgentHost, contentOf } from "../pki/tls-clients";
 import { desired, newAgentHost, withScratchSystem } from "./agent-host";

@@ -6,7 +6,7 @@ import { jsonText } from "#http/pagination";
 import { Empty, EmptyObject, Message, Uuid, uuidOrNil } from "#http/schema";
 import { INELIGIBLE } from "#modules/fleet/assignments/rules";
 import { readRings } from "#modules/fleet/rollouts/rules";
-import { cancelRotation, changeRetirement, findRotation, startRotation, type Unsuited } from "./queries/rotations";
+import { cancelRotation, changeRetirement, findRotation, startRotation, type Unsuited } from "./queries";
 import { NewRotation, Rotation, RotationPatch } from "./schema";
 
 const NO_CERTIFICATE = { message: "There is no such certificate in this organization." };

@@ -1,7 +1,7 @@
 import type { Fragment } from "postgres";
 import type { Keyring } from "#crypto/keyring";
 import type { Sql } from "#db/connect";
-import { keyContext } from "#modules/certificates/certificates/services/import";
+import { keyContext } from "#modules/certificates/certificates/rules/key-context";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 import type { AgentReport } from "./schema";
 

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { etag, ifMatch } from "#http/etag";
 import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
 import { Empty, EmptyObject, Message, Page, PageQuery, Uuid, uuidOrNil } from "#http/schema";
-import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
+import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import { createAssignment, deleteAssignment, findAssignment, listAssignments, updateAssignment } from "./queries/assignments";
 import { listReports } from "./queries/history";
 import { ANCHOR_WITH_KEY, findConfigFault, INELIGIBLE, type Ineligible, readNewAssignment, readPatch, storesFor, unknownMaterial } from "./rules";

@@ -1,4 +1,5 @@
-import { configRulesOf, type MaterialType, materialsOf, TRUST_STORE_TYPES, type TrustStoreType } from "#modules/fleet/trust-stores/rules/catalogue";
+import { configRulesOf, type MaterialType, materialsOf } from "#modules/fleet/trust-stores/rules/catalogue";
+import { TRUST_STORE_TYPES, type TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { AssignmentConfig, AssignmentConfigPatch, ConfigField, NewAssignment } from "./schema/assignments";
 
 type Form = { accepts: (value: string) => boolean; must: string };

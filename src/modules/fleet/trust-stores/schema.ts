@@ -1,6 +1,7 @@
 import { t } from "elysia";
 import { Answer, OneOf } from "#http/schema";
-import { MATERIAL_TYPES, TRUST_STORE_TYPES } from "./rules/catalogue";
+import { MATERIAL_TYPES } from "./rules/catalogue";
+import { TRUST_STORE_TYPES } from "./rules/store-types";
 
 export const TrustStoreType = OneOf(TRUST_STORE_TYPES, { title: "TrustStoreType", examples: ["linux_update_ca_certificates"] });
 export const MaterialType = OneOf(MATERIAL_TYPES, { title: "MaterialType", examples: ["trust_anchor"] });

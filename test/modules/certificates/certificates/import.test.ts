@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import { rootCertificates } from "node:tls";
+import { keyContext } from "#modules/certificates/certificates/rules/key-context";
 import { MAX_BLOCKS } from "#modules/certificates/certificates/schema/certificates";
-import { keyContext } from "#modules/certificates/certificates/services/import";
 import { certificate, chain, importInto } from "../../../support/pki/certificates";
 import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
-import { certificate, importInto, inDays } from "../../../support/pki/certificates";
+import { certificate, importInto } from "../../../support/pki/certificates";
 import { newOrganization } from "../../../support/server/people";
 
 const path = "/certs/monitoring/top-expiring";

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { completeConfig, findConfigFault, readPatch } from "#modules/fleet/assignments/rules";
 import { AssignmentConfig, type ConfigField } from "#modules/fleet/assignments/schema/assignments";
-import { configRulesOf, TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/catalogue";
+import { configRulesOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import configFields from "#modules/fleet/trust-stores/rules/config-fields.json";
+import { TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/store-types";
 
 const FULL: Required<AssignmentConfig> = {
   trustStorePath: "/etc/tls",

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { STORES } from "#agent/stores/stores";
 import catalog from "#modules/fleet/trust-stores/rules/catalog.json";
-import { MATERIAL_TYPES, TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/catalogue";
+import { MATERIAL_TYPES } from "#modules/fleet/trust-stores/rules/catalogue";
+import { TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/store-types";
 import { call } from "../../../support/server/call";
 import { newOrganization } from "../../../support/server/people";
 

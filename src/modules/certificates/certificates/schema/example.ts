@@ -1,3 +1,5 @@
+import { EXAMPLE_REPORT } from "#modules/fleet/assignments/schema/history";
+
 /** A real certificate, for the document's examples. */
 export const EXAMPLE_PEM = `-----BEGIN CERTIFICATE-----
 MIIBvDCCAWKgAwIBAgIQUA1vDOaUQXRxuMa+OOoZYjAKBggqhkjOPQQDAjAtMRQw
@@ -42,14 +44,6 @@ export const EXAMPLE_SUMMARY = {
   version: 1,
   createdAt: "2026-01-02T09:30:00.000Z",
   updatedAt: "2026-01-02T09:30:00.000Z",
-};
-
-/** What an agent said of it, and where. */
-export const EXAMPLE_REPORT = {
-  state: "installed",
-  observedFingerprint: EXAMPLE_SUMMARY.fingerprintSha256,
-  message: null,
-  reportedAt: "2026-01-02T09:31:00.000Z",
 };
 
 export const EXAMPLE_DEPLOYMENT = {

@@ -5,6 +5,7 @@ import type { Scope } from "#modules/people/audit/queries";
 import { createPause } from "#slices";
 import { findSigners, linkChains } from "../queries/chains";
 import { insertRows, type Stored, toRow, toStatements } from "../queries/insert";
+import { keyContext } from "../rules/key-context";
 import { type ImportReport, MAX_BLOCKS } from "../schema/certificates";
 import { DerError } from "../x509/der";
 import { type ParsedCertificate, parseCertificate } from "../x509/facts";
@@ -41,9 +42,6 @@ export async function importCertificates(
   const stored = await storeAll(sql, scope, good, sealedKeyOf);
   return { ...toReport(good, stored), refused };
 }
-
-/** What a sealed private key is bound to: it opens in no other organization and for no other certificate. */
-export const keyContext = (organizationId: string, fingerprint: string) => `certificate-key ${organizationId} ${fingerprint}`;
 
 async function readBlocks(pem: string) {
   const pause = createPause();

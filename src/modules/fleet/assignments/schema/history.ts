@@ -1,10 +1,17 @@
 import { t } from "elysia";
 import { Answer, DateTime, Nullable, OneOf } from "#http/schema";
-import { EXAMPLE_REPORT } from "#modules/certificates/certificates/schema/example";
 
 export const STATES = ["installed", "failed", "drifted", "removed"] as const;
 
 /** What an agent said of an assignment, and when. */
+/** What an agent reported of an assignment. */
+export const EXAMPLE_REPORT = {
+  state: "installed",
+  observedFingerprint: "58cff3b6fb4fa64d65a8806e86a7039a632a5f78a23b71b8db1e8475b3f7bcd7",
+  message: null,
+  reportedAt: "2026-01-02T09:31:00.000Z",
+};
+
 export const KeptReport = Answer(
   {
     state: OneOf(STATES),

@@ -1,11 +1,11 @@
 import type { Fragment } from "postgres";
 import type { Pool, Sql } from "#db/connect";
 import { retireCertificate } from "#modules/certificates/certificates/queries/certificates";
-import { planRotation } from "#modules/certificates/rotations/queries/plan-rotation";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
 import { type Event, nextEvent } from "../rules";
 import { applySteps } from "./apply-steps";
+import { planRotation } from "./plan-rotation";
 import { readProgress } from "./progress";
 import { revertSteps } from "./revert-steps";
 

@@ -1,9 +1,7 @@
 import catalog from "./catalog.json";
 import configFields from "./config-fields.json";
 import { isInstallable } from "./installable";
-
-export type TrustStoreType = keyof typeof configFields.types;
-export const TRUST_STORE_TYPES = Object.keys(configFields.types) as TrustStoreType[];
+import type { TrustStoreType } from "./store-types";
 
 export const MATERIAL_TYPES = ["trust_anchor", "intermediate_ca", "server_certificate", "client_certificate"] as const;
 export type MaterialType = (typeof MATERIAL_TYPES)[number];

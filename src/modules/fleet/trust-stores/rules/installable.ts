@@ -1,4 +1,4 @@
-import type { TrustStoreType } from "./catalogue";
+import type { TrustStoreType } from "./store-types";
 
 /** The stores that our own agent installs: it has code for each of these, and for no other. */
 const INSTALLABLE = [

@@ -4,13 +4,13 @@ import type { Versions } from "#db/versions";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import type { Ineligible } from "#modules/fleet/assignments/rules";
 import { isAnchor, isRenewed } from "#modules/fleet/rollouts/queries/apply-steps";
+import { planRotation } from "#modules/fleet/rollouts/queries/plan-rotation";
 import { withProgress } from "#modules/fleet/rollouts/queries/progress";
 import { reconcileInTransaction, recordTransition } from "#modules/fleet/rollouts/queries/reconcile";
 import { rollBack, transition } from "#modules/fleet/rollouts/queries/rollouts";
 import { askedOf, type CompiledRing } from "#modules/fleet/rollouts/rules";
 import { auditEach, type Scope } from "#modules/people/audit/queries";
-import type { Retirement } from "../schema";
-import { planRotation } from "./plan-rotation";
+import type { Retirement } from "./schema";
 
 type Shown = { id: string; json: string; version: number };
 

@@ -1,6 +1,6 @@
+import type { User } from "../host/program";
+import { writeTemp } from "../host/temp-dir";
 import type { Transaction } from "../transaction/transaction";
-import type { User } from "./program";
-import { writeTemp } from "./temp-dir";
 
 type Contents = { name: string; certificates: string[]; privateKey: string };
 

@@ -1,9 +1,9 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "#db/connect";
-import { assignmentAt, isAnchor, isSuited } from "#modules/fleet/rollouts/queries/apply-steps";
-import { assignRings } from "#modules/fleet/rollouts/queries/assign-rings";
-import { theRollout } from "#modules/fleet/rollouts/queries/progress";
-import type { CompiledRing } from "#modules/fleet/rollouts/rules";
+import type { CompiledRing } from "../rules";
+import { assignmentAt, isAnchor, isSuited } from "./apply-steps";
+import { assignRings } from "./assign-rings";
+import { theRollout } from "./progress";
 
 /**
  * Makes a step of every assignment of the predecessor that has none yet and that the successor suits, and counts the others. At the
