@@ -42,7 +42,8 @@ async function untilIdle(sql: postgres.Sql) {
 /** A process and its children, such as a server's workers. */
 async function familyOf(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`);
-  const lists = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, "utf8")));
+  const childrenOf = (thread: string) => readFile(`/proc/${pid}/task/${thread}/children`, "utf8").catch(() => ""); // it may have ended meanwhile
+  const lists = await Promise.all(threads.map(childrenOf));
   const children = lists.join(" ").split(/\s+/).filter(Boolean).map(Number);
   return [pid, ...(await Promise.all(children.map(familyOf))).flat()];
 }
