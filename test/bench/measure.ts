@@ -24,13 +24,16 @@ export function median(values: number[]) {
 /** The median of the ratios of each round: what slows the machine for a while slows both sides. */
 export const ratio = (rates: number[], others: number[]) => median(rates.map((rate, round) => rate / (others[round] ?? Number.NaN)));
 
-/** wrk is one thread of C: it takes a tenth of what the servers take. A `script` of Lua may make the requests. */
+/** wrk is one thread of C: it takes a tenth of what the servers take. A `script` of Lua may make the requests. Only 2xx and 3xx count. */
 export function http(url: string, headers: Record<string, string>, seconds: number, script?: string): Contestant {
   const options = [...Object.entries(headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]), ...(script ? ["-s", script] : [])];
   return async (connections) => {
     const output = await run(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "60s", ...options, url]);
-    if (/Non-2xx|Socket errors/.test(output)) throw new Error(`${url}: ${output}`);
-    return readRate(output, /Requests\/sec:\s*([\d.]+)/);
+    if (/Socket errors/.test(output)) throw new Error(`${url}: ${output}`);
+    const all = readRate(output, /(\d+) requests in/);
+    const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(output)?.[1] ?? 0);
+    if (refused > 0) console.error(`${url}: ${refused} of ${all} requests were refused, and do not count`);
+    return (readRate(output, /Requests\/sec:\s*([\d.]+)/) * (all - refused)) / all;
   };
 }
 
