@@ -28,7 +28,7 @@ beforeEach(async () => {
   for (let round = 0; round < 3; round++) await addSecrets(sql, old);
 });
 afterEach(async () => {
-  await sql.unsafe("truncate organizations, secret_keys, idempotency_keys cascade");
+  await sql.unsafe(`truncate organizations, secret_keys, ${SEALED_COLUMNS.map(({ table }) => table)} cascade`);
 });
 
 /** Columns of bytes that nothing is sealed in: hashes, and the check values of the keys themselves. */
@@ -85,7 +85,7 @@ describe("checkKeys", () => {
   });
 
   test("takes any key on an empty database", async () => {
-    await sql.unsafe("truncate organizations, idempotency_keys cascade");
+    await sql.unsafe(`truncate organizations, ${SEALED_COLUMNS.map(({ table }) => table)} cascade`);
     expect(await checkKeys(sql, other)).toBeUndefined();
     expect(await listed()).toEqual([idOf(OTHER)]);
   });
