@@ -2,6 +2,7 @@ import { FormatRegistry, Kind, type TProperties, type TSchema, type TUnsafe, Typ
 import { t } from "elysia";
 import { MIN_UUID } from "#db/ids";
 import { readMoment, writeMoment } from "#db/moments";
+import { remember } from "#remember";
 
 /** A request body: an unknown field is refused. */
 export const Body = <Properties extends TProperties>(properties: Properties, options = {}) => t.Object(properties, { additionalProperties: false, ...options });
@@ -83,13 +84,14 @@ const FIRST_SECOND = Date.parse("0001-01-01T00:00:00Z") / 1_000;
 const LAST_SECOND = Date.parse("9999-12-31T23:59:59Z") / 1_000;
 const DAY = 86_400;
 // Elysia's own takes dates of other forms, and days that do not exist: Postgres would fail on them.
-FormatRegistry.Set("date-time", (text) => {
+const isInstant = remember((text) => {
   const isDay = INSTANT.test(text) && new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(text.slice(8, 10));
   if (!isDay) return false;
   const { seconds } = readMoment(text);
   const isLeapSecond = text.slice(17, 19) === "60"; // RFC 3339: only after 23:59:59 UTC
   return seconds >= FIRST_SECOND && seconds <= LAST_SECOND && (!isLeapSecond || seconds % DAY === 0);
 });
+FormatRegistry.Set("date-time", isInstant);
 /** What an answer says. */
 export const DateTime = t.String({ format: "date-time" });
 /** A caller's date-time of the years 1 to 9999, whatever its offset; a handler gets it in UTC with at most microseconds. */

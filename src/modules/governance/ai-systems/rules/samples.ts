@@ -5,31 +5,35 @@ type Sample = IngestMetrics["samples"][number];
 /** What the database takes: each series once, and the points as one array for each column, their moments in microseconds since 1970. */
 export type Batch = { system: string; count: number; newest: string; series: string; indexes: string; moments: string; values: string };
 
+type Series = { identity: string; json: string };
+
 const AHEAD = 300_000_000;
 
 /** A batch fit for the database, or the first fault with the index of its sample. A sample without a time has that of receipt. */
 export function readBatch({ system, samples }: IngestMetrics, receivedAt: Date): Batch | { fault: string } {
   const now = receivedAt.getTime() * 1_000;
-  const series = new Map<string, string>();
-  const points: { series: string; at: number; value: number }[] = [];
+  const known = new Map<string, Series | undefined>(); // by what was sent, so that a series is described once
+  const points: { series: Series; at: number; value: number }[] = [];
+  let newest = 0;
   for (const [index, sample] of samples.entries()) {
+    const { metric, unit = "", labels, value } = sample;
     const at = sample.recordedAt === undefined ? now : microsecondsOf(sample.recordedAt);
-    const labels = canonicalLabels(sample.labels);
-    const fault = findTimeFault(at, now) ?? (labels === undefined ? "labels must not name a label twice" : undefined);
-    if (fault !== undefined || labels === undefined) return { fault: `body.samples.${index}.${fault}.` };
-    const identity = seriesOf(sample, labels);
-    if (!series.has(identity)) series.set(identity, describeSeries(sample, labels));
-    points.push({ series: identity, at, value: sample.value });
+    const series = known.getOrInsertComputed(`${metric}\0${unit}\0${JSON.stringify(labels)}`, () => describeSeries(sample));
+    const fault = findTimeFault(at, now) ?? (series ? undefined : "labels must not name a label twice");
+    if (fault !== undefined || !series) return { fault: `body.samples.${index}.${fault}.` };
+    points.push({ series, at, value });
+    newest = Math.max(newest, at);
   }
+  const described = [...new Map([...known.values()].flatMap((each) => (each ? [[each.identity, each.json]] : [])))];
   // In the same order for everybody: two batches with the same samples must not wait for each other.
-  const order = new Map([...series.keys()].sort().map((each, index) => [each, index + 1]));
-  const newest = points.reduce((latest, { at }) => Math.max(latest, at), 0);
+  described.sort(([one], [other]) => (one < other ? -1 : 1));
+  const order = new Map(described.map(([identity], index) => [identity, index + 1]));
   return {
     system,
     count: samples.length,
     newest: writeMoment({ seconds: Math.floor(newest / 1e6), micros: newest % 1e6 }),
-    series: `[${[...order.keys()].map((each) => series.get(each)).join(",")}]`,
-    indexes: `{${points.map((each) => order.get(each.series)).join(",")}}`,
+    series: `[${described.map(([, json]) => json).join(",")}]`,
+    indexes: `{${points.map((each) => order.get(each.series.identity)).join(",")}}`,
     moments: `{${points.map((each) => each.at).join(",")}}`,
     values: `{${points.map((each) => each.value).join(",")}}`,
   };
@@ -54,10 +58,16 @@ function canonicalLabels(labels: Sample["labels"] = {}) {
   return JSON.stringify(Object.fromEntries(entries));
 }
 
-const seriesOf = ({ metric, unit = "" }: Sample, labels: string) => `${metric.trim()}\0${labels}\0${unit.trim()}`;
-
-const describeSeries = ({ metric, unit }: Sample, labels: string) =>
-  `{"metric":${JSON.stringify(metric.trim())},"unit":${JSON.stringify(unit?.trim() ?? null)},"labels":${labels},"labels_hash":${hash(labels)}}`;
+/** A metric with its labels and unit; nothing when a label is named twice. */
+function describeSeries({ metric, unit, labels }: Sample): Series | undefined {
+  const canonical = canonicalLabels(labels);
+  if (canonical === undefined) return;
+  const [name, unitName] = [metric.trim(), unit?.trim()];
+  return {
+    identity: `${name}\0${canonical}\0${unitName ?? ""}`,
+    json: `{"metric":${JSON.stringify(name)},"unit":${JSON.stringify(unitName ?? null)},"labels":${canonical},"labels_hash":${hash(canonical)}}`,
+  };
+}
 
 /** 64 bits of SHA-256, which nobody can make collide at will as with a faster hash. */
 const hash = (labels: string) => new Bun.CryptoHasher("sha256").update(labels).digest().readBigInt64BE(0);
