@@ -13,15 +13,17 @@ export const fixBody = (text: string): FixedBody => ({ text, etag: `"${new Bun.C
 /** 200 in the coding that the caller prefers, each compressed once and kept, or 304 when the caller has it in any of them. */
 export function answerFixed({ request, set }: Context, fixed: FixedBody, headers: Record<string, string>) {
   const { coding } = chooseCoding(request);
-  // A strong tag is one coding's (RFC 9110, 8.8.3.3), so each has its own.
-  const tags = [coding, undefined, ...CODINGS].map((each) => tagOf(fixed, each));
-  const known = tags.find((tag) => matchesNone(request.headers, tag));
+  const known = request.headers.has("if-none-match") ? findKnown(request.headers, fixed, coding) : undefined;
   const vary = set.headers.vary ? `${set.headers.vary}, Accept-Encoding` : "Accept-Encoding"; // CORS varies by the origin
   const caching = { ...headers, etag: known ?? tagOf(fixed, coding), vary };
   if (known) return new Response(null, { status: 304, headers: caching }) as never;
   if (!coding) return new Response(fixed.text, { headers: caching }) as never;
   return new Response(encode(fixed, coding), { headers: { ...caching, "content-encoding": coding } }) as never;
 }
+
+/** The tag that the caller has: a strong one is one coding's (RFC 9110, 8.8.3.3), so that each has its own. */
+const findKnown = (headers: Headers, fixed: FixedBody, coding: Coding | undefined) =>
+  [coding, undefined, ...CODINGS].map((each) => tagOf(fixed, each)).find((tag) => matchesNone(headers, tag));
 
 const tagOf = ({ etag }: FixedBody, coding: Coding | undefined) => (coding ? `${etag.slice(0, -1)}-${coding}"` : etag);
 

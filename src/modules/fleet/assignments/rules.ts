@@ -1,4 +1,4 @@
-import { configRulesOf, type MaterialType, materialsOf } from "#modules/fleet/trust-stores/rules/catalogue";
+import { configRulesOf, MATERIAL_TYPES, type MaterialType, materialsOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import { TRUST_STORE_TYPES, type TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { AssignmentConfig, AssignmentConfigPatch, ConfigField, NewAssignment } from "./schema/assignments";
 
@@ -46,12 +46,16 @@ function findMalformed(config: AssignmentConfigPatch) {
   }
 }
 
+const OPTIONAL = new Map(TRUST_STORE_TYPES.map((type) => [type, new Set(configRulesOf(type).optional)]));
+const KNOWN = new Map(TRUST_STORE_TYPES.map((type) => [type, new Set([...configRulesOf(type).required, ...configRulesOf(type).optional])]));
+const isOptional = (type: TrustStoreType, field: string) => OPTIONAL.get(type)?.has(field) === true;
+const isKnown = (type: TrustStoreType, field: string) => KNOWN.get(type)?.has(field) === true;
+
 /** The first field that this store knows nothing of, or cannot do without. */
 export function findConfigFault(type: TrustStoreType, patch: AssignmentConfigPatch) {
-  const { required, optional } = configRulesOf(type);
   for (const [field, value] of Object.entries(patch)) {
-    if (!required.includes(field) && !optional.includes(field)) return `body.config.${field} does not apply to ${type}.`;
-    if (value === null && required.includes(field)) return `body.config.${field} is required for ${type} and cannot be removed.`;
+    if (!isKnown(type, field)) return `body.config.${field} does not apply to ${type}.`;
+    if (value === null && !isOptional(type, field)) return `body.config.${field} is required for ${type} and cannot be removed.`;
   }
 }
 
@@ -71,18 +75,20 @@ export function readPatch(patch: AssignmentConfigPatch): ConfigPatch | { fault: 
   if (fault !== undefined) return { fault };
   const entries = Object.entries(patch);
   const remove = entries.flatMap(([field, value]) => (value === null ? field : []));
+  const suits = TRUST_STORE_TYPES.filter((type) => entries.every(([field, value]) => (value === null ? isOptional : isKnown)(type, field)));
   return {
     set: Object.fromEntries(entries.filter(([, value]) => value !== null)),
     remove,
-    suits: TRUST_STORE_TYPES.filter((type) => findConfigFault(type, patch) === undefined),
-    defaults: remove.length === 0 ? {} : Object.fromEntries(TRUST_STORE_TYPES.map((type) => [type, defaultsOf(type, remove)])),
+    suits,
+    defaults: remove.length === 0 ? {} : Object.fromEntries(suits.map((type) => [type, defaultsOf(type, remove)])),
   };
 }
 
 const defaultsOf = (type: TrustStoreType, fields: string[]) =>
   Object.fromEntries(Object.entries(configRulesOf(type).defaults).filter(([field]) => fields.includes(field)));
 
-export const storesFor = (material: MaterialType) => TRUST_STORE_TYPES.filter((type) => materialsOf(type).includes(material));
+const STORES = new Map(MATERIAL_TYPES.map((material) => [material, TRUST_STORE_TYPES.filter((type) => materialsOf(type).includes(material))]));
+export const storesFor = (material: MaterialType) => STORES.get(material) ?? [];
 
 export const unknownMaterial = (type: TrustStoreType) => `body.materialType must be one of ${materialsOf(type).join(", ")} for ${type}.`;
 
