@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { Logger } from "pino";
 import { createTokens, type Tokens } from "#auth/tokens";
 import { createGatewayCheck, type GatewayCheck } from "#auth/trusted-gateway";
 import type { Db, Pool } from "#db/connect";
@@ -8,6 +7,7 @@ import { createMetrics, type Metrics } from "#http/metrics";
 import { createQueue, type Queue } from "#jobs/queue";
 import { createLanes, type Lanes, lanesFor } from "#limits/lanes";
 import { createLimits, type Limits } from "#limits/limits";
+import type { Log } from "#log";
 import { type CountedEvents, createCountedEvents } from "#modules/people/audit/services/counted-events";
 import { createFeed, type Feed } from "#modules/people/notifications/services/feed";
 import { createOrganizationLookup } from "#modules/people/organizations/queries";
@@ -23,7 +23,7 @@ export type Deps = {
   config: Config;
   db: Db;
   sql: Pool;
-  log: Logger;
+  log: Log;
   clock: () => Date;
   metrics: Metrics;
   feed: Feed;

@@ -3,12 +3,16 @@ import type { Config } from "./config";
 import { createLogOutput } from "./log-output";
 import { terminalLog } from "./log-terminal";
 
+/** With a line of its own for each request: pino takes six times as long, a seventh of what a small answer costs. */
+export type Log = Logger & { request: (fields: object) => void };
+
+const INFO = pino.levels.values.info;
+
 /** JSON lines on standard output, or to `destination`; on a terminal short lines for a person. */
-export function createLog(level: Config["logLevel"], destination?: DestinationStream): Logger {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } };
-  if (destination) return pino(options, destination);
-  if (process.stdout.isTTY) return pino(options, terminalLog());
-  return pino(options, createLogOutput(1));
+export function createLog(level: Config["logLevel"], destination: DestinationStream = process.stdout.isTTY ? terminalLog() : createLogOutput(1)): Log {
+  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } }, destination);
+  const write = (fields: object) => destination.write(`{"level":${INFO},"time":"${new Date().toISOString()}",${JSON.stringify(fields).slice(1)}\n`);
+  return Object.assign(log, { request: log.isLevelEnabled("info") ? write : () => {} });
 }
 
 type Failure = Error & { code?: unknown; table_name?: string; constraint_name?: string };

@@ -1,5 +1,4 @@
 import type { Server } from "bun";
-import type { Logger } from "pino";
 import { type App, createApp } from "#app";
 import type { Config } from "#config";
 import { openDatabase } from "#db/open";
@@ -10,13 +9,14 @@ import { keepAuditTrail } from "#jobs/audit-trail";
 import { keepPartitions, makeComingPartitions } from "#jobs/partitions";
 import { prepareJobs, runJobs } from "#jobs/start";
 import { serveMaintenance } from "#maintenance/tasks";
+import type { Log } from "./log";
 
 const GRACE_MS = 10_000;
 
 export type Running = { deps: Deps; app: App; url: URL; stop: () => Promise<void> };
 
 /** Opens the database, listens, and starts the jobs. The address comes first: where it is taken, no database is made. */
-export async function startServer(configured: Config, log: Logger, isDemo: boolean): Promise<Running> {
+export async function startServer(configured: Config, log: Log, isDemo: boolean): Promise<Running> {
   await checkAddress(configured);
   const database = await openDatabase(configured, log, (sql) => makeComingPartitions(sql, new Date()).catch(() => [])); // keepPartitions retries and logs
   const trustsLocalPrograms = isDemo && (await mayTrustLocalPrograms(configured, database.db.$client, log));

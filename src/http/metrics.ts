@@ -1,11 +1,12 @@
 import { Elysia } from "elysia";
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { bearerKey, createKeyCheck } from "#auth/keys";
 import { type GatewayCheck, isForwarded } from "#auth/trusted-gateway";
 import type { Config } from "#config";
 import type { Pool } from "#db/connect";
 import { countByDaysLeft } from "#modules/certificates/certificates/queries/certificates";
 import { Refusal } from "./errors";
+import { createRequestDurations } from "./request-durations";
 
 const COUNT_EVERY = 60_000;
 
@@ -15,13 +16,8 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export function createMetrics({ sql, clock }: { sql: Pool; clock: () => Date }) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const requests = new Histogram({
-    name: "certitude_http_request_duration_seconds",
-    help: "Duration of HTTP requests by route pattern and status.",
-    labelNames: ["method", "route", "status"],
-    buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3],
-    registers: [registry],
-  });
+  const durations = createRequestDurations();
+  registry.registerMetric(durations.metric);
   let inFlight = 0;
   new Gauge({
     name: "certitude_database_connections_max",
@@ -56,7 +52,7 @@ export function createMetrics({ sql, clock }: { sql: Pool; clock: () => Date }) 
     begin: () => void inFlight++,
     observe(method: string, route: string, status: number, seconds: number) {
       inFlight--;
-      requests.observe({ method, route, status }, seconds);
+      durations.observe(method, route, status, seconds);
     },
   };
 }

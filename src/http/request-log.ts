@@ -1,8 +1,8 @@
-import type { Logger } from "pino";
+import type { Log } from "#log";
 import type { Actor } from "#modules/people/audit/queries";
 import { exchangeOf } from "./exchange";
 
-type Recorders = { log: Logger; metrics: { observe: (method: string, route: string, status: number, seconds: number) => void } };
+type Recorders = { log: Pick<Log, "request">; metrics: { observe: (method: string, route: string, status: number, seconds: number) => void } };
 type Refused = { reason: string; peer: string } | undefined;
 
 /** One line in the log and one count in the metrics; never a header, a body, a token or a query. */
@@ -10,7 +10,7 @@ export function recordRequest({ log, metrics }: Recorders, request: Request, sta
   const { id, route = "unknown", caller, scope, tokenOrganizationId } = exchangeOf(request);
   const { method } = request;
   metrics.observe(method, route, status, seconds);
-  log.info({
+  log.request({
     requestId: id,
     method,
     route,

@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Logger } from "pino";
 import { createApp } from "#app";
 import { type Config, readConfig } from "#config";
 import { connectDatabase } from "#db/connect";
 import { type Database, openDatabase } from "#db/open";
 import { createDeps } from "#deps";
 import { listen } from "#http/listen";
-import { createLog } from "#log";
+import { createLog, type Log } from "#log";
 
 export const JWT_SECRET = "a secret of the tests, long enough to sign";
 export const WORKER_KEY = "a worker key of the tests that is long enough";
@@ -49,7 +48,7 @@ async function startWorld() {
 }
 
 /** A server on a database that is there already: another replica, or one with another configuration or clock. */
-export function startServer(config: Config, { db }: Pick<Database, "db">, clock?: () => Date, log: Logger = silent) {
+export function startServer(config: Config, { db }: Pick<Database, "db">, clock?: () => Date, log: Log = silent) {
   const deps = createDeps({ config, db, log, ...(clock && { clock, now: () => clock().getTime() }) });
   const app = createApp(deps);
   const server = listen(app, deps);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import pino from "pino";
 import { createApp } from "#app";
 import { createDeps } from "#deps";
 import { listen } from "#http/listen";
+import { createLog } from "#log";
 import { secretsContext } from "#modules/core/connections/services/secrets";
 import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
@@ -116,7 +116,7 @@ describe("POST /organizations/{organizationId}/core/connections", () => {
   test("201 leaves no secret in answers, lists, the audit trail or the log", async () => {
     const lines: string[] = [];
     const stream = { write: (line: string) => void lines.push(line) };
-    const deps = createDeps({ config: world.config, db: world.database.db, log: pino({ level: "trace" }, stream) });
+    const deps = createDeps({ config: world.config, db: world.database.db, log: createLog("trace", stream) });
     const server = listen(createApp(deps), deps);
     const url = server.url.href.replace(/\/$/, "");
     const organization = await newOrganization();

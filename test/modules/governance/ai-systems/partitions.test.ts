@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import pino from "pino";
 import { connectDatabase } from "#db/connect";
 import { keepPartitions } from "#jobs/partitions";
+import { createLog } from "#log";
 import { makePartitions } from "#modules/governance/ai-systems/queries/partitions";
 import { world } from "../../../support/server/world";
 import { batch, countOf, newSender, sample } from "./senders";
@@ -76,7 +76,7 @@ describe("the daily job", () => {
 
   test("a database that is away is logged, and stops nothing", async () => {
     const lines: string[] = [];
-    const log = pino({ level: "warn" }, { write: (line: string) => lines.push(line) });
+    const log = createLog("warn", { write: (line) => void lines.push(line) });
     const nowhere = connectDatabase("postgres://postgres@127.0.0.1:1/postgres", { max: 1 });
     (await keepPartitions({ ...world.deps, log, sql: nowhere.$client }))();
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 40, err: { code: "ECONNREFUSED" } }]);
