@@ -2,19 +2,18 @@ import { THING, VALUE } from "../requests";
 import type { Operation } from "./plan";
 
 /** All servers answer the same status with JSON of the same names and types, or they do not do the same work. */
-export async function assertSameShape({ name, call }: Operation, servers: Record<string, string>) {
+export async function assertSameShape(calls: { name: string; origin: string; operation: Operation }[]) {
   const answers = await Promise.all(
-    Object.entries(servers).map(async ([server, origin], index) => {
-      const { method, path, headers, body, spread } = call;
+    calls.map(async ({ name, origin, operation }, index) => {
+      const { method, path, headers, body, spread } = operation.call;
       const fill = (text: string) => text.replaceAll(THING, String(Number(THING) + (index % spread))).replaceAll(VALUE, String(Number(THING) + index));
-
       const sent = body ? { body: fill(body), headers: { ...headers, "content-type": "application/json" } } : { headers };
       const answer = await fetch(origin + fill(path), { method, ...sent });
-      return { server, said: `${answer.status} ${JSON.stringify(shapeOf(await answer.json()))}` };
+      return `${operation.name}: ${name} says ${answer.status} ${JSON.stringify(shapeOf(await answer.json()))}`;
     }),
   );
-  const [first, ...others] = answers;
-  for (const { server, said } of others) if (said !== first?.said) throw new Error(`${name}: ${first?.server} says ${first?.said}\n${server} says ${said}`);
+  const shape = (answer = "") => answer.slice(answer.indexOf(" says "));
+  if (answers.some((each) => shape(each) !== shape(answers[0]))) throw new Error(answers.join("\n"));
 }
 
 function shapeOf(value: unknown): unknown {
