@@ -6,6 +6,7 @@ import { mayTrustLocalPrograms } from "#demo/demo";
 import { createDeps, type Deps } from "#deps";
 import { checkAddress, listen } from "#http/listen";
 import { keepAuditTrail } from "#jobs/audit-trail";
+import { keepCounts } from "#jobs/counts";
 import { keepPartitions, makeComingPartitions } from "#jobs/partitions";
 import { prepareJobs, runJobs } from "#jobs/start";
 import { serveMaintenance } from "#maintenance/tasks";
@@ -29,6 +30,7 @@ export async function startServer(configured: Config, log: Log, isDemo: boolean)
   await runJobs(deps, app.handle);
   const stopMaintenance = serveMaintenance(deps);
   const stopAuditTrail = keepAuditTrail(deps);
+  const stopCounts = keepCounts(deps);
   log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "server listening");
 
   /** Lets running requests and jobs end, then closes the database. */
@@ -37,7 +39,7 @@ export async function startServer(configured: Config, log: Log, isDemo: boolean)
     await stopMaintenance();
     deps.feed.close();
     await Promise.all([deps.queue.stop(), stopListening(server)]);
-    await stopAuditTrail();
+    await Promise.all([stopAuditTrail(), stopCounts()]);
     await database.stop();
   }
   return { deps, app, url: server.url, stop };

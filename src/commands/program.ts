@@ -5,6 +5,7 @@ import { addAdminCommand } from "./admin";
 import { addAgent } from "./agent";
 import { addApiToken } from "./api-token";
 import { addBackup, addRestore } from "./backup";
+import { addCounts } from "./counts";
 import { CommandError } from "./environment";
 import { addHealthcheck } from "./healthcheck";
 import { addMigrate } from "./migrate";
@@ -41,7 +42,20 @@ function createProgram() {
     .showHelpAfterError("(certitude --help shows what there is)")
     .addHelpText("after", CONFIGURATION)
     .exitOverride();
-  for (const add of [addServe, addAgent, addMigrate, addToken, addApiToken, addAdminCommand, addSecrets, addBackup, addRestore, addOpenapi, addHealthcheck])
+  for (const add of [
+    addServe,
+    addAgent,
+    addMigrate,
+    addToken,
+    addApiToken,
+    addAdminCommand,
+    addSecrets,
+    addCounts,
+    addBackup,
+    addRestore,
+    addOpenapi,
+    addHealthcheck,
+  ])
     add(program);
   for (const command of program.commands) command.exitOverride().showHelpAfterError();
   return program;

@@ -4,7 +4,7 @@ import { bearerKey, createKeyCheck } from "#auth/keys";
 import { type GatewayCheck, isForwarded } from "#auth/trusted-gateway";
 import type { Config } from "#config";
 import type { Pool } from "#db/connect";
-import { countByDaysLeft } from "#modules/certificates/certificates/queries/certificates";
+import { countByDaysLeft } from "#modules/certificates/certificates/queries/counts";
 import { Refusal } from "./errors";
 import { createRequestDurations } from "./request-durations";
 

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Deps } from "#deps";
+import { rebuildCounts } from "#modules/core/widgets/queries/counts";
 import { rotateSecrets } from "./rotate";
 import { takeSnapshot } from "./snapshot";
 import { oneAtATime, serveTasks } from "./socket";
@@ -11,6 +12,7 @@ export function serveMaintenance({ sql, config }: Pick<Deps, "sql" | "config">) 
   if (config.databaseUrl) return async () => {};
   return serveTasks(config.dataDir, {
     "rotate-secrets": oneAtATime((tell) => rotateSecrets(sql, config, tell)),
+    "rebuild-counts": oneAtATime((tell) => rebuildCounts(sql, tell)),
     async snapshot(_, query) {
       const name = query.get("name") ?? "";
       if (!WORK_DIRECTORY.test(name)) throw new Error("A snapshot goes into a backup's own directory.");

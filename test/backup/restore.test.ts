@@ -12,6 +12,7 @@ import { MAINTENANCE } from "#db/connect";
 import { migrate, migrateWithin, migrationStatus } from "#db/migrate";
 import { createFileStore } from "#storage/files";
 import { readBackup } from "../support/server/backups";
+import { wrongCounts } from "../support/server/counts";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { addSecrets } from "../support/server/sealed";
 
@@ -84,6 +85,8 @@ describe("restoreBackup", () => {
     await write(again, target);
     expect(await readBackup(again)).toEqual(await readBackup(file));
     expect([...(await target`select count(*)::int as count from metric_samples_2020_01`)]).toEqual([{ count: 1 }]);
+    expect([await wrongCounts(source), await wrongCounts(target)]).toEqual([{}, {}]);
+    expect([...(await target`select sum(change)::int as counted from certificate_changes`)]).toEqual([{ counted: 1 }]);
   });
 
   test("leaves neither row nor object where it fails at the very end", async () => {

@@ -4,6 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { reconcileRollout } from "#modules/fleet/rollouts/queries/reconcile";
+import { wrongCounts } from "../support/server/counts";
 import { columnsOf, empty, exampleRows, fill, type Rows, readAll } from "../support/server/filled";
 import { applyFirst, migrationFiles } from "../support/server/migrations";
 import { withQueue } from "../support/server/populated-organization";
@@ -125,6 +126,18 @@ describe("0012, which takes the steps of a rollout one ring after the other", ()
       { ring: 1, agent: first, taken: true, enabled: true },
       { ring: 2, agent: second, taken: true, enabled: true },
     ]);
+  });
+});
+
+describe("0026, which counts what is there", () => {
+  test("counts every certificate, assignment and read notice of a filled database", async () => {
+    await applyFirst(sql, 26);
+    await fill(sql, example);
+    await migrate(sql);
+    expect(await wrongCounts(sql)).toEqual({});
+    const [counted] =
+      await sql`select (select sum(change)::int from certificate_changes) as certificates, (select count(*)::int from coverage_changes) as agents`;
+    expect(counted).toEqual({ certificates: expect.any(Number), agents: 1 });
   });
 });
 

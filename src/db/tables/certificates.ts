@@ -42,6 +42,8 @@ export const certificates = pgTable(
     primaryKey({ columns: [table.organizationId, table.id] }),
     uniqueIndex().on(table.organizationId, table.fingerprintSha256),
     index().on(table.organizationId, table.notAfter, table.id),
+    index("certificates_not_before_index").on(table.organizationId, table.notBefore).where(sql`status = 'active'`),
+    index("certificates_not_after_index").on(table.notAfter).where(sql`status = 'active'`),
     index().on(table.organizationId, table.status, table.notAfter, table.id).where(sql`status <> 'active'`),
     index().on(table.organizationId, table.subjectHash),
     index("certificates_issuers_index").on(table.organizationId, table.subjectHash, table.notAfter.desc(), table.id).where(sql`is_ca or self_signed`),

@@ -63,6 +63,7 @@ const complete = (row: Record<string, unknown>, columns: Column[], rows: Rows) =
 /** A value of the type, the organization's own id where it is that. */
 function madeUp(name: string, type: string, rows: Rows): unknown {
   if (name === "organization_id") return rows.get("organizations")?.[0]?.id;
+  if (type.endsWith("[]")) return [];
   if (type === "uuid") return crypto.randomUUID();
   if (type.startsWith("timestamp") || type === "date") return "2026-01-31T12:00:00Z";
   if (type === "bytea") return "\\x00";

@@ -66,9 +66,28 @@ export async function readInbox(sql: Sql, userId: string, { page, limit, unread 
 const wholePage = (sql: Sql, userId: string, page: number, limit: number) => sql`(
   select * from notices where user_id = ${userId} and position <= box.total - ${page}::bigint * ${limit} order by position desc limit ${limit}) shown`;
 
+/** Positions that `inbox_reads` counts together. */
+const BLOCK = 1_000;
+
+/** Passes whole blocks by what is unread in them, newest first, so that a page far down costs what the first one does. */
 const unreadPage = (sql: Sql, userId: string, page: number, limit: number) => sql`(
-  select * from notices where user_id = ${userId} and read_at is null and position > box.read_up_to
-  order by position desc offset ${page}::bigint * ${limit} limit ${limit}) shown`;
+  select notices.* from (
+    select block, ${page}::bigint * ${limit} - unread_above as skipped from (
+      select block, coalesce(sum(unread) over (order by block desc rows between unbounded preceding and 1 preceding), 0) as unread_above from (
+        select block, least(box.total, (block + 1) * ${BLOCK}) - greatest(box.read_up_to, block * ${BLOCK}) - coalesce(count, 0) as unread
+        from generate_series(box.read_up_to / ${BLOCK}, (box.total - 1) / ${BLOCK}) as block
+        left join (select * from inbox_reads where user_id = ${userId}) as reads using (block)) as blocks) as above
+    where unread_above <= ${page}::bigint * ${limit} order by block limit 1) as start
+  cross join lateral (
+    select * from notices where user_id = ${userId} and read_at is null and position > box.read_up_to and position <= (block + 1) * ${BLOCK}
+    order by position desc offset skipped limit ${limit}) as notices) shown`;
+
+/** Counts the read notices of all inboxes again, in a transaction. Whoever reads notices waits for its end. */
+export async function recountReads(sql: Sql) {
+  await sql`lock table notices in share mode`;
+  await sql`delete from inbox_reads`;
+  await sql`insert into inbox_reads select user_id, (position - 1) / ${BLOCK}::int, count(*) from notices where read_at is not null group by 1, 2`;
+}
 
 /** Marks some notices as read; answers how many were unread before, and how many still are. */
 export async function markRead(sql: Sql, userId: string, ids: string[]) {

@@ -130,6 +130,48 @@ describe("GET /users/me/notifications/inbox", () => {
   });
 });
 
+describe("GET /users/me/notifications/inbox?unread=true of an inbox with thousands", () => {
+  /** Inserts notices, of which every one was read alone that `isRead` says, and all up to `readUpTo` at once. */
+  async function withThousands(count: number, readUpTo: number, isRead: (position: number) => boolean) {
+    const user = await newUser();
+    await inbox(user); // which makes the user known
+    const reads = Array.from({ length: count }, (_, index) => index + 1).filter(isRead);
+    const unread = count - readUpTo - reads.filter((position) => position > readUpTo).length;
+    await world.sql`insert into inboxes (user_id, total, unread, read_up_to) values (${user.id}, ${count}, ${unread}, ${readUpTo})`;
+    await world.sql`
+      insert into notices (user_id, position, id, kind, title, message) select ${user.id}, n, new_id(), 'certificate_expiring', n::text, '' from generate_series(1, ${count}::int) n`;
+    await world.sql`update notices set read_at = now() where user_id = ${user.id} and position in (select jsonb_array_elements_text(${JSON.stringify(reads)}::text::jsonb)::int)`;
+    const left = Array.from({ length: count }, (_, index) => count - index).filter((position) => position > readUpTo && !isRead(position));
+    return { user, left: left.map(String) };
+  }
+
+  test.each<[string, number, number, (position: number) => boolean]>([
+    ["none read", 2_500, 0, () => false],
+    ["some read, one by one", 3_456, 0, (position) => position % 3 === 0],
+    ["whole thousands read, one by one", 4_100, 0, (position) => position > 1_000 && position <= 3_050],
+    ["the oldest read at once", 3_000, 1_500, (position) => position % 2 === 0],
+    ["a thousand read at once", 2_001, 1_000, (position) => position < 900 || position === 2_000],
+    ["all read at once", 2_000, 2_000, () => false],
+  ])("200 the same pages as if they were counted off: %s", async (_, count, readUpTo, isRead) => {
+    const { user, left } = await withThousands(count, readUpTo, isRead);
+    for (const limit of [100, 7])
+      for (const page of new Set([
+        0,
+        1,
+        9,
+        10,
+        Math.floor(left.length / limit / 2),
+        Math.floor(left.length / limit),
+        Math.floor(left.length / limit) + 1,
+        99_999,
+      ])) {
+        const answer = await inbox(user, `?unread=true&limit=${limit}&page=${page}`);
+        expect({ limit, page, titles: titles(answer) }).toEqual({ limit, page, titles: left.slice(page * limit, (page + 1) * limit) });
+        expect(answer).toMatchObject({ total: left.length, unread: left.length });
+      }
+  });
+});
+
 describe("POST /users/me/notifications/read", () => {
   test.each([{}, { ids: [] }, { ids: ["x"] }, { ids: [crypto.randomUUID()], all: true }, { all: false }, { ids: Array(1_001).fill(crypto.randomUUID()) }])(
     "400 for %j",

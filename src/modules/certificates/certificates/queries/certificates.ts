@@ -156,16 +156,3 @@ function readOutcome(row: Current | undefined, versions: Versions): Outcome {
   if (row.changed !== null && row.newVersion !== null) return { changed: { json: row.changed, version: row.newVersion } };
   return matchesVersion(versions, row.version) ? "conflict" : "stale";
 }
-
-/** Active certificates of all organizations, by how many days they have left. */
-export async function countByDaysLeft(sql: Sql, now: Date) {
-  const at = now.toISOString();
-  return sql<{ bucket: string; count: number }[]>`
-    select bucket, count(certificates.not_after)::int as count
-    from (values ('expired', '-infinity'::timestamptz, ${at}::timestamptz), ('7', ${at}, ${at}::timestamptz + interval '7 days'),
-      ('30', ${at}::timestamptz + interval '7 days', ${at}::timestamptz + interval '30 days'),
-      ('90', ${at}::timestamptz + interval '30 days', ${at}::timestamptz + interval '90 days'),
-      ('more', ${at}::timestamptz + interval '90 days', 'infinity')) as range (bucket, after, until)
-    left join certificates on status = 'active' and not_after > after and not_after <= until
-    group by bucket`;
-}

@@ -1,4 +1,5 @@
 import type { Sql } from "#db/connect";
+import { coverageOf } from "#modules/fleet/assignments/queries/counts";
 import stores from "#modules/fleet/trust-stores/rules/catalog.json";
 import { type Ask, json } from "../../rules/settings";
 
@@ -10,10 +11,11 @@ const DISPLAY_NAMES = JSON.stringify(Object.fromEntries(stores.items.map((each) 
 const CATEGORIES = JSON.stringify(Object.fromEntries(stores.items.map((each) => [each.trustStoreType, each.category])));
 
 /** True for an agent that has each of the labels, written "key" or "key=value". */
-const hasLabels = (sql: Sql, labels: string[]) => sql`not exists (
-  select from jsonb_array_elements_text(${json(labels)}::jsonb) as wanted
-  where not (agents.labels ? wanted or (position('=' in wanted) > 0
-    and agents.labels->>split_part(wanted, '=', 1) = substr(wanted, position('=' in wanted) + 1)) is true))`;
+const hasLabels = (sql: Sql, labels: string[]) =>
+  labels.reduce((all, label) => {
+    const [key = "", ...value] = label.split("=");
+    return sql`${all} and (labels ? ${label} ${value.length > 0 ? sql`or labels->>${key} = ${value.join("=")}` : sql``})`;
+  }, sql`true`);
 
 type Health = { lateAfterMinutes: number; silentAfterMinutes: number; groupBy: "status" | "platform" | "version" | "label"; agentLabels?: string[] };
 
@@ -53,27 +55,26 @@ export async function assignmentDrift(
   { organizationId, now }: Ask,
   { trustStoreTypes = [], onlyEnabled, minimumAgeMinutes, agentLabels = [] }: Drift,
 ) {
+  const isAsked = sql`organization_id = ${organizationId} and updated_at <= ${now.toISOString()}::timestamptz - make_interval(mins => ${minimumAgeMinutes})
+    ${onlyEnabled ? sql`and enabled` : sql``}
+    ${agentLabels.length > 0 ? sql`and agent_id in (select id from labelled)` : sql``}
+    ${trustStoreTypes.length > 0 ? sql`and trust_store_type = any(array(select jsonb_array_elements_text(${json(trustStoreTypes)}::jsonb)))` : sql``}`;
   const [row] = await sql<Row[]>`
-    with judged as (
-      select a.*, agents.name as agent_name, c.common_name, case
-        when reported_state is null then case when a.enabled then 'never_reported' end
-        when reported_state in ('failed', 'drifted') then reported_state
-        when not a.enabled then case when reported_state <> 'removed' then 'not_removed' end
-        when reported_state <> 'installed' then 'not_installed'
-        when reported_fingerprint <> c.fingerprint_sha256 then 'other_certificate'
-        when reported_at < a.updated_at then 'outdated' end as reason
-      from assignments a
+    with labelled as materialized (select id from agents where organization_id = ${organizationId} and ${hasLabels(sql, agentLabels)}),
+    oldest as (select agent_id, id from assignment_drifts where ${isAsked} order by updated_at, id limit ${MAX_DRIFTS}),
+    judged as (
+      select a.*, agents.name as agent_name, c.common_name,
+        drift_reason(a.enabled, reported_state, reported_fingerprint, fingerprint_sha256, reported_at, a.updated_at) as reason
+      from oldest
+      join assignments a on a.organization_id = ${organizationId} and a.agent_id = oldest.agent_id and a.id = oldest.id
       join agents on agents.organization_id = a.organization_id and agents.id = a.agent_id
-      join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
-      where a.organization_id = ${organizationId} and a.updated_at <= ${now.toISOString()}::timestamptz - make_interval(mins => ${minimumAgeMinutes})
-        ${onlyEnabled ? sql`and a.enabled` : sql``} and ${hasLabels(sql, agentLabels)}
-        ${trustStoreTypes.length > 0 ? sql`and trust_store_type = any(array(select jsonb_array_elements_text(${json(trustStoreTypes)}::jsonb)))` : sql``}),
-    drifted as (select *, count(*) over () as total from judged where reason is not null order by updated_at, id limit ${MAX_DRIFTS})
-    select json_build_object('total', coalesce(max(total), 0)::int, 'items', coalesce(json_agg(json_build_object('assignmentId', id, 'agentId', agent_id,
+      join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id)
+    select json_build_object('total', (select count(*)::int from assignment_drifts where ${isAsked}),
+      'items', coalesce(json_agg(json_build_object('assignmentId', id, 'agentId', agent_id,
       'agentName', agent_name, 'certificateId', certificate_id, 'commonName', common_name, 'trustStoreType', trust_store_type, 'enabled', enabled,
       'version', version, 'updatedAt', iso(updated_at), 'reason', reason, 'message', reported_message, 'reportedAt', iso(reported_at))
       order by updated_at, id), '[]'))::text as data
-    from drifted`;
+    from judged`;
   return row?.data;
 }
 
@@ -81,14 +82,14 @@ type Coverage = { rows: "trustStoreType" | "category"; materialTypes?: string[];
 
 /** Assignments by store against the platform that their agent told of. */
 export async function trustStoreCoverage(sql: Sql, { organizationId }: Ask, { rows, materialTypes = [], onlyEnabled }: Coverage) {
-  const row_ = rows === "category" ? sql`coalesce(${CATEGORIES}::jsonb->>trust_store_type, trust_store_type)` : sql`trust_store_type`;
+  const rowOf = rows === "category" ? sql`coalesce((select ${CATEGORIES}::jsonb)->>store, store)` : sql`store`;
   const [found] = await sql<Row[]>`
-    with cells as (
-      select ${row_} as row, coalesce(host->>'platform', 'unknown') as "column", count(*)::int as assignments, count(distinct agent_id)::int as agents
-      from assignments a join agents on agents.organization_id = a.organization_id and agents.id = a.agent_id
-      where a.organization_id = ${organizationId} ${onlyEnabled ? sql`and enabled` : sql``}
-        ${materialTypes.length > 0 ? sql`and material_type = any(array(select jsonb_array_elements_text(${json(materialTypes)}::jsonb)))` : sql``}
-      group by 1, 2)
+    with held as (
+      select holder, platform, agents, ${rowOf} as row, sum(times) as times from (${coverageOf(sql, organizationId)}) as held
+      where true ${onlyEnabled ? sql`and is_enabled` : sql``}
+        ${materialTypes.length > 0 ? sql`and material = any(array(select jsonb_array_elements_text(${json(materialTypes)}::jsonb)))` : sql``}
+      group by 1, 2, 3, 4),
+    cells as (select row, platform as "column", sum(agents * times)::int as assignments, sum(agents)::int as agents from held group by 1, 2)
     select json_build_object(
       'rows', (select coalesce(json_agg(json_build_object('key', row, 'displayName', coalesce(${DISPLAY_NAMES}::jsonb->>row, row)) order by row), '[]')
         from (select distinct row from cells) as row),

@@ -1,0 +1,84 @@
+import type { Fragment } from "postgres";
+import type { Sql } from "#db/connect";
+
+/** Changes that one statement takes, so that others need not wait long for the database. */
+const BATCH_SIZE = 1_000;
+
+/** Part of a statement: the profiles of the agents that `agents` yields as (organization_id, agent_id); of those without an assignment, none. */
+const profilesOf = (sql: Sql, agents: Fragment) => sql`
+  select *, id_of(jsonb_build_array(platform, stores, materials, enabled, times)::text) as id from (
+    select agents.organization_id, agents.id as agent_id, coalesce(host->>'platform', 'unknown') as platform, held.*
+    from (${agents}) as given join agents on agents.organization_id = given.organization_id and agents.id = given.agent_id
+    cross join lateral (
+      select array_agg(store order by n) as stores, array_agg(material order by n) as materials, array_agg(enabled order by n) as enabled, array_agg(times order by n) as times
+      from (
+        select trust_store_type as store, material_type as material, enabled, count(*)::int as times,
+          row_number() over (order by trust_store_type, material_type, enabled) as n
+        from assignments where organization_id = agents.organization_id and agent_id = agents.id group by 1, 2, 3) as of_agent) as held
+    where stores is not null) as profile`;
+
+/**
+ * Counts the changed agents in the profiles that they have now, and returns how many changes were taken. Under the lock of the
+ * counts. One statement, so what is taken away and what is read are of one snapshot: an agent that changes meanwhile is changed still.
+ */
+export async function foldCoverageChanges(sql: Sql): Promise<number> {
+  const [row] = await sql<{ folded: number }[]>`
+    with taken as (
+      delete from coverage_changes where ctid = any(array(select ctid from coverage_changes limit ${BATCH_SIZE}::int)) returning *),
+    changed as materialized (select distinct organization_id, agent_id from taken),
+    present as materialized (${profilesOf(sql, sql`select * from changed`)}),
+    before as (select organization_id, agent_id, profile_id as id from changed join coverage_agents using (organization_id, agent_id)),
+    placed as (
+      insert into coverage_agents select organization_id, agent_id, id from present
+      on conflict (organization_id, agent_id) do update set profile_id = excluded.profile_id),
+    gone as (
+      delete from coverage_agents as c using changed
+      where c.organization_id = changed.organization_id and c.agent_id = changed.agent_id
+        and not exists (select from present where present.organization_id = c.organization_id and present.agent_id = c.agent_id)),
+    moved as (
+      select organization_id, id, sum(agents)::int as agents
+      from (select organization_id, id, 1 as agents from present union all select organization_id, id, -1 from before) as each group by 1, 2),
+    recounted as (
+      update coverage_profiles as p set agents = p.agents + moved.agents from moved
+      where p.organization_id = moved.organization_id and p.id = moved.id and moved.agents <> 0),
+    added as (
+      insert into coverage_profiles
+      select distinct on (organization_id, id) organization_id, id, platform, stores, materials, enabled, times, moved.agents
+      from present join moved using (organization_id, id)
+      where not exists (select from coverage_profiles as p where p.organization_id = present.organization_id and p.id = present.id))
+    select count(*)::int as folded from taken`;
+  await sql`delete from coverage_profiles where agents = 0`;
+  return row?.folded ?? 0;
+}
+
+/** As part of a statement, what agents hold: a holder is a profile of `agents` agents, or one agent that changed since it was counted. */
+export const coverageOf = (sql: Sql, organizationId: string) => sql`
+  select id as holder, platform, counted as agents, store, material, is_enabled, held.times
+  from (
+    select p.*, agents - coalesce(changed, 0) as counted from coverage_profiles as p
+    left join (
+      select profile_id, count(*) as changed from coverage_agents
+      where organization_id = ${organizationId} and agent_id in (select agent_id from coverage_changes where organization_id = ${organizationId}) group by 1) as c
+    on p.id = c.profile_id where p.organization_id = ${organizationId}) as profile,
+    unnest(stores, materials, enabled, profile.times) as held (store, material, is_enabled, times)
+  where counted > 0
+  union all
+  select agent_id, coalesce(host->>'platform', 'unknown'), 1, trust_store_type, material_type, enabled, 1
+  from (select distinct agent_id from coverage_changes where organization_id = ${organizationId}) as changed
+  join agents on agents.organization_id = ${organizationId} and agents.id = agent_id
+  join assignments using (organization_id, agent_id)`;
+
+/** Counts all agents and assignments again. As `recountCertificates`. */
+export const recountCoverage = (sql: Sql) => sql`
+  with agents as (delete from coverage_agents), profiles as (delete from coverage_profiles), changes as (delete from coverage_changes)
+  insert into coverage_changes select distinct organization_id, agent_id from assignments`;
+
+/** Judges all assignments again, in a transaction. Writes of assignments wait for its end. */
+export async function recountDrifts(sql: Sql) {
+  await sql`lock table assignments in share mode`;
+  await sql`delete from assignment_drifts`;
+  await sql`
+    insert into assignment_drifts select a.organization_id, a.updated_at, a.id, agent_id, trust_store_type, enabled
+    from assignments a join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
+    where drift_reason(enabled, reported_state, reported_fingerprint, fingerprint_sha256, reported_at, a.updated_at) is not null`;
+}
