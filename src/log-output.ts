@@ -7,16 +7,21 @@ const MAX_DELAY = 100;
 const RETRY_MS = 100;
 /** Milliseconds that a process that crashes gives the write under way, which would be cut off. */
 const LAST_WRITE_MS = 50;
+/** Characters that may wait for a reader who takes none. */
+const MAX_WAITING = 32_000_000;
+const WARN = 40;
 
 /**
  * Returns a destination for log lines, which are written in batches. Nothing waits for the reader: one write at a time is under way,
- * in a thread of its own. What is left when the process exits is written then.
+ * in a thread of its own. What is left when the process exits is written then. Lines that cannot be written are counted, and a line
+ * tells how many they were.
  */
 export function createLogOutput(fd: number) {
   let waiting = "";
   let underWay = Buffer.alloc(0);
   let isTimed = false;
   let isClosed = false;
+  let lost = 0;
   let whenWritten: (() => void)[] = [];
 
   function send() {
@@ -39,16 +44,23 @@ export function createLogOutput(fd: number) {
 
   function proceed(written: number) {
     underWay = underWay.subarray(written);
-    if (underWay.length > 0) writeOn();
-    else if (!isTimed || waiting.length >= BATCH || whenWritten.length > 0) send();
+    if (underWay.length > 0) return writeOn();
+    if (lost > 0) waiting += `${JSON.stringify({ level: WARN, time: new Date(), lines: lost, msg: "log lines lost" })}\n`;
+    lost = 0;
+    sendNext();
+  }
+
+  function sendNext() {
+    if (!isTimed || waiting.length >= BATCH || whenWritten.length > 0) send();
   }
 
   /** A broken pipe has lost its reader for good; all else may pass, such as a full disk. */
   function handleFailure({ code }: NodeJS.ErrnoException) {
-    if (code !== "EPIPE") return void setTimeout(writeOn, RETRY_MS);
-    isClosed = true;
+    if (code === "EAGAIN") return void setTimeout(writeOn, RETRY_MS);
+    isClosed = code === "EPIPE";
+    lost += underWay.toString("latin1").split("\n").length - 1;
     underWay = Buffer.alloc(0);
-    allWritten();
+    sendNext();
   }
 
   function writeRest() {
@@ -71,7 +83,8 @@ export function createLogOutput(fd: number) {
 
   return {
     write(line: string) {
-      waiting += line;
+      if (waiting.length >= MAX_WAITING) lost++;
+      else waiting += line;
       if (waiting.length >= BATCH) send();
       else if (!isTimed) {
         isTimed = true;

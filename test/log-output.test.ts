@@ -57,6 +57,22 @@ describe("log lines", () => {
     expect(await child.exited).toBe(0);
   });
 
+  test("are dropped where too many wait for a reader, and counted", async () => {
+    const child = start(200_000, "has nothing more to do"); // 41 MB
+    await child.stderr.getReader().read(); // all are made
+    const lines = (await child.stdout.text()).trimEnd().split("\n");
+    const { time, ...report } = JSON.parse(lines.pop() ?? "");
+    expect(lines.map((line) => Number.parseInt(line, 10))).toEqual(upTo(lines.length));
+    expect(report).toEqual({ level: 40, lines: 200_000 - lines.length, msg: "log lines lost" });
+    expect(await child.exited).toBe(0);
+  });
+
+  test("are dropped where the disk is full, and hold nothing up", async () => {
+    const child = Bun.spawn(command(20_000, "flushes"), { stdout: Bun.file("/dev/full"), stderr: "pipe" });
+    expect(await child.exited).toBe(0);
+    expect(await child.stderr.text()).toBe("ready\n");
+  });
+
   test("are dropped where the reader is gone, without an error", async () => {
     const script = '"$@" | head -c 1 > /dev/null; echo done';
     const child = Bun.spawn(["sh", "-c", script, "sh", ...command(20_000, "flushes")], { stdout: "pipe", stderr: "pipe" });
