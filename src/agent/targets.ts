@@ -16,7 +16,7 @@ export function readTarget(item: Desired): Target {
   const { id, trustStoreType, materialType, config: given } = item;
   if (!storesFor(materialType).includes(trustStoreType)) throw new Error(unknownMaterial(trustStoreType).replace("body.", ""));
   const checked = completeConfig(trustStoreType, given);
-  if ("fault" in checked) throw new Error(checked.fault.replace("body.", ""));
+  if ("invalid" in checked) throw new Error(checked.invalid.replace("body.", ""));
   return { assignmentId: id, storeType: trustStoreType, materialType, alias: checked.config.alias ?? `certitude-${id}`, config: checked.config };
 }
 

@@ -48,7 +48,7 @@ export function createRevocations(sql: Sql) {
       with expired as (delete from revoked_tokens where expires_at < now() - interval '1 hour'),
       added as (
         insert into revoked_tokens (token_hash, expires_at) values (decode(${hash}, 'base64'), ${expiresAt.toISOString()}) on conflict do nothing returning 1)
-      ${auditForPlatform(sql, by, "user.signed-out", "user", sql`select ${userId}::text, '{}'::jsonb from added`)}`;
+      ${auditForPlatform(sql, by, "user.signed-out", sql`select ${userId}::text, '{}'::jsonb from added`)}`;
     revoked.set(hash, expiresAt.getTime());
   }
 

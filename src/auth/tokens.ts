@@ -3,7 +3,7 @@ import { decodeProtectedHeader, type JWTPayload, type JWTVerifyOptions } from "j
 import type { Logger } from "pino";
 import type { Config } from "#config";
 import type { Pool } from "#db/connect";
-import { isUuid } from "#http/schema";
+import { isUuid } from "#db/ids";
 import { saveUser } from "#modules/people/users/queries";
 import { createOidcVerifier, OIDC_ALGORITHMS } from "./oidc";
 import { createRevocations } from "./revocations";

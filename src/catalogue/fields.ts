@@ -1,3 +1,5 @@
+import { isUuid } from "#db/ids";
+
 /** A field as the catalogues describe it. */
 export type Field = {
   name: string;
@@ -25,21 +27,20 @@ type Rules = {
 
 const MAX_ITEMS = 100;
 const MAX_DOCUMENT = 65_536;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const EMAIL = /^[^\s@]+@[^\s@][^\s@.]*\.[^\s@]+$/;
 
 /** The fields' values with defaults in place, or the first fault as a sentence that names its field. */
-export function checkFields(fields: readonly Field[], given: Values, rules: Rules): { values: Values } | { fault: string } {
+export function checkFields(fields: readonly Field[], given: Values, rules: Rules): { values: Values } | { invalid: string } {
   const known = new Set(fields.map((each) => each.name));
   const unknown = Object.keys(given).find((name) => !known.has(name));
-  if (unknown !== undefined) return { fault: `${rules.at}.${unknown.slice(0, 100)} is not a known field of ${rules.owner}.` };
+  if (unknown !== undefined) return { invalid: `${rules.at}.${unknown.slice(0, 100)} is not a known field of ${rules.owner}.` };
   const values: [string, unknown][] = [];
   for (const field of fields) {
     const value = Object.hasOwn(given, field.name) ? given[field.name] : field.default;
-    if (value === undefined && field.required) return { fault: `${rules.at}.${field.name} is required for ${rules.owner}.` };
+    if (value === undefined && field.required) return { invalid: `${rules.at}.${field.name} is required for ${rules.owner}.` };
     if (value === undefined) continue;
     const read = readValue(field, value, rules);
-    if ("fault" in read) return { fault: `${rules.at}.${field.name} ${read.fault}.` };
+    if ("fault" in read) return { invalid: `${rules.at}.${field.name} ${read.fault}.` };
     values.push([field.name, read.value]);
   }
   return { values: Object.fromEntries(values) };
@@ -52,7 +53,7 @@ const READERS: Record<string, Reader> = {
   integer: (value, field) => readNumber(value, field, Number.isSafeInteger(value), "a whole number"),
   number: (value, field) => readNumber(value, field, Number.isFinite(value), "a number"),
   boolean: (value) => (typeof value === "boolean" ? { value } : { fault: "must be true or false" }),
-  uuid: (value) => (typeof value === "string" && UUID.test(value) ? { value: value.toLowerCase() } : { fault: "must be a UUID" }),
+  uuid: (value) => (isUuid(value) ? { value: value.toLowerCase() } : { fault: "must be a UUID" }),
   email: (value) => (typeof value === "string" && value.length <= 254 && EMAIL.test(value) ? { value } : { fault: "must be an e-mail address" }),
   uri: readUri,
   object: readObject,

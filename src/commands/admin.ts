@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { isUuid } from "#db/ids";
 import { migrate } from "#db/migrate";
-import { isUuid } from "#http/schema";
 import { addAdmin } from "#modules/people/members/queries";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";

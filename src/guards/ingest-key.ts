@@ -1,11 +1,12 @@
 import { Elysia, t } from "elysia";
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
 import { bearerToken } from "#auth/authenticate";
+import { isUuid } from "#db/ids";
 import type { Deps } from "#deps";
 import { claimBody, parseBody, receiveBody } from "#http/body";
 import { Refusal } from "#http/errors";
 import { exchangeOf, hideContext, peerAddress } from "#http/exchange";
-import { Empty, isUuid, Unauthorized } from "#http/schema";
+import { Empty, Unauthorized } from "#http/schema";
 import { findKeyOwner, hasNoKey, openIngestKeys } from "#modules/governance/ingest-keys/queries";
 import type { Actor, Scope } from "#modules/people/audit/queries";
 

@@ -1,10 +1,11 @@
 import { Elysia, t } from "elysia";
 import { authenticate } from "#auth/authenticate";
 import type { Caller } from "#auth/tokens";
+import { isUuid } from "#db/ids";
 import type { Deps } from "#deps";
 import { readBody } from "#http/body";
 import { Refusal } from "#http/errors";
-import { Email, isUuid, Message, Unauthorized, Uuid } from "#http/schema";
+import { Email, Message, Unauthorized, Uuid } from "#http/schema";
 import { isPlatformAdmin } from "#modules/people/users/queries";
 
 const Headers = t.Object(

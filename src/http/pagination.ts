@@ -1,8 +1,5 @@
 import { Refusal } from "./errors";
-
-/** A body that Postgres has already written as JSON. Its type is the route's response schema, and tests hold it to that. */
-export const jsonText = (text: string, status = 200, headers: Record<string, string> = {}) =>
-  new Response(text, { status, headers: { "content-type": "application/json", ...headers } }) as never;
+import { jsonText } from "./respond";
 
 type Row = { json: string; key: string[] };
 

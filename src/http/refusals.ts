@@ -1,7 +1,7 @@
 import { networkOf } from "#auth/cidr";
+import { isUuid } from "#db/ids";
 import type { Deps } from "#deps";
 import { exchangeOf, peerAddress } from "./exchange";
-import { isUuid } from "./schema";
 
 type Needs = Pick<Deps, "denials" | "limits">;
 

@@ -1,6 +1,6 @@
 import { FormatRegistry, Kind, type TProperties, type TSchema, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
-import { MIN_UUID } from "#db/ids";
+import { UUID, uuidOrNil } from "#db/ids";
 import { readMoment, writeMoment } from "#db/moments";
 import { remember } from "#remember";
 
@@ -16,11 +16,6 @@ export const Empty = t.Literal("", { noValidate: true });
 export const EmptyObject = Answer({}, { title: "EmptyObject" });
 /** A guard's 401. It also tells the document what each caller must send together: a guard's responses reach the routes, its `detail` does not. */
 export const Unauthorized = (...security: string[][]) => t.Literal("", { security, noValidate: true });
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-export const isUuid = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
-/** What is no UUID is nobody's id. */
-export const uuidOrNil = (id: string) => (isUuid(id) ? id : MIN_UUID);
 
 /** In characters of Unicode; they are counted only where that can matter, because a text may be large. */
 function hasLength(text: string, min: number, max: number) {
@@ -78,7 +73,20 @@ export const QueryBoolean = () =>
     .Decode((value) => `${value}` === "true")
     .Encode((value) => value);
 
+/** An id that must be a UUID: 400 for other text. */
 export const Uuid = t.String({ format: "uuid", pattern: UUID.source.replaceAll("a-f", "a-fA-F") });
+TypeRegistry.Set("PathId", (_, value) => typeof value === "string");
+/** An id in a path that is 404 when it is no UUID: the handler gets the nil UUID, and no row has that. */
+export const PathId = t
+  .Transform(custom<string>("PathId", { type: "string" }))
+  .Decode(uuidOrNil)
+  .Encode((value) => value);
+/** An id in a body that is 404 when it is no UUID. */
+export const BodyId = (options: TextOptions = {}) =>
+  t
+    .Transform(Text(options))
+    .Decode(uuidOrNil)
+    .Encode((value) => value);
 const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
 const FIRST_SECOND = Date.parse("0001-01-01T00:00:00Z") / 1_000;
 const LAST_SECOND = Date.parse("9999-12-31T23:59:59Z") / 1_000;

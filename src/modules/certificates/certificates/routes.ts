@@ -1,10 +1,12 @@
 import { Elysia, t } from "elysia";
+import { isUuid, uuidOrNil } from "#db/ids";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { reader } from "#guards/reader";
 import { etag, ifMatch } from "#http/etag";
-import { jsonText, page, readCursor, TIME_PART, UUID_PART } from "#http/pagination";
-import { Answer, Empty, EmptyObject, isUuid, Message, Moment, OneOf, Page, PageQuery, QueryInteger, Text, Uuid, uuidOrNil } from "#http/schema";
+import { page, readCursor, TIME_PART, UUID_PART } from "#http/pagination";
+import { jsonText } from "#http/respond";
+import { Answer, Empty, EmptyObject, Message, Moment, OneOf, Page, PageQuery, QueryInteger, Text, Uuid } from "#http/schema";
 import {
   findCertificate,
   findDetailsForMember,

@@ -9,7 +9,7 @@ import { withProgress } from "#modules/fleet/rollouts/queries/progress";
 import { reconcileInTransaction, recordTransition } from "#modules/fleet/rollouts/queries/reconcile";
 import { rollBack, transition } from "#modules/fleet/rollouts/queries/rollouts";
 import { askedOf, type CompiledRing } from "#modules/fleet/rollouts/rules";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 import type { Retirement } from "./schema";
 
 type Shown = { id: string; json: string; version: number };
@@ -46,6 +46,7 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
   const { certificateId, successorId, rings, retire } = given;
   const id = Bun.randomUUIDv7();
   return withFleetLock(sql, organizationId, async (tx) => {
+    const created = tx`select id, jsonb_build_object('name', name, 'certificateId', certificate_id, 'predecessorId', predecessor_id) from made`;
     const [judged] = await tx<{ fault: Unsuited | "no certificate" | null; isMade: boolean }[]>`
       with recursive heir as (
         select ${successorId}::uuid as id
@@ -70,14 +71,7 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
         select ${organizationId}, ${id}, 'Rotation of ' || common_name, ${successorId}, ${certificateId}, ${askedOf(rings)}::jsonb, ${given.haltShare}, ${given.successShare},
           ${retire?.share ?? null}, ${retire?.holdSeconds ?? null}
         from judged where fault is null and status = 'active' on conflict do nothing returning *),
-      audited as (${auditEach(
-        tx,
-        scope,
-        "rollout.created",
-        "rollout",
-        tx`
-        select id, jsonb_build_object('name', name, 'certificateId', certificate_id, 'predecessorId', predecessor_id) from made`,
-      )})
+      audited as (${audit(tx, scope, "rollout.created", created)})
       select fault, exists (select from made) as "isMade" from judged`;
     if (judged?.fault) return judged.fault;
     if (!judged?.isMade) return "conflict";

@@ -1,8 +1,10 @@
 import type { Values } from "#catalogue/fields";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
-import { matchesVersion, type Versions, whereVersion } from "#db/versions";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { lockName } from "#db/locks";
+import { type Resource, type Target, updateLocked } from "#db/outcome";
+import { whereVersion } from "#db/versions";
+import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** What every answer shows; of the secrets only their names. */
 const connectionJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'kind', kind, 'name', name,
@@ -11,9 +13,8 @@ const connectionJson = (sql: Sql) => sql`json_build_object('id', id, 'organizati
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
 
 /** Who gives names to an organization's connections comes one after the other, so that a name is free when it is seen to be. */
-const lockNames = (sql: Sql, organizationId: string) => sql`select pg_advisory_xact_lock(hashtextextended(${`connections ${organizationId}`}, 0))`;
+const lockNames = (sql: Sql, organizationId: string) => lockName(sql, `connections ${organizationId}`);
 
-type Shown = { json: string; version: number };
 type Position = { limit: number; before: string | undefined };
 
 /** Newest first; one more than `limit`. */
@@ -26,23 +27,23 @@ export async function listConnections(sql: Sql, organizationId: string, { limit,
 }
 
 export async function findConnection(sql: Sql, organizationId: string, id: string) {
-  const [row] = await sql<Shown[]>`select ${connectionJson(sql)} as json, version from connections where organization_id = ${organizationId} and id = ${id}`;
+  const [row] = await sql<Resource[]>`select ${connectionJson(sql)} as json, version from connections where organization_id = ${organizationId} and id = ${id}`;
   return row;
 }
 
 export type NewConnection = { id: string; kind: string; name: string; config: Values; secretNames: string[]; sealedSecrets: Buffer | null };
 
-/** Undefined when another connection of the organization has the name. */
+/** `name taken` when another connection of the organization has it. */
 export async function createConnection(sql: Sql, scope: Scope, { id, kind, name, config, secretNames, sealedSecrets }: NewConnection) {
-  const [row] = await sql<Shown[]>`
+  const [row] = await sql<Resource[]>`
     with created as (
       insert into connections (organization_id, id, kind, name, config, secret_names, sealed_secrets)
       select ${scope.organizationId}, ${id}, ${kind}, ${name}, ${JSON.stringify(config)}::jsonb, ${JSON.stringify(secretNames)}::jsonb, ${sealedSecrets}::bytea
       from (${lockNames(sql, scope.organizationId)}) as locked
       on conflict (organization_id, name) do nothing returning *),
-    audited as (${auditEach(sql, scope, "connection.created", "connection", sql`select id, jsonb_build_object('kind', kind, 'name', name) from created`)})
+    audited as (${audit(sql, scope, "connection.created", sql`select id, jsonb_build_object('kind', kind, 'name', name) from created`)})
     select ${connectionJson(sql)} as json, version from created`;
-  return row;
+  return row ?? "name taken";
 }
 
 export type Stored = { kind: string; name: string; config: Values; secretNames: string[]; sealedSecrets: Uint8Array | null; version: number };
@@ -55,7 +56,6 @@ export async function findStored(sql: Sql, organizationId: string, id: string, h
   return row;
 }
 
-type Precondition = { id: string; versions: Versions };
 /** What a change makes of a connection; `changed` names the parts that are new, `secrets` is there when they are among them. */
 export type Change = {
   name: string;
@@ -63,30 +63,29 @@ export type Change = {
   secrets: { names: string[]; sealed: Buffer | null } | undefined;
   changed: string[];
 };
-type Update = { shown: Shown } | { fault: string } | "missing" | "stale" | "taken";
+type Decide = (stored: Stored) => Change | { invalid: string };
 
-/** Changes a connection as `decide` says. A new config or secret makes the last test void. */
-export async function updateConnection(
-  pool: Pool,
-  scope: Scope,
-  { id, versions }: Precondition,
-  decide: (stored: Stored) => Change | { fault: string },
-): Promise<Update> {
-  return pool.begin(async (tx) => {
-    await lockNames(tx, scope.organizationId);
-    const stored = await findStored(tx, scope.organizationId, id, true);
-    if (!stored) return "missing";
-    if (!matchesVersion(versions, stored.version)) return "stale";
-    const change = decide(stored);
-    if ("fault" in change) return change;
-    const shown = change.changed.length === 0 ? await findConnection(tx, scope.organizationId, id) : await writeChange(tx, scope, id, change);
-    return shown ? { shown } : "taken";
-  });
-}
+/** Changes a connection as `decide` says; `name taken` when another one has its new name. A new config or secret makes the last test void. */
+export const updateConnection = (pool: Pool, scope: Scope, { id, versions }: Target, decide: Decide) =>
+  updateLocked(
+    pool,
+    versions,
+    async (tx) => {
+      await lockNames(tx, scope.organizationId);
+      return findStored(tx, scope.organizationId, id, true);
+    },
+    async (tx, stored) => {
+      const change = decide(stored);
+      if ("invalid" in change) return change;
+      const shown = change.changed.length === 0 ? await findConnection(tx, scope.organizationId, id) : await writeChange(tx, scope, id, change);
+      return shown ?? "name taken";
+    },
+  );
 
 async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, secrets, changed }: Change) {
   const isRenamedOnly = changed.every((each) => each === "name");
-  const [row] = await sql<Shown[]>`
+  const parts = sql`select id, jsonb_build_object('changed', ${JSON.stringify(changed)}::jsonb) from changed`;
+  const [row] = await sql<Resource[]>`
     with changed as (
       update connections set name = ${name}, config = ${JSON.stringify(config)}::jsonb, version = version + 1, updated_at = now()
         ${secrets ? sql`, secret_names = ${JSON.stringify(secrets.names)}::jsonb, sealed_secrets = ${secrets.sealed}::bytea` : sql``}
@@ -94,27 +93,20 @@ async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, s
       where organization_id = ${scope.organizationId} and id = ${id}
         and not exists (select from connections where organization_id = ${scope.organizationId} and name = ${name} and id <> ${id})
       returning *),
-    audited as (${auditEach(
-      sql,
-      scope,
-      "connection.updated",
-      "connection",
-      sql`select id, jsonb_build_object('changed', ${JSON.stringify(changed)}::jsonb) from changed`,
-    )})
+    audited as (${audit(sql, scope, "connection.updated", parts)})
     select ${connectionJson(sql)} as json, version from changed`;
   return row;
 }
 
-export async function deleteConnection(sql: Sql, scope: Scope, { id, versions }: Precondition): Promise<"deleted" | "missing" | "stale"> {
-  const [row] = await sql<{ deleted: boolean }[]>`
+export async function deleteConnection(sql: Sql, scope: Scope, { id, versions }: Target) {
+  const [row] = await sql<{ outcome: "deleted" | "stale" }[]>`
     with current as (select id, version from connections where organization_id = ${scope.organizationId} and id = ${id} for update),
     deleted as (
       delete from connections using current where organization_id = ${scope.organizationId} and connections.id = current.id
         and ${whereVersion(sql, versions, sql`current.version`)} returning connections.id, kind, name),
-    audited as (${auditEach(sql, scope, "connection.deleted", "connection", sql`select id, jsonb_build_object('kind', kind, 'name', name) from deleted`)})
-    select exists (select from deleted) as deleted from current`;
-  if (!row) return "missing";
-  return row.deleted ? "deleted" : "stale";
+    audited as (${audit(sql, scope, "connection.deleted", sql`select id, jsonb_build_object('kind', kind, 'name', name) from deleted`)})
+    select case when exists (select from deleted) then 'deleted' else 'stale' end as outcome from current`;
+  return row?.outcome ?? "not found";
 }
 
 type Tested = { id: string; version: number; outcome: string; message: string };
@@ -125,5 +117,5 @@ export async function saveTest(sql: Sql, scope: Scope, { id, version, outcome, m
     with tested as (
       update connections set tested_at = ${now.toISOString()}, test_outcome = ${outcome}, test_message = ${message}
       where organization_id = ${scope.organizationId} and id = ${id} and version = ${version} returning id)
-    ${auditEach(sql, scope, "connection.tested", "connection", sql`select id, jsonb_build_object('outcome', ${outcome}::text) from tested`)}`;
+    ${audit(sql, scope, "connection.tested", sql`select id, jsonb_build_object('outcome', ${outcome}::text) from tested`)}`;
 }

@@ -1,9 +1,10 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { etag, ifMatch } from "#http/etag";
-import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { Empty, EmptyObject, isUuid, Message, OneOf, Page, PageQuery, Uuid } from "#http/schema";
+import { ifMatch } from "#http/etag";
+import { page, readCursor, UUID_PART } from "#http/pagination";
+import { respond, respondCreated } from "#http/respond";
+import { Empty, EmptyObject, Message, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createConnection, deleteConnection, findConnection, findStored, listConnections, type Stored, saveTest, updateConnection } from "./queries";
 import { KINDS, type Kind } from "./rules/kinds";
 import { applyPatch, readSettings } from "./rules/settings";
@@ -11,26 +12,25 @@ import { Connection, ConnectionPatch, NewConnection, TestOutcome } from "./schem
 import { openSecrets, sealSecrets } from "./services/secrets";
 import { verifyConnection } from "./services/verification";
 
-const NotFound = { message: "There is no such connection in this organization." };
-const taken = (name: string) => ({ message: `body.name is taken: another connection is named "${name}".` });
+const NO_CONNECTION = "There is no such connection in this organization.";
+const nameTaken = (name: string) => ({ invalid: `body.name is taken: another connection is named "${name}".` });
 const InOrganization = t.Object({ organizationId: Uuid });
-const OneConnection = t.Object({ organizationId: Uuid, connectionId: t.String() });
+const OneConnection = t.Object({ organizationId: Uuid, connectionId: PathId });
 
 export const connections = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/core/connections", tags: ["Core"] })
     .use(inOrganization(deps))
     .post(
       "",
-      async ({ scope, body: { kind, name, config = {}, secrets = {} }, status }) => {
+      async ({ scope, body: { kind, name, config = {}, secrets = {} } }) => {
         const read = readSettings(kind, { config, secrets }, deps.config.allowPrivateTargets);
-        if ("fault" in read) return status(400, { message: read.fault });
+        if ("invalid" in read) return respond(read);
         const id = Bun.randomUUIDv7();
         const sealedSecrets = sealSecrets(deps.config.keyring, read.secrets, { organizationId: scope.organizationId, id });
         const row = { id, kind, name, config: read.config, secretNames: Object.keys(read.secrets), sealedSecrets };
         const created = await createConnection(deps.sql, scope, row);
-        if (!created) return status(400, taken(name));
-        const location = `/organizations/${scope.organizationId}/core/connections/${id}`;
-        return jsonText(created.json, 201, { etag: etag(created.version), location });
+        if (created === "name taken") return respond(nameTaken(name));
+        return respondCreated(created, `/organizations/${scope.organizationId}/core/connections/${id}`);
       },
       {
         params: InOrganization,
@@ -54,31 +54,18 @@ export const connections = (deps: Deps) =>
         detail: { operationId: "listConnections", summary: "List connections", description: "Newest first." },
       },
     )
-    .get(
-      "/:connectionId",
-      async ({ scope, params, status }) => {
-        const found = isUuid(params.connectionId) && (await findConnection(deps.sql, scope.organizationId, params.connectionId));
-        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
-      },
-      {
-        params: OneConnection,
-        response: { 200: Connection, 400: Message, 404: Message },
-        detail: { operationId: "getConnection", summary: "Get one connection" },
-      },
-    )
+    .get("/:connectionId", async ({ scope, params }) => respond(await findConnection(deps.sql, scope.organizationId, params.connectionId), NO_CONNECTION), {
+      params: OneConnection,
+      response: { 200: Connection, 400: Message, 404: Message },
+      detail: { operationId: "getConnection", summary: "Get one connection" },
+    })
     .patch(
       "/:connectionId",
-      async ({ scope, params, body, request, status }) => {
-        const { connectionId: id } = params;
-        if (!isUuid(id)) return status(404, NotFound);
-        const outcome = await updateConnection(deps.sql, scope, { id, versions: ifMatch(request.headers) }, (stored) =>
-          decide(deps, { organizationId: scope.organizationId, id }, stored, body),
-        );
-        if (outcome === "missing") return status(404, NotFound);
-        if (outcome === "stale") return status(412, {});
-        if (outcome === "taken") return status(400, taken(body.name ?? ""));
-        if ("fault" in outcome) return status(400, { message: outcome.fault });
-        return jsonText(outcome.shown.json, 200, { etag: etag(outcome.shown.version) });
+      async ({ scope, params: { connectionId: id }, body, request }) => {
+        const target = { id, versions: ifMatch(request.headers) };
+        const row = { organizationId: scope.organizationId, id };
+        const outcome = await updateConnection(deps.sql, scope, target, (stored) => decide(deps, row, stored, body));
+        return respond(outcome === "name taken" ? nameTaken(body.name ?? "") : outcome, NO_CONNECTION);
       },
       {
         params: OneConnection,
@@ -94,12 +81,8 @@ export const connections = (deps: Deps) =>
     )
     .delete(
       "/:connectionId",
-      async ({ scope, params, request, status }) => {
-        if (!isUuid(params.connectionId)) return status(404, NotFound);
-        const outcome = await deleteConnection(deps.sql, scope, { id: params.connectionId, versions: ifMatch(request.headers) });
-        if (outcome === "missing") return status(404, NotFound);
-        return outcome === "stale" ? status(412, {}) : status(204, "");
-      },
+      async ({ scope, params, request }) =>
+        respond(await deleteConnection(deps.sql, scope, { id: params.connectionId, versions: ifMatch(request.headers) }), NO_CONNECTION),
       {
         params: OneConnection,
         response: { 204: Empty, 404: Message, 412: EmptyObject },
@@ -108,10 +91,9 @@ export const connections = (deps: Deps) =>
     )
     .post(
       "/:connectionId/test",
-      async ({ scope, params, status }) => {
-        const { connectionId: id } = params;
-        const stored = isUuid(id) && (await findStored(deps.sql, scope.organizationId, id));
-        if (!stored) return status(404, NotFound);
+      async ({ scope, params: { connectionId: id } }) => {
+        const stored = await findStored(deps.sql, scope.organizationId, id);
+        if (!stored) return respond(stored, NO_CONNECTION);
         const outcome = await test(deps, { organizationId: scope.organizationId, id }, stored);
         await saveTest(deps.sql, scope, { id, version: stored.version, ...outcome }, deps.clock());
         return outcome;
@@ -132,7 +114,7 @@ type Row = { organizationId: string; id: string };
 function decide({ config: { keyring, allowPrivateTargets } }: Deps, row: Row, stored: Stored, patch: typeof ConnectionPatch.static) {
   const current = { ...stored, secrets: openSecrets(keyring, stored.sealedSecrets, row) ?? {} };
   const read = applyPatch(current, patch, allowPrivateTargets);
-  if ("fault" in read) return read;
+  if ("invalid" in read) return read;
   const { name, config, secrets } = read.next;
   const sealed = read.changed.includes("secrets") ? { names: Object.keys(secrets), sealed: sealSecrets(keyring, secrets, row) } : undefined;
   return { name, config, secrets: sealed, changed: read.changed };

@@ -2,18 +2,19 @@ import { Elysia, t } from "elysia";
 import { mergePatch } from "#catalogue/merge-patch";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { etag, ifMatch } from "#http/etag";
-import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "#http/schema";
+import { ifMatch } from "#http/etag";
+import { page, readCursor, UUID_PART } from "#http/pagination";
+import { isFailure, jsonText, respond, respondCreated } from "#http/respond";
+import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { readData } from "./queries/data";
 import { createWidget, deleteWidget, findKind, findWidget, listWidgets, type Stored, updateWidget } from "./queries/widgets";
 import { readSettings } from "./rules/grid";
 import { type Kind, widgetOf } from "./rules/kinds";
 import { DASHBOARD_PART, Dashboard, NewWidget, Widget, WidgetData, WidgetPatch } from "./schema/widgets";
 
-const NotFound = { message: "There is no such widget in this organization." };
+const NO_WIDGET = "There is no such widget in this organization.";
 const InOrganization = t.Object({ organizationId: Uuid });
-const OneWidget = t.Object({ organizationId: Uuid, widgetId: t.String() });
+const OneWidget = t.Object({ organizationId: Uuid, widgetId: PathId });
 const NUMBER_PART = /^\d{1,5}$/;
 
 export const widgets = (deps: Deps) =>
@@ -21,14 +22,13 @@ export const widgets = (deps: Deps) =>
     .use(inOrganization(deps))
     .post(
       "",
-      async ({ scope, body: { kind, title, settings = {}, dashboard = "main", position }, status }) => {
+      async ({ scope, body: { kind, title, settings = {}, dashboard = "main", position } }) => {
         const read = readSettings(kind, settings);
-        if ("fault" in read) return status(400, { message: read.fault });
+        if ("invalid" in read) return respond(read);
         const given = { kind, title, settings: read.values, dashboard, position, size: widgetOf(kind).defaultSize };
         const created = await createWidget(deps.sql, scope, given);
-        if ("fault" in created) return status(400, { message: created.fault });
-        const location = `/organizations/${scope.organizationId}/core/widgets/${created.id}`;
-        return jsonText(created.shown.json, 201, { etag: etag(created.shown.version), location });
+        if (isFailure(created)) return respond(created);
+        return respondCreated(created, `/organizations/${scope.organizationId}/core/widgets/${created.id}`);
       },
       {
         params: InOrganization,
@@ -54,28 +54,16 @@ export const widgets = (deps: Deps) =>
         detail: { operationId: "listWidgets", summary: "List widgets", description: "By dashboard, then from the top and the left." },
       },
     )
-    .get(
-      "/:widgetId",
-      async ({ scope, params, status }) => {
-        const found = isUuid(params.widgetId) && (await findWidget(deps.sql, scope.organizationId, params.widgetId));
-        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
-      },
-      {
-        params: OneWidget,
-        response: { 200: Widget, 400: Message, 404: Message },
-        detail: { operationId: "getWidget", summary: "Get one widget" },
-      },
-    )
+    .get("/:widgetId", async ({ scope, params }) => respond(await findWidget(deps.sql, scope.organizationId, params.widgetId), NO_WIDGET), {
+      params: OneWidget,
+      response: { 200: Widget, 400: Message, 404: Message },
+      detail: { operationId: "getWidget", summary: "Get one widget" },
+    })
     .patch(
       "/:widgetId",
-      async ({ scope, params, body, request, status }) => {
-        const { widgetId: id } = params;
-        if (!isUuid(id)) return status(404, NotFound);
-        const outcome = await updateWidget(deps.sql, scope, { id, versions: ifMatch(request.headers) }, (stored) => decide(stored, body));
-        if (outcome === "missing") return status(404, NotFound);
-        if (outcome === "stale") return status(412, {});
-        if ("fault" in outcome) return status(400, { message: outcome.fault });
-        return jsonText(outcome.shown.json, 200, { etag: etag(outcome.shown.version) });
+      async ({ scope, params, body, request }) => {
+        const target = { id: params.widgetId, versions: ifMatch(request.headers) };
+        return respond(await updateWidget(deps.sql, scope, target, (stored) => decide(stored, body)), NO_WIDGET);
       },
       {
         params: OneWidget,
@@ -90,12 +78,8 @@ export const widgets = (deps: Deps) =>
     )
     .delete(
       "/:widgetId",
-      async ({ scope, params, request, status }) => {
-        if (!isUuid(params.widgetId)) return status(404, NotFound);
-        const outcome = await deleteWidget(deps.sql, scope, { id: params.widgetId, versions: ifMatch(request.headers) });
-        if (outcome === "missing") return status(404, NotFound);
-        return outcome === "stale" ? status(412, {}) : status(204, "");
-      },
+      async ({ scope, params, request }) =>
+        respond(await deleteWidget(deps.sql, scope, { id: params.widgetId, versions: ifMatch(request.headers) }), NO_WIDGET),
       {
         params: OneWidget,
         response: { 204: Empty, 404: Message, 412: EmptyObject },
@@ -104,9 +88,9 @@ export const widgets = (deps: Deps) =>
     )
     .get(
       "/:widgetId/data",
-      async ({ scope: { organizationId, actor }, params, status }) => {
-        const found = isUuid(params.widgetId) && (await findKind(deps.sql, organizationId, params.widgetId));
-        if (!found) return status(404, NotFound);
+      async ({ scope: { organizationId, actor }, params }) => {
+        const found = await findKind(deps.sql, organizationId, params.widgetId);
+        if (!found) return respond(found, NO_WIDGET);
         const ask = { organizationId, userId: actor.type === "user" ? actor.id : undefined, now: deps.clock() };
         return jsonText(await deps.lanes.run(organizationId, () => readData(deps.sql, ask, found.kind as Kind, found.settings)));
       },
@@ -119,7 +103,7 @@ export const widgets = (deps: Deps) =>
 
 function decide(stored: Stored, { title = stored.title, dashboard = stored.dashboard, settings = {}, position }: typeof WidgetPatch.static) {
   const read = readSettings(stored.kind, mergePatch(stored.settings, settings));
-  if ("fault" in read) return read;
+  if ("invalid" in read) return read;
   const stays = dashboard === stored.dashboard || position !== undefined;
   return { title, dashboard, settings: read.values, position: stays ? { ...stored.position, ...position } : undefined };
 }

@@ -2,7 +2,7 @@ import type { Fragment } from "postgres";
 import type { Keyring } from "#crypto/keyring";
 import type { Sql } from "#db/connect";
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 import type { AgentReport } from "./schema";
 
 type Agent = { organizationId: string; id: string };
@@ -57,6 +57,7 @@ export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
  */
 export async function findDesiredState(sql: Sql, keyring: Keyring, { organizationId, id }: Agent, requestId: string | null, isSent = true) {
   const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId };
+  const releasedKeys = sql`select certificate_id, jsonb_build_object('agentId', ${id}::text, 'assignmentId', id) from item where ${isSent} and "sealedKey" is not null`;
   const rows = await sql<({ tag: string; keep: string } & Item)[]>`
     ${desiredStateCte(sql, sql`select organization_id, id from agents where organization_id = ${organizationId} and id = ${id}`)},
     kept as (
@@ -70,13 +71,7 @@ export async function findDesiredState(sql: Sql, keyring: Keyring, { organizatio
             join certificates issuer on issuer.organization_id = held.organization_id and issuer.id = step.issuer where leaf = certificate_id))::text as json
       from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id
       where held.status = 'active'),
-    released as (${auditEach(
-      sql,
-      scope,
-      "certificate.private-key-released",
-      "certificate",
-      sql`select certificate_id, jsonb_build_object('agentId', ${id}::text, 'assignmentId', id) from item where ${isSent} and "sealedKey" is not null`,
-    )})
+    released as (${audit(sql, scope, "certificate.private-key-released", releasedKeys)})
     select tag, keep, json, fingerprint, "sealedKey" from agent cross join state cross join kept left join item on true order by item.id`;
   const [state] = rows;
   if (!state) return;
@@ -102,6 +97,8 @@ export async function saveReports(sql: Sql, scope: Scope, agentId: string, { rep
     fingerprint: observedFingerprint?.toLowerCase(),
     message,
   }));
+  const news = sql`
+      select id, jsonb_strip_nulls(jsonb_build_object('state', state, 'observedFingerprint', fingerprint, 'message', message)) from reported where is_news`;
   const [row] = await sql<{ unknown: number | null }[]>`
     with agent as (select id from agents where organization_id = ${organizationId} and id = ${agentId} for no key update),
     given as (
@@ -122,14 +119,7 @@ export async function saveReports(sql: Sql, scope: Scope, agentId: string, { rep
     kept as (
       insert into deployment_reports (organization_id, agent_id, assignment_id, id, state, observed_fingerprint, message, reported_at)
       select ${organizationId}, ${agentId}, id, new_id(), state, fingerprint, message, ${at} from reported where is_news),
-    audited as (${auditEach(
-      sql,
-      scope,
-      "assignment.reported",
-      "assignment",
-      sql`
-      select id, jsonb_strip_nulls(jsonb_build_object('state', state, 'observedFingerprint', fingerprint, 'message', message)) from reported where is_news`,
-    )})
+    audited as (${audit(sql, scope, "assignment.reported", news)})
     select index as unknown from missing`;
   return row?.unknown ?? undefined;
 }

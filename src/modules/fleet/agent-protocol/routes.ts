@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { agent } from "#guards/agent";
 import { Refusal } from "#http/errors";
 import { matchesNone } from "#http/etag";
-import { jsonText } from "#http/pagination";
+import { jsonText } from "#http/respond";
 import { Empty, Message } from "#http/schema";
 import { findAgentByToken } from "#modules/fleet/agents/queries/agents";
 import { findDesiredState, findPollingAgent, saveReports } from "./queries";

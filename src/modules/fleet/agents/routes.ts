@@ -2,8 +2,9 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { hashAgentToken, newAgentToken } from "#guards/agent";
 import { inOrganization } from "#guards/in-organization";
-import { etag, ifMatch } from "#http/etag";
-import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
+import { ifMatch } from "#http/etag";
+import { page, readCursor, UUID_PART } from "#http/pagination";
+import { jsonText, respond, respondWithSecret } from "#http/respond";
 import { Empty, EmptyObject, Message, Page, PageQuery, Text, Uuid } from "#http/schema";
 import { createAgent, deleteAgent, findAgent, listAgents, renameAgent } from "./queries/agents";
 import { updateLabels } from "./queries/labels";
@@ -11,7 +12,7 @@ import { findBulkFault, findKeyFault, MAX_LABELS } from "./rules/labels";
 import { compileSelector } from "./rules/selector";
 import { Agent, AgentPatch, BulkLabelReport, BulkLabelUpdate, EnrolledAgent, NewAgent } from "./schema";
 
-const NotFound = { message: "There is no such agent in this organization." };
+const NO_AGENT = "There is no such agent in this organization.";
 const InOrganization = t.Object({ organizationId: Uuid });
 const OneAgent = t.Object({ organizationId: Uuid, agentId: Uuid });
 
@@ -20,13 +21,12 @@ export const agents = (deps: Deps) =>
     .use(inOrganization(deps))
     .post(
       "",
-      async ({ scope, body: { name, labels = {} }, status }) => {
-        const fault = findKeyFault("body.labels", Object.keys(labels));
-        if (fault !== undefined) return status(400, { message: fault });
+      async ({ scope, body: { name, labels = {} } }) => {
+        const invalid = findKeyFault("body.labels", Object.keys(labels));
+        if (invalid !== undefined) return respond({ invalid });
         const token = newAgentToken();
-        const { id, version, json } = await createAgent(deps.sql, scope, { name, labels, tokenHash: hashAgentToken(token) });
-        const headers = { etag: etag(version), location: `/organizations/${scope.organizationId}/agents/${id}`, "cache-control": "no-store" };
-        return jsonText(`${json.slice(0, -1)}, "token": "${token}"}`, 201, headers);
+        const created = await createAgent(deps.sql, scope, { name, labels, tokenHash: hashAgentToken(token) });
+        return respondWithSecret(created, "token", token, `/organizations/${scope.organizationId}/agents/${created.id}`);
       },
       {
         params: InOrganization,
@@ -37,9 +37,9 @@ export const agents = (deps: Deps) =>
     )
     .get(
       "",
-      async ({ scope, query, status }) => {
+      async ({ scope, query }) => {
         const selector = query.selector === undefined ? { path: undefined } : compileSelector(query.selector);
-        if ("fault" in selector) return status(400, { message: `query.selector ${selector.fault}.` });
+        if ("fault" in selector) return respond({ invalid: `query.selector ${selector.fault}.` });
         const position = { limit: query.limit, after: readCursor(query.cursor, UUID_PART)?.[0] };
         const list = () => listAgents(deps.sql, scope.organizationId, selector.path, position);
         return page(await (selector.path === undefined ? list() : deps.lanes.run(scope.organizationId, list)), query.limit);
@@ -60,21 +60,15 @@ export const agents = (deps: Deps) =>
         detail: { operationId: "listAgents", summary: "List agents", description: "The oldest first." },
       },
     )
-    .get(
-      "/:agentId",
-      async ({ scope, params, status }) => {
-        const found = await findAgent(deps.sql, scope.organizationId, params.agentId);
-        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
-      },
-      { params: OneAgent, response: { 200: Agent, 400: Message, 404: Message }, detail: { operationId: "getAgent", summary: "Get one agent" } },
-    )
+    .get("/:agentId", async ({ scope, params }) => respond(await findAgent(deps.sql, scope.organizationId, params.agentId), NO_AGENT), {
+      params: OneAgent,
+      response: { 200: Agent, 400: Message, 404: Message },
+      detail: { operationId: "getAgent", summary: "Get one agent" },
+    })
     .patch(
       "/:agentId",
-      async ({ scope, params, body, request, status }) => {
-        const outcome = await renameAgent(deps.sql, scope, { id: params.agentId, versions: ifMatch(request.headers) }, body.name);
-        if (outcome === "missing") return status(404, NotFound);
-        return outcome === "stale" ? status(412, {}) : jsonText(outcome.json, 200, { etag: etag(outcome.version) });
-      },
+      async ({ scope, params, body, request }) =>
+        respond(await renameAgent(deps.sql, scope, { id: params.agentId, versions: ifMatch(request.headers) }, body.name), NO_AGENT),
       {
         params: OneAgent,
         body: AgentPatch,
@@ -84,11 +78,7 @@ export const agents = (deps: Deps) =>
     )
     .delete(
       "/:agentId",
-      async ({ scope, params, request, status }) => {
-        const outcome = await deleteAgent(deps.sql, scope, { id: params.agentId, versions: ifMatch(request.headers) });
-        if (outcome === "missing") return status(404, NotFound);
-        return outcome === "stale" ? status(412, {}) : status(204, "");
-      },
+      async ({ scope, params, request }) => respond(await deleteAgent(deps.sql, scope, { id: params.agentId, versions: ifMatch(request.headers) }), NO_AGENT),
       {
         params: OneAgent,
         response: { 204: Empty, 400: Message, 404: Message, 412: EmptyObject },
@@ -99,13 +89,13 @@ export const agents = (deps: Deps) =>
 export const fleetOperations = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/fleet-operations", tags: ["Agents"] }).use(inOrganization(deps)).post(
     "/bulk-label-update",
-    async ({ scope, body, status }) => {
-      const fault = findBulkFault(body);
-      if (fault !== undefined) return status(400, { message: fault });
+    async ({ scope, body }) => {
+      const invalid = findBulkFault(body);
+      if (invalid !== undefined) return respond({ invalid });
       const { agentIds, selector = {}, set = {}, unset = [], dryRun = false } = body;
       const { json, overfull } = await updateLabels(deps.sql, scope, agentIds ? { agentIds } : { selector }, { set, unset, isDryRun: dryRun });
       if (overfull === null) return jsonText(json);
-      return status(400, { message: `The agent ${overfull} would have more than ${MAX_LABELS} labels. No agent was changed.` });
+      return respond({ invalid: `The agent ${overfull} would have more than ${MAX_LABELS} labels. No agent was changed.` });
     },
     {
       params: InOrganization,

@@ -1,36 +1,32 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { etag, ifMatch } from "#http/etag";
-import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { Empty, EmptyObject, Message, Page, PageQuery, Uuid, uuidOrNil } from "#http/schema";
-import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
+import { ifMatch } from "#http/etag";
+import { page, readCursor, UUID_PART } from "#http/pagination";
+import { isFailure, respond, respondCreated } from "#http/respond";
+import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createAssignment, deleteAssignment, findAssignment, listAssignments, updateAssignment } from "./queries/assignments";
 import { listReports } from "./queries/history";
-import { ANCHOR_WITH_KEY, findConfigFault, INELIGIBLE, type Ineligible, readNewAssignment, readPatch, storesFor, unknownMaterial } from "./rules";
+import { readNewAssignment, readPatch, storesFor } from "./rules";
 import { Assignment, AssignmentPatch, AssignmentWithHistory, NewAssignment } from "./schema/assignments";
 import { KeptReport } from "./schema/history";
 
 const NO_AGENT = "There is no such agent in this organization.";
-const NO_CERTIFICATE = "There is no such certificate in this organization.";
-const NotFound = { message: "There is no such assignment of this agent." };
+const NO_ASSIGNMENT = "There is no such assignment of this agent.";
 const OfAgent = t.Object({ organizationId: Uuid, agentId: Uuid });
-const OneAssignment = t.Object({ organizationId: Uuid, agentId: Uuid, assignmentId: t.String() });
+const OneAssignment = t.Object({ organizationId: Uuid, agentId: Uuid, assignmentId: PathId });
 
 export const assignments = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/agents/:agentId/assignments", tags: ["Agents"] })
     .use(inOrganization(deps))
     .post(
       "",
-      async ({ scope, params, body, status }) => {
+      async ({ scope, params: { agentId }, body }) => {
         const given = readNewAssignment(body);
-        if ("fault" in given) return status(400, { message: given.fault });
-        const made = await createAssignment(deps.sql, scope, { ...given, agentId: params.agentId, certificateId: uuidOrNil(given.certificateId) });
-        if (made === "conflict") return status(409, {});
-        if (made === "no agent" || made === "no certificate") return status(404, { message: made === "no agent" ? NO_AGENT : NO_CERTIFICATE });
-        if (typeof made === "string") return status(400, { message: INELIGIBLE[made] });
-        const location = `/organizations/${scope.organizationId}/agents/${params.agentId.toLowerCase()}/assignments/${made.id}`;
-        return jsonText(made.json, 201, { etag: etag(made.version), location });
+        if ("invalid" in given) return respond(given);
+        const created = await createAssignment(deps.sql, scope, { ...given, agentId });
+        if (isFailure(created)) return respond(created, NO_AGENT);
+        return respondCreated(created, `/organizations/${scope.organizationId}/agents/${agentId.toLowerCase()}/assignments/${created.id}`);
       },
       {
         params: OfAgent,
@@ -45,10 +41,10 @@ export const assignments = (deps: Deps) =>
     )
     .get(
       "",
-      async ({ scope, params, query, status }) => {
+      async ({ scope, params, query }) => {
         const position = { limit: query.limit, after: readCursor(query.cursor, UUID_PART)?.[0] };
         const rows = await listAssignments(deps.sql, scope.organizationId, params.agentId, position);
-        return rows ? page(rows, query.limit) : status(404, { message: NO_AGENT });
+        return rows ? page(rows, query.limit) : respond(rows, NO_AGENT);
       },
       {
         params: OfAgent,
@@ -59,10 +55,7 @@ export const assignments = (deps: Deps) =>
     )
     .get(
       "/:assignmentId",
-      async ({ scope, params: { agentId, assignmentId }, status }) => {
-        const found = await findAssignment(deps.sql, scope.organizationId, { agentId, id: uuidOrNil(assignmentId) });
-        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
-      },
+      async ({ scope, params: { agentId, assignmentId: id } }) => respond(await findAssignment(deps.sql, scope.organizationId, { agentId, id }), NO_ASSIGNMENT),
       {
         params: OneAssignment,
         response: { 200: AssignmentWithHistory, 400: Message, 404: Message },
@@ -71,10 +64,10 @@ export const assignments = (deps: Deps) =>
     )
     .get(
       "/:assignmentId/reports",
-      async ({ scope, params: { agentId, assignmentId }, query, status }) => {
+      async ({ scope, params: { agentId, assignmentId: id }, query }) => {
         const position = { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] };
-        const rows = await listReports(deps.sql, scope.organizationId, { agentId, id: uuidOrNil(assignmentId) }, position);
-        return rows ? page(rows, query.limit) : status(404, NotFound);
+        const rows = await listReports(deps.sql, scope.organizationId, { agentId, id }, position);
+        return rows ? page(rows, query.limit) : respond(rows, NO_ASSIGNMENT);
       },
       {
         params: OneAssignment,
@@ -89,27 +82,11 @@ export const assignments = (deps: Deps) =>
     )
     .patch(
       "/:assignmentId",
-      async ({ scope, params: { agentId, assignmentId }, body: { version, etag: tag, ...patch }, request, status }) => {
+      async ({ scope, params: { agentId, assignmentId: id }, body: { version, etag, ...patch }, request }) => {
         const change = readChange(patch);
-        if ("fault" in change) return status(400, { message: change.fault });
-        const must = { ifMatch: ifMatch(request.headers), version, etag: tag };
-        const judged = await updateAssignment(deps.sql, scope, { agentId, id: uuidOrNil(assignmentId) }, change, must);
-        switch (judged.verdict) {
-          case "missing":
-            return status(404, NotFound);
-          case "no certificate":
-            return status(404, { message: NO_CERTIFICATE });
-          case "taken":
-          case "outdated":
-            return status(409, {});
-          case "stale":
-            return status(412, {});
-          case "changed":
-          case "same":
-            return jsonText(judged.json, 200, { etag: etag(judged.version) });
-          default:
-            return status(400, { message: describeFault(judged.verdict, judged.trustStoreType, patch) });
-        }
+        if ("invalid" in change) return respond(change);
+        const target = { agentId, id, versions: ifMatch(request.headers) };
+        return respond(await updateAssignment(deps.sql, scope, target, change, { version, etag }), NO_ASSIGNMENT);
       },
       {
         params: OneAssignment,
@@ -124,11 +101,8 @@ export const assignments = (deps: Deps) =>
     )
     .delete(
       "/:assignmentId",
-      async ({ scope, params: { agentId, assignmentId }, request, status }) => {
-        const outcome = await deleteAssignment(deps.sql, scope, { agentId, id: uuidOrNil(assignmentId) }, ifMatch(request.headers));
-        if (outcome === "missing") return status(404, NotFound);
-        return outcome === "stale" ? status(412, {}) : status(204, "");
-      },
+      async ({ scope, params: { agentId, assignmentId: id }, request }) =>
+        respond(await deleteAssignment(deps.sql, scope, { agentId, id, versions: ifMatch(request.headers) }), NO_ASSIGNMENT),
       {
         params: OneAssignment,
         response: { 204: Empty, 400: Message, 404: Message, 412: EmptyObject },
@@ -138,15 +112,6 @@ export const assignments = (deps: Deps) =>
 
 function readChange(patch: AssignmentPatch) {
   const config = patch.config && readPatch(patch.config);
-  if (config && "fault" in config) return config;
-  const sent = patch.certificateId === undefined ? patch : { ...patch, certificateId: uuidOrNil(patch.certificateId) };
-  return { patch: sent, config, materialStores: patch.materialType && storesFor(patch.materialType) };
-}
-
-type Rejection = Exclude<Ineligible, "no certificate"> | "unfit config" | "unfit material" | "anchor with key";
-
-function describeFault(fault: Rejection, type: TrustStoreType, { config = {} }: AssignmentPatch) {
-  if (fault === "unfit config") return findConfigFault(type, config) ?? "";
-  if (fault === "unfit material") return unknownMaterial(type);
-  return fault === "anchor with key" ? ANCHOR_WITH_KEY : INELIGIBLE[fault];
+  if (config && "invalid" in config) return config;
+  return { patch, config, materialStores: patch.materialType && storesFor(patch.materialType) };
 }

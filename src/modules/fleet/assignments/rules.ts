@@ -60,19 +60,19 @@ export function findConfigFault(type: TrustStoreType, patch: AssignmentConfigPat
 }
 
 /** A new config with the store's defaults in place, or what is wrong with it. */
-export function completeConfig(type: TrustStoreType, given: AssignmentConfig): { config: AssignmentConfig } | { fault: string } {
+export function completeConfig(type: TrustStoreType, given: AssignmentConfig): { config: AssignmentConfig } | { invalid: string } {
   const { required, defaults } = configRulesOf(type);
   const missing = required.find((field) => !Object.hasOwn(given, field));
-  const fault = missing ? `body.config.${missing} is required for ${type}.` : (findConfigFault(type, given) ?? findMalformed(given));
-  return fault === undefined ? { config: { ...defaults, ...given } } : { fault };
+  const invalid = missing ? `body.config.${missing} is required for ${type}.` : (findConfigFault(type, given) ?? findMalformed(given));
+  return invalid === undefined ? { config: { ...defaults, ...given } } : { invalid };
 }
 
 /** A merge patch taken apart: which stores it suits, and the defaults that take the place of what it removes, by store. */
 export type ConfigPatch = { set: object; remove: string[]; suits: TrustStoreType[]; defaults: object };
 
-export function readPatch(patch: AssignmentConfigPatch): ConfigPatch | { fault: string } {
-  const fault = findMalformed(patch);
-  if (fault !== undefined) return { fault };
+export function readPatch(patch: AssignmentConfigPatch): ConfigPatch | { invalid: string } {
+  const invalid = findMalformed(patch);
+  if (invalid !== undefined) return { invalid };
   const entries = Object.entries(patch);
   const remove = entries.flatMap(([field, value]) => (value === null ? field : []));
   const suits = TRUST_STORE_TYPES.filter((type) => entries.every(([field, value]) => (value === null ? isOptional : isKnown)(type, field)));
@@ -92,7 +92,7 @@ export const storesFor = (material: MaterialType) => STORES.get(material) ?? [];
 
 export const unknownMaterial = (type: TrustStoreType) => `body.materialType must be one of ${materialsOf(type).join(", ")} for ${type}.`;
 
-export const ANCHOR_WITH_KEY = "A trust anchor is public: body.includePrivateKey must be false where the materialType is trust_anchor.";
+const ANCHOR_WITH_KEY = "A trust anchor is public: body.includePrivateKey must be false where the materialType is trust_anchor.";
 
 /** The assignment with every default in place, or what is wrong with it whatever is stored here. */
 export function readNewAssignment({
@@ -103,10 +103,10 @@ export function readNewAssignment({
   enabled = true,
   ...rest
 }: NewAssignment) {
-  if (!storesFor(materialType).includes(rest.trustStoreType)) return { fault: unknownMaterial(rest.trustStoreType) };
-  if (materialType === "trust_anchor" && includePrivateKey) return { fault: ANCHOR_WITH_KEY };
+  if (!storesFor(materialType).includes(rest.trustStoreType)) return { invalid: unknownMaterial(rest.trustStoreType) };
+  if (materialType === "trust_anchor" && includePrivateKey) return { invalid: ANCHOR_WITH_KEY };
   const complete = completeConfig(rest.trustStoreType, config);
-  return "fault" in complete ? complete : { ...rest, materialType, includePrivateKey, autoRenew, enabled, config: complete.config };
+  return "invalid" in complete ? complete : { ...rest, materialType, includePrivateKey, autoRenew, enabled, config: complete.config };
 }
 
 /** Why a certificate cannot play the part that an assignment gives it. */
@@ -117,3 +117,23 @@ export const INELIGIBLE: Record<Exclude<Ineligible, "no certificate">, string> =
   "no authority": "body.certificateId must name a CA certificate, or a self-signed one, where the materialType is trust_anchor or intermediate_ca.",
   "no key": "body.includePrivateKey must be false: the private key of this certificate is not stored here.",
 };
+
+const NO_CERTIFICATE = "There is no such certificate in this organization.";
+
+/** What the stored state has against an assignment or a change of it. */
+export type Rejection = Ineligible | "unfit config" | "unfit material" | "anchor with key";
+
+export function describeRejection(rejection: Rejection, type: TrustStoreType, config: AssignmentConfigPatch = {}): { missing: string } | { invalid: string } {
+  switch (rejection) {
+    case "no certificate":
+      return { missing: NO_CERTIFICATE };
+    case "unfit config":
+      return { invalid: findConfigFault(type, config) ?? "" };
+    case "unfit material":
+      return { invalid: unknownMaterial(type) };
+    case "anchor with key":
+      return { invalid: ANCHOR_WITH_KEY };
+    default:
+      return { invalid: INELIGIBLE[rejection] };
+  }
+}

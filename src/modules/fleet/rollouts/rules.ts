@@ -26,7 +26,7 @@ export const atAssignment = (sentence: string) => sentence.replaceAll("body.", "
 /** What each agent is to get, with every default in place, and the rings; or what is wrong, whatever is stored here. */
 export function readNewRollout({ assignment, rings }: NewRollout) {
   const read = readNewAssignment(assignment);
-  if ("fault" in read) return { fault: atAssignment(read.fault) };
+  if ("invalid" in read) return { fault: atAssignment(read.invalid) };
   const { enabled: _, certificateId, ...recipe } = read;
   const compiled = readRings(rings);
   return "fault" in compiled ? compiled : { certificateId, recipe, rings: compiled.rings };

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { Keyring } from "#crypto/keyring";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { lockOrganization } from "#db/locks";
+import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** How many may be live at once: each is tried on a signature. */
 const MAX_LIVE = 10;
@@ -11,25 +12,25 @@ const MAX_LIVE = 10;
 const context = (organizationId: string, id: string) => `ingest-key ${organizationId} ${id}`;
 const hash = (key: string) => new Bun.CryptoHasher("sha256").update(key).digest("hex");
 
-/** Makes a key and answers it, this once; nothing when the organization has as many live keys as it may. */
+/** Makes a key. Returns it with its text, this once; `conflict` when the organization has as many live keys as it may. */
 export async function createIngestKey(sql: Pool, keyring: Keyring, scope: Scope, name: string) {
   const { organizationId } = scope;
   const id = Bun.randomUUIDv7();
   const key = `whsec_${randomBytes(32).toString("base64")}`;
   const sealed = keyring.seal(key, context(organizationId, id)).toString("hex");
   const row = await sql.begin(async (tx) => {
-    await tx`select from organizations where id = ${organizationId} for no key update`; // so that no two keys are both the last one
+    await lockOrganization(tx, organizationId);
     const [created] = await tx<{ createdAt: string }[]>`
       with created as (
         insert into ingest_keys (organization_id, id, name, key_hash, sealed_key)
         select ${organizationId}, ${id}, ${name}, decode(${hash(key)}, 'hex'), decode(${sealed}, 'hex')
         where (select count(*) from ingest_keys where organization_id = ${organizationId} and revoked_at is null) < ${MAX_LIVE}
         returning id, name, created_at),
-      audited as (${auditEach(tx, scope, "ingest-key.created", "ingest-key", sql`select id, jsonb_build_object('name', name) from created`)})
+      audited as (${audit(tx, scope, "ingest-key.created", sql`select id, jsonb_build_object('name', name) from created`)})
       select iso(created_at) as "createdAt" from created`;
     return created;
   });
-  return row && { id, name, createdAt: row.createdAt, key };
+  return row ? { id, name, createdAt: row.createdAt, key } : "conflict";
 }
 
 /** Live ones, newest first; one more than `limit`. */
@@ -41,14 +42,13 @@ export async function listIngestKeys(sql: Sql, organizationId: string, { limit, 
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 
-/** False when there is no such live key. */
 export async function revokeIngestKey(sql: Sql, scope: Scope, id: string) {
   const rows = await sql`
     with revoked as (
       update ingest_keys set revoked_at = now() where organization_id = ${scope.organizationId} and id = ${id} and revoked_at is null returning id, name),
-    audited as (${auditEach(sql, scope, "ingest-key.revoked", "ingest-key", sql`select id, jsonb_build_object('name', name) from revoked`)})
+    audited as (${audit(sql, scope, "ingest-key.revoked", sql`select id, jsonb_build_object('name', name) from revoked`)})
     select id from revoked`;
-  return rows.length > 0;
+  return rows.length > 0 ? "deleted" : "not found";
 }
 
 /** The live key that a bearer sends, and whose it is. */

@@ -1,12 +1,13 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "#http/schema";
+import { page, readCursor, UUID_PART } from "#http/pagination";
+import { jsonText, respond } from "#http/respond";
+import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createIngestKey, listIngestKeys, revokeIngestKey } from "./queries";
 import { CreateIngestKey, IngestKey, NewIngestKey } from "./schema";
 
-const NotFound = { message: "There is no such ingest key in this organization." };
+const NO_KEY = "There is no such ingest key in this organization.";
 const InOrganization = t.Object({ organizationId: Uuid });
 
 export const ingestKeys = (deps: Deps) =>
@@ -14,9 +15,9 @@ export const ingestKeys = (deps: Deps) =>
     .use(inOrganization(deps))
     .post(
       "",
-      async ({ scope, body, status }) => {
+      async ({ scope, body }) => {
         const created = await createIngestKey(deps.sql, deps.config.keyring, scope, body.name);
-        return created ? jsonText(JSON.stringify(created), 201, { "cache-control": "no-store" }) : status(409, {});
+        return created === "conflict" ? respond(created) : jsonText(JSON.stringify(created), 201, { "cache-control": "no-store" });
       },
       {
         params: InOrganization,
@@ -40,15 +41,8 @@ export const ingestKeys = (deps: Deps) =>
         detail: { operationId: "listIngestKeys", summary: "List ingest keys", description: "Live ones, newest first; never their text." },
       },
     )
-    .delete(
-      "/:keyId",
-      async ({ scope, params, status }) => {
-        const revoked = isUuid(params.keyId) && (await revokeIngestKey(deps.sql, scope, params.keyId));
-        return revoked ? status(204, "") : status(404, NotFound);
-      },
-      {
-        params: t.Object({ organizationId: Uuid, keyId: t.String() }),
-        response: { 204: Empty, 404: Message },
-        detail: { operationId: "deleteIngestKey", summary: "Delete an ingest key", description: "It is refused from now on, on every server." },
-      },
-    );
+    .delete("/:keyId", async ({ scope, params }) => respond(await revokeIngestKey(deps.sql, scope, params.keyId), NO_KEY), {
+      params: t.Object({ organizationId: Uuid, keyId: PathId }),
+      response: { 204: Empty, 404: Message },
+      detail: { operationId: "deleteIngestKey", summary: "Delete an ingest key", description: "It is refused from now on, on every server." },
+    });

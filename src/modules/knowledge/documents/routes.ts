@@ -1,12 +1,14 @@
 import { Elysia, t } from "elysia";
+import { isUuid } from "#db/ids";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { platformStaff } from "#guards/platform-staff";
 import { worker } from "#guards/worker";
 import { etag, ifMatch } from "#http/etag";
 import { requestId } from "#http/exchange";
-import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { Empty, EmptyObject, isUuid, Message, OneOf, Page, PageQuery, Text, Uuid } from "#http/schema";
+import { page, readCursor, UUID_PART } from "#http/pagination";
+import { jsonText } from "#http/respond";
+import { Empty, EmptyObject, Message, OneOf, Page, PageQuery, Text, Uuid } from "#http/schema";
 import type { Scope } from "#modules/people/audit/queries";
 import { type Act, addPlatformEvent } from "#modules/people/audit/queries";
 import { listChunks, saveChunks, searchChunks } from "./queries/chunks";

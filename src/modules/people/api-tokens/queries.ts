@@ -1,13 +1,15 @@
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
-import { type Versions, whereVersion } from "#db/versions";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { lockOrganization } from "#db/locks";
+import type { Resource, Target } from "#db/outcome";
+import { whereVersion } from "#db/versions";
+import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** How many live tokens an organization may have. */
 const MAX_LIVE = 100;
 
 type Role = "ORG_ADMIN" | "ORG_MEMBER";
-type Row = { id: string; json: string; version: number };
+type Row = Resource & { id: string };
 
 /** The columns that every answer shows, as json text. */
 const apiTokenJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'role', role,
@@ -16,14 +18,14 @@ const apiTokenJson = (sql: Sql) => sql`json_build_object('id', id, 'organization
 type NewApiToken = { name: string; role: Role; expiresAt?: string | undefined; tokenHash: string };
 
 /**
- * Stores a token. Returns `full` when the organization has as many live ones as it may, `outlives` when a token that
+ * Stores a token. Returns `conflict` when the organization has as many live ones as it may, `outlives` when a token that
  * expires asks for one that lives longer. The row lock of the organization decides between concurrent requests.
  */
-export function createApiToken(sql: Pool, scope: Scope, { name, role, expiresAt, tokenHash }: NewApiToken, now: Date): Promise<Row | "full" | "outlives"> {
+export function createApiToken(sql: Pool, scope: Scope, { name, role, expiresAt, tokenHash }: NewApiToken, now: Date): Promise<Row | "conflict" | "outlives"> {
   const { organizationId, actor } = scope;
   const makerId = (actor.type === "api-token" && actor.id) || null;
   return sql.begin(async (tx) => {
-    await tx`select from organizations where id = ${organizationId} for no key update`;
+    await lockOrganization(tx, organizationId);
     const [row] = await tx<(Row & { outlives: boolean })[]>`
       with judged as (
         select exists (
@@ -33,10 +35,10 @@ export function createApiToken(sql: Pool, scope: Scope, { name, role, expiresAt,
         insert into api_tokens (organization_id, id, name, role, token_hash, created_by, expires_at)
         select ${organizationId}, new_id(), ${name}, ${role}, decode(${tokenHash}, 'hex'), ${JSON.stringify(actor)}::jsonb, ${expiresAt ?? null}
         from judged where not outlives and not is_full returning *),
-      audited as (${auditEach(tx, scope, "api-token.created", "api-token", tx`select id, jsonb_build_object('name', name, 'role', role, 'expiresAt', iso(expires_at)) from created`)})
+      audited as (${audit(tx, scope, "api-token.created", tx`select id, jsonb_build_object('name', name, 'role', role, 'expiresAt', iso(expires_at)) from created`)})
       select outlives, created.id, version, ${apiTokenJson(tx)} as json from judged left join created on true`;
     if (row?.id) return row;
-    return row?.outlives ? "outlives" : "full";
+    return row?.outlives ? "outlives" : "conflict";
   });
 }
 
@@ -56,16 +58,15 @@ export async function findApiToken(sql: Sql, organizationId: string, id: string)
 }
 
 /** Deletes a token, which ends it on every replica at once. */
-export async function revokeApiToken(sql: Sql, scope: Scope, { id, versions }: { id: string; versions: Versions }) {
-  const [row] = await sql<{ isRevoked: boolean }[]>`
+export async function revokeApiToken(sql: Sql, scope: Scope, { id, versions }: Target) {
+  const [row] = await sql<{ outcome: "deleted" | "stale" }[]>`
     with current as (select id, version from api_tokens where organization_id = ${scope.organizationId} and id = ${id} for update),
     revoked as (
       delete from api_tokens using current where organization_id = ${scope.organizationId} and api_tokens.id = current.id
         and ${whereVersion(sql, versions, sql`current.version`)} returning api_tokens.id, name, role),
-    audited as (${auditEach(sql, scope, "api-token.revoked", "api-token", sql`select id, jsonb_build_object('name', name, 'role', role) from revoked`)})
-    select exists (select from revoked) as "isRevoked" from current`;
-  if (!row) return "missing";
-  return row.isRevoked ? "revoked" : "stale";
+    audited as (${audit(sql, scope, "api-token.revoked", sql`select id, jsonb_build_object('name', name, 'role', role) from revoked`)})
+    select case when exists (select from revoked) then 'deleted' else 'stale' end as outcome from current`;
+  return row?.outcome ?? "not found";
 }
 
 /** The live token of this hash with its role, and whether its last use was noted more than a minute ago. */

@@ -2,32 +2,31 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { Refusal } from "#http/errors";
-import { etag, ifMatch } from "#http/etag";
-import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { Empty, EmptyObject, Message, Page, PageQuery, Uuid, uuidOrNil } from "#http/schema";
+import { ifMatch } from "#http/etag";
+import { page, readCursor, UUID_PART } from "#http/pagination";
+import { respond, respondWithSecret } from "#http/respond";
+import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createApiToken, findApiToken, listApiTokens, revokeApiToken } from "./queries";
 import { hashApiToken, newApiToken } from "./rules";
 import { ApiToken, CreateApiToken, NewApiToken } from "./schema";
 
-const NotFound = { message: "There is no such API token in this organization." };
+const NO_TOKEN = "There is no such API token in this organization.";
 const InOrganization = t.Object({ organizationId: Uuid });
-const OneToken = t.Object({ organizationId: Uuid, apiTokenId: t.String() }, { noValidate: true }); // what is no id is 404
+const OneToken = t.Object({ organizationId: Uuid, apiTokenId: PathId }, { noValidate: true });
 
 export const apiTokens = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/api-tokens", tags: ["API tokens"] })
     .use(inOrganization(deps))
     .post(
       "",
-      async ({ scope, body, status }) => {
+      async ({ scope, body }) => {
         const now = deps.clock();
-        if (body.expiresAt && new Date(body.expiresAt) <= now) return status(400, { message: "body.expiresAt must be in the future." });
+        if (body.expiresAt && new Date(body.expiresAt) <= now) return respond({ invalid: "body.expiresAt must be in the future." });
         const token = newApiToken();
         const created = await createApiToken(deps.sql, scope, { ...body, tokenHash: hashApiToken(token) }, now);
         if (created === "outlives") throw new Refusal(403, "An API token that expires may not make one that lives longer: send an earlier expiresAt.");
-        if (created === "full") return status(409, {});
-        const location = `/organizations/${scope.organizationId}/api-tokens/${created.id}`;
-        const headers = { etag: etag(created.version), location, "cache-control": "no-store" };
-        return jsonText(`${created.json.slice(0, -1)}, "token": "${token}"}`, 201, headers);
+        if (created === "conflict") return respond(created);
+        return respondWithSecret(created, "token", token, `/organizations/${scope.organizationId}/api-tokens/${created.id}`);
       },
       {
         params: InOrganization,
@@ -52,27 +51,16 @@ export const apiTokens = (deps: Deps) =>
         detail: { operationId: "listApiTokens", summary: "List API tokens", description: "Newest first, expired ones too; never their text. For ORG_ADMIN." },
       },
     )
-    .get(
-      "/:apiTokenId",
-      async ({ scope, params, status }) => {
-        const found = await findApiToken(deps.sql, scope.organizationId, uuidOrNil(params.apiTokenId));
-        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
-      },
-      {
-        role: "ORG_ADMIN",
-        params: OneToken,
-        response: { 200: ApiToken, 404: Message },
-        detail: { operationId: "getApiToken", summary: "Read an API token", description: "Never its text. For ORG_ADMIN." },
-      },
-    )
+    .get("/:apiTokenId", async ({ scope, params }) => respond(await findApiToken(deps.sql, scope.organizationId, params.apiTokenId), NO_TOKEN), {
+      role: "ORG_ADMIN",
+      params: OneToken,
+      response: { 200: ApiToken, 404: Message },
+      detail: { operationId: "getApiToken", summary: "Read an API token", description: "Never its text. For ORG_ADMIN." },
+    })
     .delete(
       "/:apiTokenId",
-      async ({ scope, params, request, status }) => {
-        const target = { id: uuidOrNil(params.apiTokenId), versions: ifMatch(request.headers) };
-        const outcome = await revokeApiToken(deps.sql, scope, target);
-        if (outcome === "missing") return status(404, NotFound);
-        return outcome === "stale" ? status(412, {}) : status(204, "");
-      },
+      async ({ scope, params, request }) =>
+        respond(await revokeApiToken(deps.sql, scope, { id: params.apiTokenId, versions: ifMatch(request.headers) }), NO_TOKEN),
       {
         params: OneToken,
         response: { 204: Empty, 404: Message, 412: EmptyObject },

@@ -12,23 +12,26 @@ export type Act = { actor: Actor; requestId: string | null };
 /** Where a write happens and who answers for it. */
 export type Scope = Act & { organizationId: string };
 
-/** Part of a writing statement: an audit event for each row of `targets`, which yields (id, details as jsonb). */
-export const auditEach = (sql: Sql, { organizationId, actor, requestId }: Scope, action: string, targetType: string, targets: Fragment) => sql`
+/** Returns what an action is done to: `certificate` of `certificate.revoked`. */
+const targetOf = (action: string) => action.slice(0, action.indexOf("."));
+
+/** Part of a writing statement: an audit event for each of `rows`, which yield (id, details as jsonb). */
+export const audit = (sql: Sql, { organizationId, actor, requestId }: Scope, action: string, rows: Fragment, targetType = targetOf(action)) => sql`
   insert into audit_events (organization_id, id, actor, action, target_type, target_id, request_id, details)
   select ${organizationId}, new_id(), ${JSON.stringify(actor)}::jsonb, ${action}, ${targetType}, target.id::text, ${holdingClaim(sql, sql`${requestId}`)}, target.details
-  from (${targets}) as target (id, details)`;
+  from (${rows}) as target (id, details)`;
 
-/** As `auditEach`, in the platform's own trail. */
-export const auditForPlatform = (sql: Sql, { actor, requestId }: Act, action: string, targetType: string, targets: Fragment) => sql`
+/** As `audit`, in the platform's own trail. */
+export const auditForPlatform = (sql: Sql, { actor, requestId }: Act, action: string, rows: Fragment, targetType = targetOf(action)) => sql`
   insert into platform_audit_events (id, actor, action, target_type, target_id, request_id, details)
   select new_id(), ${JSON.stringify(actor)}::jsonb, ${action}, ${targetType}, target.id::text, ${holdingClaim(sql, sql`${requestId}`)}, target.details
-  from (${targets}) as target (id, details)`;
+  from (${rows}) as target (id, details)`;
 
 export type PlatformEvent = { action: string; targetType: string; targetId: string; details?: Record<string, unknown> };
 
 /** Writes one event of the platform's own trail. */
 export async function addPlatformEvent(sql: Sql, by: Act, { action, targetType, targetId, details = {} }: PlatformEvent) {
-  await auditForPlatform(sql, by, action, targetType, sql`select ${targetId}::text, ${JSON.stringify(details)}::jsonb`);
+  await auditForPlatform(sql, by, action, sql`select ${targetId}::text, ${JSON.stringify(details)}::jsonb`, targetType);
 }
 
 /** What is asked for: `from` inclusive, `to` exclusive, `actor` an id or a type. */

@@ -1,10 +1,10 @@
 import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
-import { matchesVersion, type Versions } from "#db/versions";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { lockOrganization } from "#db/locks";
+import { type Resource, type Target, updateLocked } from "#db/outcome";
+import { audit, type Scope } from "#modules/people/audit/queries";
 
 type Role = "ORG_ADMIN" | "ORG_MEMBER";
-type Row = { json: string; version: number };
 
 /** The columns that every answer shows, as json text. */
 const memberJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'userId', user_id, 'email', email,
@@ -25,7 +25,7 @@ export async function addAdmin(sql: Sql, scope: Scope, { userId, email }: { user
       insert into members (organization_id, id, user_id, email, role, status)
       values (${scope.organizationId}, ${Bun.randomUUIDv7()}, ${userId}, ${email.toLowerCase()}, 'ORG_ADMIN', 'active')
       on conflict do nothing returning id, email)
-    ${auditEach(sql, scope, "member.added", "member", sql`select id, jsonb_build_object('email', email, 'role', 'ORG_ADMIN') from added`)}`;
+    ${audit(sql, scope, "member.added", sql`select id, jsonb_build_object('email', email, 'role', 'ORG_ADMIN') from added`)}`;
 }
 
 type Invitation = {
@@ -46,11 +46,11 @@ export const holdsSeat = (sql: Sql) => sql`(status = 'active' or invitation_expi
  * Invites an address, or refreshes the invitation that it has, keeping what is not said: `member` when it belongs to one
  * already, `full` when no seat is left. The row lock of the organization decides between racing ones.
  */
-export function inviteMember(sql: Pool, scope: Scope, invite: Invitation): Promise<Row | "member" | "full"> {
+export function inviteMember(sql: Pool, scope: Scope, invite: Invitation): Promise<Resource | "member" | "full"> {
   const { organizationId } = scope;
   return sql.begin(async (tx) => {
-    const [seats] = await tx<{ limit: number | null }[]>`select seat_limit as "limit" from organizations where id = ${organizationId} for no key update`;
-    const [row] = await tx<Row[]>`
+    const seatLimit = (await lockOrganization(tx, organizationId))?.seatLimit ?? null;
+    const [row] = await tx<Resource[]>`
       with known as (select status from members where organization_id = ${organizationId} and email = ${invite.email} and ${holdsSeat(tx)}),
       taken as (select count(*)::int as seats from members where organization_id = ${organizationId} and ${holdsSeat(tx)}),
       saved as (
@@ -58,15 +58,15 @@ export function inviteMember(sql: Pool, scope: Scope, invite: Invitation): Promi
         select ${organizationId}, ${Bun.randomUUIDv7()}, ${invite.email}, ${invite.firstName ?? null}, ${invite.lastName ?? null},
           coalesce(${invite.role ?? null}, 'ORG_MEMBER')::member_role, 'invited',
           decode(${invite.tokenHash}, 'hex'), ${invite.expiresAt}
-        from taken where exists (select from known) or seats < ${seats?.limit ?? null}::int or ${seats?.limit ?? null}::int is null
+        from taken where exists (select from known) or seats < ${seatLimit}::int or ${seatLimit}::int is null
         on conflict (organization_id, email) do update set role = coalesce(${invite.role ?? null}::member_role, members.role),
           first_name = coalesce(excluded.first_name, members.first_name), last_name = coalesce(excluded.last_name, members.last_name),
           invitation_token_hash = excluded.invitation_token_hash, invitation_expires_at = excluded.invitation_expires_at,
           version = members.version + 1, updated_at = now()
         where members.status = 'invited'
         returning *),
-      audited as (${auditEach(tx, scope, "member.invited", "member", tx`select id, jsonb_build_object('email', email, 'role', role) from saved`)}),
-      shown as (${auditEach(tx, scope, "member.link-shown", "member", tx`select id, jsonb_build_object('email', email) from saved where ${invite.isShown}`)})
+      audited as (${audit(tx, scope, "member.invited", tx`select id, jsonb_build_object('email', email, 'role', role) from saved`)}),
+      shown as (${audit(tx, scope, "member.link-shown", tx`select id, jsonb_build_object('email', email) from saved where ${invite.isShown}`)})
       select ${memberJson(tx)} as json, version from saved`;
     if (row) return row;
     const [member] = await tx`select 1 from members where organization_id = ${organizationId} and email = ${invite.email} and status = 'active'`;
@@ -76,32 +76,32 @@ export function inviteMember(sql: Pool, scope: Scope, invite: Invitation): Promi
 
 type Accepting = { tokenHash: string; userId: string; email: string | null };
 
-/** Makes the invited address's owner a member. The invitation is good once, until it expires, and for its own address alone. */
+/** Makes the invited address's owner a member, `conflict` where that is one already. The invitation is good once, until it expires, and for its own address alone: else `stranger`. */
 export async function acceptInvitation(
   sql: Pool,
   { tokenHash, userId, email }: Accepting,
   requestId: string,
-): Promise<Row | "missing" | "stranger" | "member"> {
+): Promise<Resource | "not found" | "stranger" | "conflict"> {
   const [invited] = await sql<{ organizationId: string; id: string; email: string }[]>`
     select organization_id as "organizationId", id, email
     from members where invitation_token_hash = decode(${tokenHash}, 'hex') and invitation_expires_at > clock_timestamp() and status = 'invited'`;
-  if (!invited) return "missing";
+  if (!invited) return "not found";
   if (invited.email !== email) return "stranger";
   const { organizationId, id } = invited;
   const scope: Scope = { organizationId, actor: { type: "user", id: userId }, requestId };
   return sql.begin(async (tx) => {
     // The seat of an invitation that expires meanwhile may be given away, and the user may accept another one of this organization.
-    await tx`select from organizations where id = ${organizationId} for no key update`;
-    const [row] = await tx<(Row & { id: string | null; isMember: boolean })[]>`
+    await lockOrganization(tx, organizationId);
+    const [row] = await tx<(Resource & { id: string | null; isMember: boolean })[]>`
       with own as (select exists (select from members where organization_id = ${organizationId} and user_id = ${userId}) as "isMember"),
       accepted as (
         update members set user_id = ${userId}, status = 'active', invitation_token_hash = null, invitation_expires_at = null, version = version + 1, updated_at = now()
         from own where organization_id = ${organizationId} and id = ${id} and invitation_token_hash = decode(${tokenHash}, 'hex')
           and invitation_expires_at > clock_timestamp() and not "isMember" returning members.*),
-      audited as (${auditEach(tx, scope, "member.joined", "member", tx`select id, jsonb_build_object('email', email, 'role', role) from accepted`)})
+      audited as (${audit(tx, scope, "member.joined", tx`select id, jsonb_build_object('email', email, 'role', role) from accepted`)})
       select "isMember", id, ${memberJson(tx)} as json, version from own left join accepted on true`;
-    if (row?.isMember) return "member";
-    return row?.id ? row : "missing";
+    if (row?.isMember) return "conflict";
+    return row?.id ? row : "not found";
   });
 }
 
@@ -113,49 +113,44 @@ export async function listMembers(sql: Sql, organizationId: string, { limit, aft
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 
-type Precondition = { id: string; versions: Versions };
-type Refused = "missing" | "stale" | "last admin";
-
-export function changeRole(sql: Pool, scope: Scope, target: Precondition, role: Role): Promise<Row | Refused> {
-  return changeMember(sql, scope, target, role === "ORG_MEMBER", async (tx, current) => {
+/** `conflict` for the last admin. */
+export const changeRole = (sql: Pool, scope: Scope, target: Target, role: Role) =>
+  changeMember(sql, scope, target, role === "ORG_MEMBER", async (tx, current) => {
     if (current.role === role) return current;
-    const [row] = await tx<Row[]>`
+    const [row] = await tx<Resource[]>`
       with changed as (
         update members set role = ${role}, version = version + 1, updated_at = now() where organization_id = ${scope.organizationId} and id = ${target.id} returning *),
-      audited as (${auditEach(tx, scope, "member.role-changed", "member", tx`select id, jsonb_build_object('from', ${current.role}::text, 'to', role) from changed`)})
+      audited as (${audit(tx, scope, "member.role-changed", tx`select id, jsonb_build_object('from', ${current.role}::text, 'to', role) from changed`)})
       select ${memberJson(tx)} as json, version from changed`;
-    return row ?? "missing";
+    return row;
   });
-}
 
-export function removeMember(sql: Pool, scope: Scope, target: Precondition): Promise<Row | Refused> {
-  return changeMember(sql, scope, target, true, async (tx, current) => {
+/** `conflict` for the last admin. */
+export const removeMember = (sql: Pool, scope: Scope, target: Target) =>
+  changeMember(sql, scope, target, true, async (tx) => {
     await tx`
       with removed as (delete from members where organization_id = ${scope.organizationId} and id = ${target.id} returning id, email)
-      ${auditEach(tx, scope, "member.removed", "member", tx`select id, jsonb_build_object('email', email) from removed`)}`;
-    return current;
+      ${audit(tx, scope, "member.removed", tx`select id, jsonb_build_object('email', email) from removed`)}`;
+    return "deleted" as const;
   });
-}
 
-type Current = Row & { role: Role; isLastAdmin: boolean };
+type Current = Resource & { role: Role; isLastAdmin: boolean };
+type Change<Outcome> = (tx: Sql, current: Current) => Promise<Outcome>;
+
+const changeMember = <Outcome>(sql: Pool, { organizationId }: Scope, { id, versions }: Target, takesAdminAway: boolean, change: Change<Outcome>) =>
+  updateLocked(
+    sql,
+    versions,
+    (tx) => lockMember(tx, organizationId, id),
+    async (tx, current) => (takesAdminAway && current.isLastAdmin ? ("conflict" as const) : change(tx, current)),
+  );
 
 /** Under the organization's row lock, so that two admins who leave at once do not both count on the other. */
-function changeMember(
-  sql: Pool,
-  { organizationId }: Scope,
-  { id, versions }: Precondition,
-  takesAdminAway: boolean,
-  change: (tx: Sql, current: Current) => Promise<Row | Refused>,
-) {
-  return sql.begin(async (tx): Promise<Row | Refused> => {
-    await tx`select 1 from organizations where id = ${organizationId} for no key update`;
-    const [current] = await tx<Current[]>`
-      select ${memberJson(tx)} as json, version, role, role = 'ORG_ADMIN' and status = 'active' and not exists (
-        select from members other where other.organization_id = ${organizationId} and other.id <> ${id} and other.role = 'ORG_ADMIN' and other.status = 'active') as "isLastAdmin"
-      from members where organization_id = ${organizationId} and id = ${id}`;
-    if (!current) return "missing";
-    if (!matchesVersion(versions, current.version)) return "stale";
-    if (takesAdminAway && current.isLastAdmin) return "last admin";
-    return change(tx, current);
-  });
+async function lockMember(tx: Sql, organizationId: string, id: string) {
+  await lockOrganization(tx, organizationId);
+  const [current] = await tx<Current[]>`
+    select ${memberJson(tx)} as json, version, role, role = 'ORG_ADMIN' and status = 'active' and not exists (
+      select from members other where other.organization_id = ${organizationId} and other.id <> ${id} and other.role = 'ORG_ADMIN' and other.status = 'active') as "isLastAdmin"
+    from members where organization_id = ${organizationId} and id = ${id}`;
+  return current;
 }

@@ -5,29 +5,30 @@ import { signedIn } from "#guards/signed-in";
 import { Refusal } from "#http/errors";
 import { etag, ifMatch } from "#http/etag";
 import { requestId } from "#http/exchange";
-import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { Empty, EmptyObject, isUuid, Message, Page, PageQuery, Uuid } from "#http/schema";
+import { page, readCursor, UUID_PART } from "#http/pagination";
+import { jsonText, respond, respondWithSecret } from "#http/respond";
+import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { acceptInvitation, changeRole, inviteMember, listMembers, removeMember } from "./queries";
 import { hashInvitationToken, invitationLink, issueInvitationToken, showsLink } from "./rules";
 import { AcceptInvitation, ChangeRole, InviteMember, Member, NewMember } from "./schema";
 
-const NotFound = { message: "There is no such member in this organization." };
+const NO_MEMBER = "There is no such member in this organization.";
+const NO_INVITATION = "This invitation is not known, was used, or has expired.";
 const InOrganization = t.Object({ organizationId: Uuid });
-const OneMember = t.Object({ organizationId: Uuid, memberId: t.String() });
+const OneMember = t.Object({ organizationId: Uuid, memberId: PathId });
 
 const inviting = (deps: Deps) =>
   new Elysia({ tags: ["Members"] }).use(inOrganization(deps, { namesActor: true })).post(
     "",
-    async ({ scope, body, request, status }) => {
+    async ({ scope, body, request }) => {
       const { token, tokenHash, expiresAt } = issueInvitationToken(deps.clock());
       const isShown = showsLink(scope.actor);
       const invited = await inviteMember(deps.sql, scope, { ...body, email: body.email.toLowerCase(), tokenHash, expiresAt, isShown });
-      if (invited === "member") return status(400, { message: "body.email belongs to a member already." });
+      if (invited === "member") return respond({ invalid: "body.email belongs to a member already." });
       if (invited === "full") throw new Refusal(403, "Every seat of this organization is taken.");
       if (!isShown) return jsonText(invited.json, 201, { etag: etag(invited.version) });
       const invitation = { url: invitationLink(deps.config.publicUrl ?? new URL(request.url).origin, token), expiresAt };
-      const headers = { etag: etag(invited.version), "cache-control": "no-store" };
-      return jsonText(`${invited.json.slice(0, -1)}, "invitation": ${JSON.stringify(invitation)}}`, 201, headers);
+      return respondWithSecret(invited, "invitation", invitation);
     },
     {
       params: InOrganization,
@@ -59,14 +60,8 @@ export const members = (deps: Deps) =>
     )
     .patch(
       "/:memberId",
-      async ({ scope, params, body, request, status }) => {
-        if (!isUuid(params.memberId)) return status(404, NotFound);
-        const changed = await changeRole(deps.sql, scope, { id: params.memberId, versions: ifMatch(request.headers) }, body.role);
-        if (changed === "missing") return status(404, NotFound);
-        if (changed === "stale") return status(412, {});
-        if (changed === "last admin") return status(409, {});
-        return jsonText(changed.json, 200, { etag: etag(changed.version) });
-      },
+      async ({ scope, params, body, request }) =>
+        respond(await changeRole(deps.sql, scope, { id: params.memberId, versions: ifMatch(request.headers) }, body.role), NO_MEMBER),
       {
         params: OneMember,
         body: ChangeRole,
@@ -76,13 +71,8 @@ export const members = (deps: Deps) =>
     )
     .delete(
       "/:memberId",
-      async ({ scope, params, request, status }) => {
-        if (!isUuid(params.memberId)) return status(404, NotFound);
-        const removed = await removeMember(deps.sql, scope, { id: params.memberId, versions: ifMatch(request.headers) });
-        if (removed === "missing") return status(404, NotFound);
-        if (removed === "stale") return status(412, {});
-        return removed === "last admin" ? status(409, {}) : status(204, "");
-      },
+      async ({ scope, params, request }) =>
+        respond(await removeMember(deps.sql, scope, { id: params.memberId, versions: ifMatch(request.headers) }), NO_MEMBER),
       {
         params: OneMember,
         response: { 204: Empty, 404: Message, 409: EmptyObject, 412: EmptyObject },
@@ -93,14 +83,12 @@ export const members = (deps: Deps) =>
 export const invitations = (deps: Deps) =>
   new Elysia({ prefix: "/invitations", tags: ["Members"] }).use(signedIn(deps)).post(
     "/accept",
-    async ({ caller, body, request, status }) => {
+    async ({ caller, body, request }) => {
       const email = caller.emailVerified ? caller.email : null;
       const accepting = { tokenHash: hashInvitationToken(body.token), userId: caller.userId, email };
       const accepted = await acceptInvitation(deps.sql, accepting, requestId(request));
-      if (accepted === "missing") return status(404, { message: "This invitation is not known, was used, or has expired." });
       if (accepted === "stranger") throw new Refusal(403, "This invitation is for another e-mail address than your token's verified one.");
-      if (accepted === "member") return status(409, {});
-      return jsonText(accepted.json, 200, { etag: etag(accepted.version) });
+      return respond(accepted, NO_INVITATION);
     },
     {
       body: AcceptInvitation,

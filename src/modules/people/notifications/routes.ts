@@ -3,7 +3,7 @@ import { bearerToken } from "#auth/authenticate";
 import type { Deps } from "#deps";
 import { signedIn } from "#guards/signed-in";
 import { Refusal } from "#http/errors";
-import { jsonText } from "#http/pagination";
+import { jsonText } from "#http/respond";
 import { Message } from "#http/schema";
 import { limitHeaders } from "#limits/limits";
 import { addExample, markAllRead, markRead, readInbox } from "./queries";

@@ -1,7 +1,8 @@
 import type { Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
-import { type Versions, whereVersion } from "#db/versions";
-import { type Act, auditEach, auditForPlatform, type Scope } from "#modules/people/audit/queries";
+import type { Resource, Target } from "#db/outcome";
+import { whereVersion } from "#db/versions";
+import { type Act, audit, auditForPlatform } from "#modules/people/audit/queries";
 import { holdsSeat } from "#modules/people/members/queries";
 
 const MAX_KNOWN = 100_000;
@@ -18,7 +19,7 @@ export function createOrganizationLookup(sql: Sql) {
   return { exists, isKnown: (id: string) => known.has(id) };
 }
 
-type Row = { id: string; json: string; version: number };
+type Row = Resource & { id: string };
 
 /** The columns that every answer shows, as json text; `from` names what they come from. */
 const organizationJson = (sql: Sql, from = sql`organizations`) => sql`json_build_object('id', ${from}.id, 'name', ${from}.name, 'seatLimit', ${from}.seat_limit,
@@ -33,8 +34,8 @@ export async function createOrganization(sql: Sql, { id = Bun.randomUUIDv7(), na
   const [row] = await sql<Row[]>`
     with created as (
       insert into organizations (id, name, seat_limit) values (${id}, ${name}, ${seatLimit}) on conflict do nothing returning *),
-    audited as (${auditEach(sql, { ...by, organizationId: id }, "organization.created", "organization", named)}),
-    audited_for_platform as (${auditForPlatform(sql, by, "organization.created", "organization", named)})
+    audited as (${audit(sql, { ...by, organizationId: id }, "organization.created", named)}),
+    audited_for_platform as (${auditForPlatform(sql, by, "organization.created", named)})
     select id, version, ${organizationJson(sql, sql`created`)} as json from created`;
   return row;
 }
@@ -54,27 +55,23 @@ export async function findOrganization(sql: Sql, id: string) {
 
 type Patch = { name?: string | undefined; seatLimit?: number | null | undefined; isByStaff: boolean };
 
-/** What is not named stays, and a change that changes nothing keeps the version. `stale` when it is none of `versions`. What staff does stands in the platform's trail too. */
-export async function updateOrganization(
-  sql: Sql,
-  scope: Scope,
-  versions: Versions,
-  { name, seatLimit, isByStaff }: Patch,
-): Promise<Row | "missing" | "stale"> {
+/** What is not named stays, and a change that changes nothing keeps the version. What staff does stands in the platform's trail too. */
+export async function updateOrganization(sql: Sql, by: Act, { id, versions }: Target, { name, seatLimit, isByStaff }: Patch) {
+  const scope = { ...by, organizationId: id };
   const difference = sql`select changed.id, ${changeOf(sql)} from changed, current`;
   const [row] = await sql<(Row & { isAccepted: boolean })[]>`
     with current as (
       select *, ${whereVersion(sql, versions)} as is_accepted, coalesce(${name ?? null}, name) as new_name,
         case when ${seatLimit !== undefined} then ${seatLimit ?? null}::int else seat_limit end as new_limit
-      from organizations where id = ${scope.organizationId} for no key update),
+      from organizations where id = ${id} for no key update),
     changed as (
       update organizations set name = new_name, seat_limit = new_limit, version = current.version + 1 from current
       where organizations.id = current.id and is_accepted and (current.name, current.seat_limit) is distinct from (new_name, new_limit) returning organizations.*),
-    audited as (${auditEach(sql, scope, "organization.updated", "organization", difference)}),
-    audited_for_platform as (${auditForPlatform(sql, scope, "organization.updated", "organization", sql`${difference} where ${isByStaff}`)})
+    audited as (${audit(sql, scope, "organization.updated", difference)}),
+    audited_for_platform as (${auditForPlatform(sql, scope, "organization.updated", sql`${difference} where ${isByStaff}`)})
     select is_accepted as "isAccepted", id, coalesce((select version from changed), version) as version,
       coalesce((select ${organizationJson(sql, sql`changed`)} from changed), ${organizationJson(sql, sql`current`)}) as json from current`;
-  if (!row) return "missing";
+  if (!row) return "not found";
   return row.isAccepted ? row : "stale";
 }
 

@@ -1,18 +1,18 @@
-import { Elysia, status, t } from "elysia";
+import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { isStaff, platformStaff } from "#guards/platform-staff";
 import { Refusal } from "#http/errors";
-import { etag, ifMatch } from "#http/etag";
+import { ifMatch } from "#http/etag";
 import { requestId } from "#http/exchange";
-import { jsonText, page, readCursor, UUID_PART } from "#http/pagination";
-import { EmptyObject, Message, Page, PageQuery, Uuid, uuidOrNil } from "#http/schema";
+import { page, readCursor, UUID_PART } from "#http/pagination";
+import { respond, respondCreated } from "#http/respond";
+import { EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createOrganization, findOrganization, listOrganizations, updateOrganization } from "./queries";
 import { NewOrganization, Organization, OrganizationPatch } from "./schema";
 
-const NotFound = { message: "There is no such organization." };
-/** What is no id is 404, not 400. */
-const OneOrganization = t.Object({ organizationId: t.String({ format: "uuid", noValidate: true }) }, { noValidate: true });
+const NO_ORGANIZATION = "There is no such organization.";
+const OneOrganization = t.Object({ organizationId: { ...PathId, format: "uuid" } });
 const STAFF_ONLY = "Only platform staff may change body.seatLimit.";
 
 /** For the platform's staff. */
@@ -24,7 +24,7 @@ export const organizations = (deps: Deps) =>
       async ({ caller, body, request }) => {
         const created = await createOrganization(deps.sql, body, actOf(caller, request));
         if (!created) throw new Error("a new id is taken");
-        return jsonText(created.json, 201, { etag: etag(created.version), location: `/admin/organizations/${created.id}` });
+        return respondCreated(created, `/admin/organizations/${created.id}`);
       },
       {
         body: NewOrganization,
@@ -41,7 +41,7 @@ export const organizations = (deps: Deps) =>
         detail: { operationId: "listOrganizations", summary: "List organizations", description: "Newest first." },
       },
     )
-    .get("/:organizationId", async ({ params }) => found(await findOrganization(deps.sql, uuidOrNil(params.organizationId))), {
+    .get("/:organizationId", async ({ params }) => respond(await findOrganization(deps.sql, params.organizationId), NO_ORGANIZATION), {
       params: OneOrganization,
       response: { 200: Organization, 404: Message },
       detail: { operationId: "getOrganizationAsStaff", summary: "Read an organization" },
@@ -49,8 +49,8 @@ export const organizations = (deps: Deps) =>
     .patch(
       "/:organizationId",
       async ({ caller, params, body, request }) => {
-        const scope = { ...actOf(caller, request), organizationId: uuidOrNil(params.organizationId).toLowerCase() };
-        return changed(await updateOrganization(deps.sql, scope, ifMatch(request.headers), { ...body, isByStaff: true }));
+        const target = { id: params.organizationId.toLowerCase(), versions: ifMatch(request.headers) };
+        return respond(await updateOrganization(deps.sql, actOf(caller, request), target, { ...body, isByStaff: true }), NO_ORGANIZATION);
       },
       {
         params: OneOrganization,
@@ -68,7 +68,7 @@ export const organizations = (deps: Deps) =>
 export const organization = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId", tags: ["Organization"] })
     .use(inOrganization(deps))
-    .get("", async ({ scope }) => found(await findOrganization(deps.sql, scope.organizationId)), {
+    .get("", async ({ scope }) => respond(await findOrganization(deps.sql, scope.organizationId), NO_ORGANIZATION), {
       params: t.Object({ organizationId: Uuid }),
       response: { 200: Organization, 404: Message },
       detail: { operationId: "getOrganization", summary: "Read the organization" },
@@ -79,7 +79,8 @@ export const organization = (deps: Deps) =>
         const { type, id } = scope.actor;
         const isByStaff = body.seatLimit !== undefined;
         if (isByStaff && !(type === "user" && id && (await isStaff(deps, id)))) throw new Refusal(403, STAFF_ONLY);
-        return changed(await updateOrganization(deps.sql, scope, ifMatch(request.headers), { ...body, isByStaff }));
+        const target = { id: scope.organizationId, versions: ifMatch(request.headers) };
+        return respond(await updateOrganization(deps.sql, scope, target, { ...body, isByStaff }), NO_ORGANIZATION);
       },
       {
         params: t.Object({ organizationId: Uuid }),
@@ -92,15 +93,6 @@ export const organization = (deps: Deps) =>
         },
       },
     );
-
-type Row = { json: string; version: number };
-
-const found = (row: Row | undefined) => (row ? jsonText(row.json, 200, { etag: etag(row.version) }) : status(404, NotFound));
-
-function changed(outcome: Row | "missing" | "stale") {
-  if (outcome === "missing") return status(404, NotFound);
-  return outcome === "stale" ? status(412, {}) : jsonText(outcome.json, 200, { etag: etag(outcome.version) });
-}
 
 const actOf = ({ userId }: { userId: string }, request: Request) => ({
   actor: { type: "user" as const, id: userId },

@@ -1,4 +1,5 @@
 import type { Sql } from "#db/connect";
+import type { Resource } from "#db/outcome";
 import { type Versions, whereVersion } from "#db/versions";
 import { auditForPlatform } from "#modules/people/audit/queries";
 
@@ -29,7 +30,7 @@ export async function updateProfile(sql: Sql, userId: string, versions: Versions
 
 /** The user's own profile and the organizations they belong to, as JSON. */
 export async function findMe(sql: Sql, userId: string, isConfiguredAdmin: boolean) {
-  const [row] = await sql<{ json: string; version: number }[]>`
+  const [row] = await sql<Resource[]>`
     select json_build_object('id', u.id, 'email', email, 'displayName', display_name, 'fullName', full_name,
       'platformAdmin', platform_admin or ${isConfiguredAdmin}, 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at),
       'memberships', (
@@ -52,7 +53,7 @@ export async function grantPlatformAdmin(sql: Sql, userId: string, granted: bool
   const rows = await sql`
     with changed as (
       update users set platform_admin = ${granted}, updated_at = now() where id = ${userId} and platform_admin <> ${granted} returning id),
-    audited as (${auditForPlatform(sql, COMMAND_LINE, action, "user", sql`select id, '{}'::jsonb from changed`)})
+    audited as (${auditForPlatform(sql, COMMAND_LINE, action, sql`select id, '{}'::jsonb from changed`, "user")})
     select id from users where id = ${userId}`;
   return rows.length > 0;
 }

@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { signedIn } from "#guards/signed-in";
 import { Refusal } from "#http/errors";
 import { etag, ifMatch } from "#http/etag";
-import { jsonText } from "#http/pagination";
+import { respond } from "#http/respond";
 import { Answer, Body, DateTime, EmptyObject, Integer, Message, Nullable, OneOf, Text, Uuid } from "#http/schema";
 import { findMe, updateProfile } from "./queries";
 
@@ -35,15 +35,15 @@ export const users = (deps: Deps) =>
       async ({ caller }) => {
         const me = await findMe(deps.sql, caller.userId, deps.config.platformAdmins.has(caller.userId));
         if (me === undefined) throw new Refusal(401, "the user is gone");
-        return jsonText(me.json, 200, { etag: etag(me.version) });
+        return respond(me);
       },
       { response: { 200: Me }, detail: { operationId: "getMe", summary: "The signed-in user and their organizations" } },
     )
     .patch(
       "/profile",
-      async ({ caller, body, request, set, status }) => {
+      async ({ caller, body, request, set }) => {
         const version = await updateProfile(deps.sql, caller.userId, ifMatch(request.headers), body);
-        if (version === "stale") return status(412, {});
+        if (version === "stale") return respond(version);
         set.headers.etag = etag(version);
         return { message: "Profile updated" };
       },

@@ -56,7 +56,7 @@ describe("the grid of a dashboard", () => {
       property(array(aWidget, { maxLength: 20 }), aBox, constantFrom({ width: 1, height: 1 }), (wishes, wish, any) => {
         const placed = fill(wishes);
         const isFree = placed.every((each) => cells(each).isDisjointFrom(cells(wish))) && wish.x + wish.width <= COLUMNS;
-        expect(findPlace(placed, wish, any)).toEqual(isFree ? { box: wish } : { fault: expect.stringContaining("body.position") });
+        expect(findPlace(placed, wish, any)).toEqual(isFree ? { box: wish } : { invalid: expect.stringContaining("body.position") });
       }),
     );
   });

@@ -55,14 +55,14 @@ describe.each(TRUST_STORE_TYPES)("a config for %s", (type) => {
     expect(completeConfig(type, pick(required))).toEqual({ config: { ...defaults, ...pick(required) } });
     for (const missing of required) {
       const rest = pick(required.filter((field) => field !== missing));
-      expect(completeConfig(type, rest)).toEqual({ fault: `body.config.${missing} is required for ${type}.` });
+      expect(completeConfig(type, rest)).toEqual({ invalid: `body.config.${missing} is required for ${type}.` });
       expect(findConfigFault(type, { [missing]: null })).toBe(`body.config.${missing} is required for ${type} and cannot be removed.`);
     }
   });
 
   test("refuses by name what does not apply", () => {
     for (const field of notApplicable as ConfigField[])
-      expect(completeConfig(type, { ...pick(required), ...pick([field]) })).toEqual({ fault: `body.config.${field} does not apply to ${type}.` });
+      expect(completeConfig(type, { ...pick(required), ...pick([field]) })).toEqual({ invalid: `body.config.${field} does not apply to ${type}.` });
   });
 
   test("a removed field comes back as its default", () => {
@@ -72,7 +72,7 @@ describe.each(TRUST_STORE_TYPES)("a config for %s", (type) => {
 
 const faultOf = (field: ConfigField, value: string) => {
   const read = readPatch({ [field]: value });
-  return "fault" in read ? read.fault : undefined;
+  return "invalid" in read ? read.invalid : undefined;
 };
 
 describe("a value", () => {

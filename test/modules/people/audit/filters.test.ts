@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type Actor, auditEach } from "#modules/people/audit/queries";
+import { type Actor, audit } from "#modules/people/audit/queries";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
 
@@ -7,7 +7,7 @@ type Event = { id: string; at: string; action: string; targetId: string };
 
 /** Writes an event at a moment, its id of the same moment. */
 async function write({ scope }: TestOrganization, action: string, targetId: string, actor: Actor = scope.actor) {
-  await world.sql`${auditEach(world.sql, { ...scope, actor }, action, "test", world.sql`select ${targetId}::text, '{}'::jsonb`)}`;
+  await world.sql`${audit(world.sql, { ...scope, actor }, action, world.sql`select ${targetId}::text, '{}'::jsonb`)}`;
 }
 
 async function list(organization: TestOrganization, query: string) {
@@ -68,7 +68,7 @@ describe("GET /organizations/{organizationId}/audit-events with filters", () => 
     const organization = await newOrganization();
     await world.sql.begin(async (tx) => {
       await tx`select pg_sleep(0.05)`;
-      await tx`${auditEach(tx, organization.scope, "test.late", "test", tx`select 'late'::text, '{}'::jsonb`)}`;
+      await tx`${audit(tx, organization.scope, "test.late", tx`select 'late'::text, '{}'::jsonb`)}`;
     });
     const [{ at } = { at: "" }] = await list(organization, "action=test.late");
     const justAfter = new Date(Date.parse(at) + 1).toISOString();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { auditEach } from "#modules/people/audit/queries";
+import { audit } from "#modules/people/audit/queries";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
@@ -41,7 +41,7 @@ describe("GET /organizations/{organizationId}/audit-events", () => {
   test("200 in the order of the events, those of one millisecond too", async () => {
     const organization = await newOrganization();
     for (let index = 0; index < 10; index++)
-      await world.sql`${auditEach(world.sql, organization.scope, `event-${index}`, "test", world.sql`select ${index}::int, '{}'::jsonb`)}`;
+      await world.sql`${audit(world.sql, organization.scope, `test.${index}`, world.sql`select ${index}::int, '{}'::jsonb`)}`;
     const { body } = await organization.admin("GET", "/audit-events");
     const numbers = body.items.flatMap((each: { targetType: string; targetId: string }) => (each.targetType === "test" ? Number(each.targetId) : []));
     expect(numbers).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);

@@ -1,7 +1,7 @@
 import type { Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import { matchesVersion, type Versions, whereVersion } from "#db/versions";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 import { searchWords } from "../rules/search-terms";
 import { deploymentsOf } from "./deployments";
 
@@ -117,7 +117,7 @@ export async function revokeCertificate(sql: Sql, scope: Scope, { id, versions }
     with changed as (
       update certificates set status = 'revoked', revoked_at = ${now.toISOString()}, revocation_reason = ${reason}, version = version + 1, updated_at = now()
       where organization_id = ${scope.organizationId} and id = ${id} and status = 'active' and ${whereVersion(sql, versions)} returning *),
-    audited as (${auditEach(sql, scope, "certificate.revoked", "certificate", sql`select id, jsonb_build_object('reason', revocation_reason) from changed`)})
+    audited as (${audit(sql, scope, "certificate.revoked", sql`select id, jsonb_build_object('reason', revocation_reason) from changed`)})
     ${outcome(sql, scope.organizationId, id, now)}`;
   return readOutcome(row, versions);
 }
@@ -128,7 +128,7 @@ export async function retireCertificate(sql: Sql, scope: Scope, { id, versions }
     with changed as (
       update certificates set status = 'retired', retired_at = ${now.toISOString()}, version = version + 1, updated_at = now()
       where organization_id = ${scope.organizationId} and id = ${id} and status <> 'retired' and ${whereVersion(sql, versions)} returning *),
-    audited as (${auditEach(sql, scope, "certificate.retired", "certificate", sql`select id, '{}'::jsonb from changed`)})
+    audited as (${audit(sql, scope, "certificate.retired", sql`select id, '{}'::jsonb from changed`)})
     ${outcome(sql, scope.organizationId, id, now)}`;
   return readOutcome(row, versions);
 }
@@ -140,7 +140,7 @@ export async function reinstateCertificate(sql: Sql, scope: Scope, { id, version
       update certificates set status = case status when 'revoked' then 'active' else status end, revoked_at = null, revocation_reason = null,
         version = version + 1, updated_at = now()
       where organization_id = ${scope.organizationId} and id = ${id} and revocation_reason = 'certificateHold' and ${whereVersion(sql, versions)} returning *),
-    audited as (${auditEach(sql, scope, "certificate.reinstated", "certificate", sql`select id, '{}'::jsonb from changed`)})
+    audited as (${audit(sql, scope, "certificate.reinstated", sql`select id, '{}'::jsonb from changed`)})
     ${outcome(sql, scope.organizationId, id, now)}`;
   return readOutcome(row, versions);
 }

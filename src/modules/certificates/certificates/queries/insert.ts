@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 import { searchWords } from "../rules/search-terms";
 import type { ParsedCertificate } from "../x509/facts";
 
@@ -54,6 +54,7 @@ export function* toStatements(rows: Iterable<Row>) {
  * revoked. One statement with its audit events; returns what became of each row, by fingerprint.
  */
 export async function insertRows(sql: Sql, scope: Scope, rows: Row[]): Promise<Map<string, Stored>> {
+  const imported = sql`select id, jsonb_build_object('commonName', common_name, 'fingerprintSha256', fingerprint_sha256) from added`;
   const saved = await sql<({ fingerprint: string } & Stored)[]>`
     with given as (
       select * from jsonb_to_recordset(${`[${rows.map((each) => each.json).join(",")}]`}::jsonb) as row (id uuid, common_name text, fingerprint_sha256 text,
@@ -76,16 +77,9 @@ export async function insertRows(sql: Sql, scope: Scope, rows: Row[]): Promise<M
         status = case when is_reactivated then 'active' else status end, retired_at = case when not is_reactivated then retired_at end,
         version = version + 1, updated_at = now()
       from present where certificates.organization_id = present.organization_id and certificates.id = present.id and (gets_key or is_reactivated)),
-    audited as (${auditEach(
-      sql,
-      scope,
-      "certificate.imported",
-      "certificate",
-      sql`
-      select id, jsonb_build_object('commonName', common_name, 'fingerprintSha256', fingerprint_sha256) from added`,
-    )}),
-    audited_keys as (${auditEach(sql, scope, "certificate.key-added", "certificate", sql`select id, '{}'::jsonb from present where gets_key`)}),
-    audited_returns as (${auditEach(sql, scope, "certificate.reactivated", "certificate", sql`select id, '{}'::jsonb from present where is_reactivated`)})
+    audited as (${audit(sql, scope, "certificate.imported", imported)}),
+    audited_keys as (${audit(sql, scope, "certificate.key-added", sql`select id, '{}'::jsonb from present where gets_key`)}),
+    audited_returns as (${audit(sql, scope, "certificate.reactivated", sql`select id, '{}'::jsonb from present where is_reactivated`)})
     select id, fingerprint_sha256 as fingerprint, true as "isNew", false as "isReactivated" from added
     union all
     select id, fingerprint_sha256, false, is_reactivated from present`;

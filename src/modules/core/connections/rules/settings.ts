@@ -10,15 +10,15 @@ const MAX_TEXT = 2_000;
 const MAX_SECRET = 16_000;
 
 /** The config and secrets of a connection as its kind wants them, or the first fault. */
-export function readSettings(kind: string, given: Settings, allowPrivate: boolean): Settings | { fault: string } {
+export function readSettings(kind: string, given: Settings, allowPrivate: boolean): Settings | { invalid: string } {
   const { configFields, secretFields } = connectorOf(kind);
   const uriFault = allowPrivate ? undefined : (url: URL) => hostFault(url.hostname);
   const config = checkFields(configFields, given.config, { at: "body.config", owner: kind, maxText: MAX_TEXT, ...(uriFault && { uriFault }) });
-  if ("fault" in config) return config;
+  if ("invalid" in config) return config;
   const fault = typeof config.values.host === "string" ? bareHostFault(config.values.host, allowPrivate) : undefined;
-  if (fault) return { fault: `body.config.host ${fault}.` };
+  if (fault) return { invalid: `body.config.host ${fault}.` };
   const secrets = checkFields(secretFields, given.secrets, { at: "body.secrets", owner: kind, maxText: MAX_SECRET, ...(uriFault && { uriFault }) });
-  return "fault" in secrets ? secrets : { config: config.values, secrets: secrets.values };
+  return "invalid" in secrets ? secrets : { config: config.values, secrets: secrets.values };
 }
 
 type Patch = { name?: string | undefined; config?: Values | undefined; secrets?: Values | undefined };
@@ -28,9 +28,9 @@ type Current = { kind: string; name: string; config: Values; secretNames: string
 export function applyPatch({ kind, ...current }: Current, { name = current.name, ...patch }: Patch, allowPrivate: boolean) {
   const merged = { config: mergePatch(current.config, patch.config ?? {}), secrets: mergePatch(current.secrets, patch.secrets ?? {}) };
   const read = readSettings(kind, merged, allowPrivate);
-  if ("fault" in read) return read;
-  const fault = destinationFault({ kind, ...current }, read.config, patch.secrets);
-  if (fault) return { fault };
+  if ("invalid" in read) return read;
+  const invalid = destinationFault({ kind, ...current }, read.config, patch.secrets);
+  if (invalid) return { invalid };
   const next = { name, ...read };
   const changed = (["name", "config", "secrets"] as const).filter((part) => !Bun.deepEquals(next[part], current[part]));
   return { next, changed };

@@ -1,7 +1,9 @@
 import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
-import { matchesVersion, type Versions, whereVersion } from "#db/versions";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { lockName } from "#db/locks";
+import { type Resource, type Target, updateLocked } from "#db/outcome";
+import { whereVersion } from "#db/versions";
+import { audit, type Scope } from "#modules/people/audit/queries";
 import { type Box, findPlace } from "../rules/grid";
 
 type Values = Record<string, unknown>;
@@ -10,7 +12,6 @@ const widgetJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId
   'settings', settings, 'position', json_build_object('x', x, 'y', y, 'width', width, 'height', height),
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
 
-type Shown = { json: string; version: number };
 type Position = { limit: number; after: readonly [dashboard: string, y: string, x: string, id: string] | undefined };
 
 /** By dashboard, then from the top and the left; one more than `limit`. */
@@ -25,7 +26,7 @@ export async function listWidgets(sql: Sql, organizationId: string, { limit, aft
 }
 
 export async function findWidget(sql: Sql, organizationId: string, id: string) {
-  const [row] = await sql<Shown[]>`select ${widgetJson(sql)} as json, version from widgets where organization_id = ${organizationId} and id = ${id}`;
+  const [row] = await sql<Resource[]>`select ${widgetJson(sql)} as json, version from widgets where organization_id = ${organizationId} and id = ${id}`;
   return row;
 }
 
@@ -35,8 +36,7 @@ export async function findKind(sql: Sql, organizationId: string, id: string) {
 }
 
 /** Whoever changes a dashboard comes one after the other, so that a place is free when it is seen to be. */
-const lockDashboard = (sql: Sql, organizationId: string, dashboard: string) =>
-  sql`select pg_advisory_xact_lock(hashtextextended(${`widgets ${organizationId} ${dashboard}`}, 0))`;
+const lockDashboard = (sql: Sql, organizationId: string, dashboard: string) => lockName(sql, `widgets ${organizationId} ${dashboard}`);
 
 const listBoxes = (sql: Sql, organizationId: string, dashboard: string, except: string | null) => sql<(Box & { title: string })[]>`
   select title, x, y, width, height from widgets
@@ -44,53 +44,53 @@ const listBoxes = (sql: Sql, organizationId: string, dashboard: string, except: 
 
 type NewWidget = { kind: string; title: string; settings: Values; dashboard: string; position: Box | undefined; size: { width: number; height: number } };
 
-export async function createWidget(pool: Pool, scope: Scope, given: NewWidget): Promise<{ shown: Shown; id: string } | { fault: string }> {
+export async function createWidget(pool: Pool, scope: Scope, given: NewWidget): Promise<(Resource & { id: string }) | { invalid: string }> {
   const { organizationId } = scope;
   return pool.begin(async (tx) => {
     await lockDashboard(tx, organizationId, given.dashboard);
     const place = findPlace(await listBoxes(tx, organizationId, given.dashboard, null), given.position, given.size);
-    if ("fault" in place) return place;
+    if ("invalid" in place) return place;
     const id = Bun.randomUUIDv7();
     const { x, y, width, height } = place.box;
-    const [shown] = await tx<Shown[]>`
+    const [shown] = await tx<Resource[]>`
       with created as (
         insert into widgets (organization_id, id, dashboard, kind, title, settings, x, y, width, height)
         values (${organizationId}, ${id}, ${given.dashboard}, ${given.kind}, ${given.title}, ${JSON.stringify(given.settings)}::jsonb, ${x}, ${y}, ${width}, ${height})
         returning *),
-      audited as (${auditEach(tx, scope, "widget.created", "widget", tx`select id, jsonb_build_object('kind', kind, 'title', title, 'dashboard', dashboard) from created`)})
+      audited as (${audit(tx, scope, "widget.created", tx`select id, jsonb_build_object('kind', kind, 'title', title, 'dashboard', dashboard) from created`)})
       select ${widgetJson(tx)} as json, version from created`;
     if (!shown) throw new Error("a widget was not created");
-    return { shown, id };
+    return { ...shown, id };
   });
 }
 
-type Precondition = { id: string; versions: Versions };
 export type Stored = { kind: string; title: string; dashboard: string; settings: Values; position: Box };
 /** What the widget becomes; without a position it goes below the last one of its new dashboard. */
 export type Change = { title: string; dashboard: string; settings: Values; position: Box | undefined };
 
-export async function updateWidget(
-  pool: Pool,
-  scope: Scope,
-  { id, versions }: Precondition,
-  decide: (stored: Stored) => Change | { fault: string },
-): Promise<{ shown: Shown } | { fault: string } | "missing" | "stale"> {
-  const { organizationId } = scope;
-  return pool.begin(async (tx) => {
-    const [stored] = await tx<(Stored & { version: number })[]>`
-      select kind, title, dashboard, settings, json_build_object('x', x, 'y', y, 'width', width, 'height', height) as position, version
-      from widgets where organization_id = ${organizationId} and id = ${id} for update`;
-    if (!stored) return "missing";
-    const change = decide(stored);
-    if ("fault" in change) return change;
-    if (!matchesVersion(versions, stored.version)) return "stale";
-    const place = await replace(tx, organizationId, id, stored, change);
-    if ("fault" in place) return place;
-    const next = { ...change, position: place.box };
-    const changed = (["title", "dashboard", "settings", "position"] as const).filter((part) => !Bun.deepEquals(next[part], stored[part]));
-    const shown = changed.length === 0 ? await findWidget(tx, organizationId, id) : await writeWidget(tx, scope, id, next, changed);
-    return shown ? { shown } : "missing";
-  });
+type Decide = (stored: Stored) => Change | { invalid: string };
+
+export const updateWidget = (pool: Pool, scope: Scope, { id, versions }: Target, decide: Decide) =>
+  updateLocked(
+    pool,
+    versions,
+    (tx) => lockWidget(tx, scope.organizationId, id),
+    async (tx, stored) => {
+      const change = decide(stored);
+      if ("invalid" in change) return change;
+      const place = await replace(tx, scope.organizationId, id, stored, change);
+      if ("invalid" in place) return place;
+      const next = { ...change, position: place.box };
+      const changed = (["title", "dashboard", "settings", "position"] as const).filter((part) => !Bun.deepEquals(next[part], stored[part]));
+      return changed.length === 0 ? findWidget(tx, scope.organizationId, id) : writeWidget(tx, scope, id, next, changed);
+    },
+  );
+
+async function lockWidget(sql: Sql, organizationId: string, id: string) {
+  const [row] = await sql<(Stored & { version: number })[]>`
+    select kind, title, dashboard, settings, json_build_object('x', x, 'y', y, 'width', width, 'height', height) as position, version
+    from widgets where organization_id = ${organizationId} and id = ${id} for update`;
+  return row;
 }
 
 async function replace(sql: Sql, organizationId: string, id: string, stored: Stored, { dashboard, position }: Change) {
@@ -103,24 +103,23 @@ type Next = Omit<Change, "position"> & { position: Box };
 
 async function writeWidget(sql: Sql, scope: Scope, id: string, { title, dashboard, settings, position }: Next, changed: string[]) {
   const details = JSON.stringify({ changed });
-  const [row] = await sql<Shown[]>`
+  const [row] = await sql<Resource[]>`
     with changed as (
       update widgets set title = ${title}, dashboard = ${dashboard}, settings = ${JSON.stringify(settings)}::jsonb,
         x = ${position.x}, y = ${position.y}, width = ${position.width}, height = ${position.height}, version = version + 1, updated_at = now()
       where organization_id = ${scope.organizationId} and id = ${id} returning *),
-    audited as (${auditEach(sql, scope, "widget.updated", "widget", sql`select id, ${details}::jsonb from changed`)})
+    audited as (${audit(sql, scope, "widget.updated", sql`select id, ${details}::jsonb from changed`)})
     select ${widgetJson(sql)} as json, version from changed`;
   return row;
 }
 
-export async function deleteWidget(sql: Sql, scope: Scope, { id, versions }: Precondition): Promise<"deleted" | "missing" | "stale"> {
-  const [row] = await sql<{ deleted: boolean }[]>`
+export async function deleteWidget(sql: Sql, scope: Scope, { id, versions }: Target) {
+  const [row] = await sql<{ outcome: "deleted" | "stale" }[]>`
     with current as (select id, version from widgets where organization_id = ${scope.organizationId} and id = ${id} for update),
     deleted as (
       delete from widgets using current where organization_id = ${scope.organizationId} and widgets.id = current.id
         and ${whereVersion(sql, versions, sql`current.version`)} returning widgets.id, kind, title, dashboard),
-    audited as (${auditEach(sql, scope, "widget.deleted", "widget", sql`select id, jsonb_build_object('kind', kind, 'title', title, 'dashboard', dashboard) from deleted`)})
-    select exists (select from deleted) as deleted from current`;
-  if (!row) return "missing";
-  return row.deleted ? "deleted" : "stale";
+    audited as (${audit(sql, scope, "widget.deleted", sql`select id, jsonb_build_object('kind', kind, 'title', title, 'dashboard', dashboard) from deleted`)})
+    select case when exists (select from deleted) then 'deleted' else 'stale' end as outcome from current`;
+  return row?.outcome ?? "not found";
 }

@@ -13,15 +13,15 @@ type Placed = Box & { title: string };
 export const overlaps = (a: Box, b: Box) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
 /** Where a widget goes on a dashboard with these others: where it wishes, else at the left below all of them. */
-export function findPlace(others: readonly Placed[], wish: Box | undefined, { width, height }: Size): { box: Box } | { fault: string } {
-  if (others.length >= MAX_WIDGETS) return { fault: `The dashboard has ${MAX_WIDGETS} widgets, which is as many as it may have.` };
+export function findPlace(others: readonly Placed[], wish: Box | undefined, { width, height }: Size): { box: Box } | { invalid: string } {
+  if (others.length >= MAX_WIDGETS) return { invalid: `The dashboard has ${MAX_WIDGETS} widgets, which is as many as it may have.` };
   const box = wish ?? { x: 0, y: others.reduce((bottom, each) => Math.max(bottom, each.y + each.height), 0), width, height };
   if (box.x + box.width > COLUMNS)
-    return { fault: `body.position must stay within the ${COLUMNS} columns, but x and width are ${box.x + box.width} together.` };
-  if (box.y > MAX_Y) return { fault: "The dashboard has no room below its last widget. Send a position." };
+    return { invalid: `body.position must stay within the ${COLUMNS} columns, but x and width are ${box.x + box.width} together.` };
+  if (box.y > MAX_Y) return { invalid: "The dashboard has no room below its last widget. Send a position." };
   const other = others.find((each) => overlaps(each, box));
   return other
-    ? { fault: `body.position overlaps the widget "${other.title}", which is ${other.width} × ${other.height} at x ${other.x}, y ${other.y}.` }
+    ? { invalid: `body.position overlaps the widget "${other.title}", which is ${other.width} × ${other.height} at x ${other.x}, y ${other.y}.` }
     : { box };
 }
 

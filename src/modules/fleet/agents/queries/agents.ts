@@ -1,9 +1,8 @@
 import type { Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
-import { type Versions, whereVersion } from "#db/versions";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
-
-type Row = { json: string; version: number };
+import type { Resource, Target } from "#db/outcome";
+import { whereVersion } from "#db/versions";
+import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** The columns that every answer shows, as json. */
 const agentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'labels', labels, 'host', host,
@@ -12,11 +11,11 @@ const agentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId'
 type NewAgent = { name: string; labels: Record<string, string>; tokenHash: string };
 
 export async function createAgent(sql: Sql, scope: Scope, { name, labels, tokenHash }: NewAgent) {
-  const [row] = await sql<(Row & { id: string })[]>`
+  const [row] = await sql<(Resource & { id: string })[]>`
     with created as (
       insert into agents (organization_id, id, name, labels, token_hash)
       values (${scope.organizationId}, ${Bun.randomUUIDv7()}, ${name}, ${JSON.stringify(labels)}::jsonb, decode(${tokenHash}, 'hex')) returning *),
-    audited as (${auditEach(sql, scope, "agent.created", "agent", sql`select id, jsonb_build_object('name', name, 'labels', labels) from created`)})
+    audited as (${audit(sql, scope, "agent.created", sql`select id, jsonb_build_object('name', name, 'labels', labels) from created`)})
     select id, version, ${agentJson(sql)}::text as json from created`;
   if (!row) throw new Error("an agent was not created");
   return row;
@@ -35,47 +34,39 @@ export async function listAgents(sql: Sql, organizationId: string, labels: strin
 }
 
 export async function findAgent(sql: Sql, organizationId: string, id: string) {
-  const [row] = await sql<Row[]>`select version, ${agentJson(sql)}::text as json from agents where organization_id = ${organizationId} and id = ${id}`;
+  const [row] = await sql<Resource[]>`select version, ${agentJson(sql)}::text as json from agents where organization_id = ${organizationId} and id = ${id}`;
   return row;
 }
 
-type Precondition = { id: string; versions: Versions };
-
 /** `stale` when its version is another than the caller's. The name that it has already changes nothing. */
-export async function renameAgent(sql: Sql, scope: Scope, { id, versions }: Precondition, name: string): Promise<Row | "missing" | "stale"> {
-  const [row] = await sql<(Row & { isStale: boolean })[]>`
+export async function renameAgent(sql: Sql, scope: Scope, { id, versions }: Target, name: string) {
+  const renamed = sql`select changed.id, jsonb_build_object('from', current.name, 'to', changed.name) from changed, current`;
+  const [row] = await sql<(Resource & { isStale: boolean })[]>`
     with current as (${lockAgent(sql, scope, { id, versions })}),
     changed as (
       update agents set name = ${name}, version = agents.version + 1, updated_at = now() from current
       where agents.organization_id = ${scope.organizationId} and agents.id = current.id and not is_stale and current.name <> ${name} returning agents.*),
-    audited as (${auditEach(
-      sql,
-      scope,
-      "agent.renamed",
-      "agent",
-      sql`
-      select changed.id, jsonb_build_object('from', current.name, 'to', changed.name) from changed, current`,
-    )})
+    audited as (${audit(sql, scope, "agent.renamed", renamed)})
     select is_stale as "isStale", coalesce((select version from changed), version) as version,
       coalesce((select ${agentJson(sql)} from changed), ${agentJson(sql)})::text as json from current`;
-  if (!row) return "missing";
+  if (!row) return "not found";
   return row.isStale ? "stale" : row;
 }
 
 /** Its assignments and its token go with it. */
-export async function deleteAgent(sql: Sql, scope: Scope, target: Precondition) {
+export async function deleteAgent(sql: Sql, scope: Scope, target: Target) {
   const [row] = await sql<{ isStale: boolean }[]>`
     with current as (${lockAgent(sql, scope, target)}),
     deleted as (
       delete from agents using current
       where agents.organization_id = ${scope.organizationId} and agents.id = current.id and not is_stale returning agents.id, agents.name),
-    audited as (${auditEach(sql, scope, "agent.deleted", "agent", sql`select id, jsonb_build_object('name', name) from deleted`)})
+    audited as (${audit(sql, scope, "agent.deleted", sql`select id, jsonb_build_object('name', name) from deleted`)})
     select is_stale as "isStale" from current`;
-  if (!row) return "missing";
+  if (!row) return "not found";
   return row.isStale ? "stale" : "deleted";
 }
 
-const lockAgent = (sql: Sql, { organizationId }: Scope, { id, versions }: Precondition) => sql`
+const lockAgent = (sql: Sql, { organizationId }: Scope, { id, versions }: Target) => sql`
   select *, not ${whereVersion(sql, versions)} as is_stale from agents where organization_id = ${organizationId} and id = ${id} for update`;
 
 /** The agent that holds the token. */

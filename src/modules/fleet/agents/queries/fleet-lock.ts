@@ -1,7 +1,8 @@
 import type { Pool, Sql } from "#db/connect";
+import { lockName } from "#db/locks";
 
 /** Changes of many agents, or of what many have to install, come one after the other as a whole, instead of waiting for each other row by row. */
-export const lockFleet = (tx: Sql, organizationId: string) => tx`select pg_advisory_xact_lock(hashtextextended(${`fleet ${organizationId}`}, 0))`;
+export const lockFleet = (tx: Sql, organizationId: string) => lockName(tx, `fleet ${organizationId}`);
 
 /** A transaction under that lock. It begins anew when somebody took a place in a store in the very moment: now it sees who. */
 export async function withFleetLock<Result>(sql: Pool, organizationId: string, change: (tx: Sql) => Promise<Result>) {

@@ -1,5 +1,5 @@
 import { arrayOf, type Pool } from "#db/connect";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 import { MAX_LABELS } from "../rules/labels";
 import { lockFleet } from "./fleet-lock";
 
@@ -30,7 +30,7 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
           update agents set labels = wanted, version = version + 1, updated_at = now() from judged
           where organization_id = ${organizationId} and agents.id = judged.id and differs and not ${isDryRun}::boolean and not exists (select from overfull)
           returning agents.id),
-        audited as (${auditEach(tx, scope, "agent.labels-updated", "agent", tx`select id, ${details}::jsonb from changed`)})
+        audited as (${audit(tx, scope, "agent.labels-updated", tx`select id, ${details}::jsonb from changed`)})
         select (select id from overfull) as overfull, json_build_object('matched', count(*), 'updated', count(*) filter (where differs), 'notFound', (
           select coalesce(json_agg(id), '[]') from (select unnest(${ids}::uuid[]) except select id from judged) as absent (id)))::text as json from judged`,
     ]),

@@ -1,11 +1,12 @@
 import type { Fragment } from "postgres";
 import { arrayOf, type Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
-import { type Versions, whereVersion } from "#db/versions";
+import type { Failure, Resource, Target } from "#db/outcome";
+import { whereVersion } from "#db/versions";
 import type { MaterialType } from "#modules/fleet/trust-stores/rules/catalogue";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { Scope } from "#modules/people/audit/queries";
-import type { ConfigPatch, Ineligible } from "../rules";
+import { type ConfigPatch, describeRejection, type Ineligible, type Rejection } from "../rules";
 import type { AssignmentConfig, AssignmentPatch } from "../schema/assignments";
 import { auditAssignments, auditChange } from "./events";
 import { lastReport, newestReports } from "./history";
@@ -27,7 +28,7 @@ export const ineligibility = (sql: Sql, { isChosen, material, withKey }: Record<
   when ${material} in ('trust_anchor', 'intermediate_ca') and not (c.is_ca or c.self_signed) then 'no authority'
   when ${withKey} and c.sealed_private_key is null then 'no key'`;
 
-type Written = { id: string; json: string; version: number };
+type Created = Resource & { id: string };
 
 type NewAssignment = {
   agentId: string;
@@ -41,11 +42,11 @@ type NewAssignment = {
   enabled: boolean;
 };
 
-/** `conflict` when the certificate has that place in that store of the agent already. */
-export async function createAssignment(sql: Sql, scope: Scope, given: NewAssignment): Promise<Written | Ineligible | "no agent" | "conflict"> {
+/** `not found` when there is no such agent, `conflict` when the certificate has that place in that store of the agent already. */
+export async function createAssignment(sql: Sql, scope: Scope, given: NewAssignment): Promise<Created | Exclude<Failure, "stale">> {
   const { organizationId } = scope;
   const demands = { isChosen: sql`true`, material: sql`${given.materialType}::text`, withKey: sql`${given.includePrivateKey}` };
-  const [row] = await sql<({ fault: Ineligible | "no agent" | null } & (Written | { id: null }))[]>`
+  const [row] = await sql<({ fault: Ineligible | "no agent" | null } & (Created | { id: null }))[]>`
     with agent as (select id from agents where organization_id = ${organizationId} and id = ${given.agentId} for key share),
     judged as (
       select common_name, config, case when not exists (select from agent) then 'no agent' ${ineligibility(sql, demands)} end as fault
@@ -60,20 +61,28 @@ export async function createAssignment(sql: Sql, scope: Scope, given: NewAssignm
     audited as (${auditAssignments(sql, scope, "assignment.created", sql`a`)})
     select fault, a.id, a.version, ${assignmentJson(sql)} as json from judged left join a on true`;
   if (!row) throw new Error("an assignment was neither made nor refused");
-  return row.fault ?? (row.id === null ? "conflict" : row);
+  if (row.fault === "no agent") return "not found";
+  if (row.fault) return describeRejection(row.fault, given.trustStoreType);
+  return row.id === null ? "conflict" : row;
 }
 
-type Target = { agentId: string; id: string };
+/** An assignment is looked for at its agent alone. */
+type OfAgent = { agentId: string };
 /** The patch as it was sent, and what the rules made of it. */
 type Change = { patch: Omit<AssignmentPatch, "version" | "etag">; config: ConfigPatch | undefined; materialStores: TrustStoreType[] | undefined };
-/** What must still hold: a version by If-Match, and what the body names. */
-type Precondition = { ifMatch: Versions; version?: number | undefined; etag?: string | undefined };
+/** What must still hold besides If-Match: what the body names. */
+type Precondition = { version?: number | undefined; etag?: string | undefined };
 
-type Verdict = Ineligible | "unfit config" | "unfit material" | "anchor with key" | "stale" | "outdated" | "same" | "changed";
-type Judged = { verdict: Verdict; trustStoreType: TrustStoreType; version: number; json: string } | { verdict: "missing" | "taken" };
+type Judged = Resource & { verdict: Rejection | "stale" | "conflict" | "same" | "changed"; trustStoreType: TrustStoreType };
 
-/** Decides and writes in one statement, under the row's lock. What it answers is the assignment as it is afterwards. */
-export async function updateAssignment(sql: Sql, scope: Scope, { agentId, id }: Target, { patch, config, materialStores }: Change, must: Precondition) {
+/** Decides and writes in one statement, under the row's lock. Returns the assignment as it is afterwards; `conflict` when another one has its place, or the body names another version. */
+export async function updateAssignment(
+  sql: Sql,
+  scope: Scope,
+  { agentId, id, versions }: Target & OfAgent,
+  { patch, config, materialStores }: Change,
+  must: Precondition,
+): Promise<Resource | Failure> {
   const { organizationId } = scope;
   const { set, remove, defaults, suits } = config ?? { set: {}, remove: [], defaults: {}, suits: undefined };
   const { applicationId = null, certificateId = null, materialType = null, includePrivateKey = null, autoRenew = null, enabled = null } = patch;
@@ -92,8 +101,8 @@ export async function updateAssignment(sql: Sql, scope: Scope, { agentId, id }: 
         when trust_store_type <> all(${suits ? arrayOf(suits) : null}::text[]) then 'unfit config'
         when trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
         when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key' ${ineligibility(sql, demands)}
-        when not ${whereVersion(sql, must.ifMatch, sql`a.version`)} then 'stale'
-        when a.version <> ${must.version ?? null}::int or '"' || a.version || '"' <> ${must.etag ?? null} then 'outdated'
+        when not ${whereVersion(sql, versions, sql`a.version`)} then 'stale'
+        when a.version <> ${must.version ?? null}::int or '"' || a.version || '"' <> ${must.etag ?? null} then 'conflict'
         when (a.application_id, a.certificate_id, a.material_type, a.include_private_key, a.config, a.auto_renew, a.enabled) = w then 'same'
         else 'changed' end as verdict
       from a cross join wanted w left join certificates c on c.organization_id = ${organizationId} and c.id = w.certificate_id),
@@ -105,13 +114,17 @@ export async function updateAssignment(sql: Sql, scope: Scope, { agentId, id }: 
     audited as (${auditChange(sql, scope, sql`a`, sql`changed`)})
     select verdict, a.trust_store_type as "trustStoreType", a.version, ${assignmentJson(sql)} as json
     from judged cross join lateral (select * from changed union all select * from a where verdict <> 'changed') as a`;
-  const [judged = { verdict: "missing" }] = await statement.catch(takenOrThrow);
-  return judged;
+  const [judged] = await statement.catch(conflictOrThrow);
+  if (judged === undefined) return "not found";
+  if (judged === "conflict") return judged;
+  const { verdict, trustStoreType } = judged;
+  if (verdict === "changed" || verdict === "same") return judged;
+  return verdict === "stale" || verdict === "conflict" ? verdict : describeRejection(verdict, trustStoreType, patch.config);
 }
 
 /** An update has no ON CONFLICT: that another assignment has the place already is an error. */
-function takenOrThrow(error: unknown): Judged[] {
-  if (error instanceof Error && "code" in error && error.code === "23505") return [{ verdict: "taken" }];
+function conflictOrThrow(error: unknown): ["conflict"] {
+  if (error instanceof Error && "code" in error && error.code === "23505") return ["conflict"];
   throw error;
 }
 
@@ -129,23 +142,21 @@ export async function listAssignments(sql: Sql, organizationId: string, agentId:
 }
 
 /** With what its agent last reported, and the newest of its history. */
-export async function findAssignment(sql: Sql, organizationId: string, { agentId, id }: Target) {
-  const [row] = await sql<{ json: string; version: number }[]>`
+export async function findAssignment(sql: Sql, organizationId: string, { agentId, id }: OfAgent & Pick<Target, "id">) {
+  const [row] = await sql<Resource[]>`
     select ${assignmentJson(sql, sql`, 'report', ${lastReport(sql)}, 'history', ${newestReports(sql, sql`20`)}`)} as json, a.version from assignments a
     join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
     where a.organization_id = ${organizationId} and a.agent_id = ${agentId} and a.id = ${id}`;
   return row;
 }
 
-/** `stale` when its version is another than the caller's. */
-export async function deleteAssignment(sql: Sql, scope: Scope, { agentId, id }: Target, versions: Versions) {
-  const [row] = await sql<{ isDeleted: boolean }[]>`
+export async function deleteAssignment(sql: Sql, scope: Scope, { agentId, id, versions }: Target & OfAgent) {
+  const [row] = await sql<{ outcome: "deleted" | "stale" }[]>`
     with a as (select * from assignments where organization_id = ${scope.organizationId} and agent_id = ${agentId} and id = ${id} for update),
     deleted as (
       delete from assignments using a where assignments.organization_id = ${scope.organizationId} and assignments.agent_id = ${agentId} and assignments.id = a.id
         and ${whereVersion(sql, versions, sql`a.version`)} returning a.*),
     audited as (${auditAssignments(sql, scope, "assignment.deleted", sql`deleted`)})
-    select exists (select from deleted) as "isDeleted" from a`;
-  if (!row) return "missing";
-  return row.isDeleted ? "deleted" : "stale";
+    select case when exists (select from deleted) then 'deleted' else 'stale' end as outcome from a`;
+  return row?.outcome ?? "not found";
 }

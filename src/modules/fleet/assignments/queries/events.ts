@@ -1,6 +1,6 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "#db/connect";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** What decides what is installed on a host and which command runs there, of the assignment row `a`. The config names passwords, it never holds one. */
 const facts = (sql: Sql, a: Fragment) => sql`jsonb_build_object('agentId', ${a}.agent_id, 'certificateId', ${a}.certificate_id,
@@ -15,18 +15,14 @@ type Whole = "assignment.created" | "assignment.deleted";
 
 /** Part of a writing statement: an audit event with all facts for each assignment of `rows`; `more` adds names and values. */
 export const auditAssignments = (sql: Sql, scope: Scope, action: Whole, rows: Fragment, more = sql`'{}'::jsonb`) =>
-  auditEach(sql, scope, action, "assignment", sql`select id, ${more} || ${facts(sql, sql`written`)} from ${rows} as written`);
+  audit(sql, scope, action, sql`select id, ${more} || ${facts(sql, sql`written`)} from ${rows} as written`);
 
 /** Part of a writing statement: an audit event with the old and new value of each changed fact; the one row of `before` became that of `after`. */
-export const auditChange = (sql: Sql, scope: Scope, before: Fragment, after: Fragment) =>
-  auditEach(
-    sql,
-    scope,
-    "assignment.updated",
-    "assignment",
-    sql`
+export function auditChange(sql: Sql, scope: Scope, before: Fragment, after: Fragment) {
+  const changes = sql`
     select id, jsonb_build_object('changes', (
       select jsonb_object_agg(key, jsonb_build_object('from', old->key, 'to', new->key)) from jsonb_object_keys(old || new) as key
       where old->key is distinct from new->key))
-    from (select after.id, ${flatFacts(sql, sql`before`)} as old, ${flatFacts(sql, sql`after`)} as new from ${before} as before cross join ${after} as after) as states`,
-  );
+    from (select after.id, ${flatFacts(sql, sql`before`)} as old, ${flatFacts(sql, sql`after`)} as new from ${before} as before cross join ${after} as after) as states`;
+  return audit(sql, scope, "assignment.updated", changes);
+}

@@ -1,6 +1,6 @@
 import type { TNull, TOptional, TUnion } from "@sinclair/typebox";
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, BodyId, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
 import { MATERIAL_TYPES } from "#modules/fleet/trust-stores/rules/catalogue";
 import { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/schema";
 import { KeptReport } from "./history";
@@ -45,7 +45,7 @@ const AssignmentConfigPatch = Body(NULLABLES, { title: "AssignmentConfigPatch", 
 export type AssignmentConfigPatch = typeof AssignmentConfigPatch.static;
 
 const ApplicationId = Text({ examples: ["payments-api"] });
-const CertificateId = Text({ examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] });
+const CertificateId = BodyId({ examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] });
 const IncludePrivateKey = t.Boolean({ description: "Whether the agent receives the certificate's private key" });
 
 export const NewAssignment = Body(

@@ -1,20 +1,16 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "#db/connect";
 import { auditAssignments } from "#modules/fleet/assignments/queries/events";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** Audit events of the assignments `rows` that a rollout made or deleted. */
 export const auditPlaces = (sql: Sql, scope: Scope, rolloutId: string, action: "assignment.created" | "assignment.deleted", rows: Fragment) =>
   auditAssignments(sql, scope, action, rows, sql`jsonb_build_object('rolloutId', ${rolloutId}::text)`);
 
 /** Audit events of the assignments `rows` that a rollout gave another certificate; each row has its id, and the certificates as `old` and `new`. */
-export const auditRenewals = (sql: Sql, scope: Scope, rolloutId: string, rows: Fragment) =>
-  auditEach(
-    sql,
-    scope,
-    "assignment.updated",
-    "assignment",
-    sql`
+export function auditRenewals(sql: Sql, scope: Scope, rolloutId: string, rows: Fragment) {
+  const changes = sql`
     select id, jsonb_build_object('rolloutId', ${rolloutId}::text, 'changes', jsonb_build_object('certificateId', jsonb_build_object('from', old, 'to', new)))
-    from ${rows}`,
-  );
+    from ${rows}`;
+  return audit(sql, scope, "assignment.updated", changes);
+}

@@ -2,7 +2,7 @@ import type { Fragment } from "postgres";
 import type { Pool, Sql } from "#db/connect";
 import { retireCertificate } from "#modules/certificates/certificates/queries/certificates";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 import { type Event, nextEvent } from "../rules";
 import { applySteps } from "./apply-steps";
 import { planRotation } from "./plan-rotation";
@@ -58,6 +58,6 @@ export async function recordTransition(tx: Sql, scope: Scope, id: string, { acti
     with changed as (
       update rollouts set ${changes}, version = version + 1, updated_at = now()
       where organization_id = ${scope.organizationId} and id = ${id} and ${isChange} returning id),
-    audited as (${auditEach(tx, scope, `rollout.${action}`, "rollout", tx`select id, ${JSON.stringify(details)}::jsonb from changed`)})
+    audited as (${audit(tx, scope, `rollout.${action}`, tx`select id, ${JSON.stringify(details)}::jsonb from changed`)})
     select from changed`;
 }

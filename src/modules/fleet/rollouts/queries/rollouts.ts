@@ -5,7 +5,7 @@ import { matchesVersion, type Versions } from "#db/versions";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { ineligibility } from "#modules/fleet/assignments/queries/assignments";
 import type { Ineligible } from "#modules/fleet/assignments/rules";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 import { askedOf, type CompiledRing, type Template } from "../rules";
 import { assignRings } from "./assign-rings";
 import { withProgress } from "./progress";
@@ -64,14 +64,7 @@ export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: D
         insert into rollouts (organization_id, id, name, certificate_id, assignment, rings, halt_share, success_share)
         select ${organizationId}, ${id}, ${given.name}, certificate_id, recipe || jsonb_build_object('certificateId', certificate_id), ${askedOf(rings)}::jsonb,
           ${given.haltShare}, ${given.successShare} from judged where fault is null returning id, name, certificate_id),
-      audited as (${auditEach(
-        tx,
-        scope,
-        "rollout.created",
-        "rollout",
-        tx`
-        select id, jsonb_build_object('name', name, 'certificateId', certificate_id) from created`,
-      )})
+      audited as (${audit(tx, scope, "rollout.created", tx`select id, jsonb_build_object('name', name, 'certificateId', certificate_id) from created`)})
       select fault from judged`;
     if (judged?.fault) return judged.fault;
     await reconcileInTransaction(tx, scope, id, now);

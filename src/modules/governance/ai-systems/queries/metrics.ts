@@ -1,11 +1,14 @@
 import type { Sql } from "#db/connect";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 import type { Range } from "../rules/range";
 import type { Batch } from "../rules/samples";
 
 /** Adds what is new of a batch. A delivery whose webhook id came before adds nothing. */
 export async function storeSamples(sql: Sql, scope: Scope, batch: Batch, webhookId: string | null) {
   const { organizationId } = scope;
+  const ingested = sql`
+      select id, jsonb_build_object('system', ${batch.system}::text, 'accepted', accepted, 'duplicates', ${batch.count}::int - accepted)
+      from system, counted where accepted > 0`;
   const [row] = await sql<{ accepted: number }[]>`
     with delivered as (
       insert into webhook_deliveries (organization_id, webhook_id, accepted)
@@ -30,15 +33,7 @@ export async function storeSamples(sql: Sql, scope: Scope, batch: Batch, webhook
     touched as (
       update ai_systems set last_sample_at = ${batch.newest} from known, counted
       where organization_id = ${organizationId} and ai_systems.id = known.id and accepted > 0 and last_sample_at < ${batch.newest}),
-    audited as (${auditEach(
-      sql,
-      scope,
-      "metrics.ingested",
-      "ai-system",
-      sql`
-      select id, jsonb_build_object('system', ${batch.system}::text, 'accepted', accepted, 'duplicates', ${batch.count}::int - accepted)
-      from system, counted where accepted > 0`,
-    )})
+    audited as (${audit(sql, scope, "metrics.ingested", ingested, "ai-system")})
     select accepted from counted`;
   const accepted = row?.accepted ?? 0;
   return { accepted, duplicates: batch.count - accepted };

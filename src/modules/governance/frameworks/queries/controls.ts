@@ -1,6 +1,6 @@
 import type { Sql } from "#db/connect";
 import { matchesVersion, type Versions } from "#db/versions";
-import { type Actor, auditEach, type Scope } from "#modules/people/audit/queries";
+import { type Actor, audit, type Scope } from "#modules/people/audit/queries";
 import type { CatalogueControl, FrameworkKey } from "../rules/catalogue";
 import { applyChange, type ControlChange, type ControlState, type ControlStatus, type ShownEvidence, UNTOUCHED } from "../rules/controls";
 import { joinEvidence } from "./evidence";
@@ -110,7 +110,7 @@ async function writeControl(sql: Sql, scope: Scope, { framework, control, versio
     recorded as (
       insert into control_changes (organization_id, control_id, version, status, note, evidence, owner_id, due_date, actor)
       select organization_id, control_id, version, status, note, evidence, owner_id, due_date, ${JSON.stringify(scope.actor)}::jsonb from stored),
-    audited as (${auditEach(sql, scope, "control.changed", "control", sql`select control_id, ${JSON.stringify(details)}::jsonb from stored`)})
+    audited as (${audit(sql, scope, "control.changed", sql`select control_id, ${JSON.stringify(details)}::jsonb from stored`)})
     select version, iso(updated_at) as "updatedAt", ${assessedJson(sql)} as assessed from stored ${joinEvidence(sql, sql`stored`, now)}`;
   return row;
 }

@@ -1,6 +1,6 @@
 import type { Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 
 export type Chunk = { chunkIndex: number; text: string };
 
@@ -10,6 +10,7 @@ export type Chunk = { chunkIndex: number; text: string };
  */
 export async function saveChunks(sql: Sql, scope: Scope, documentId: string, chunks: Chunk[]) {
   const { organizationId } = scope;
+  const written = sql`select document.id, jsonb_build_object('chunks', written) from document, counted where written > 0`;
   const rows = await sql`
     with document as (
       select id, coalesce(next_generation, generation) as target, next_generation is null as is_served from documents
@@ -25,13 +26,7 @@ export async function saveChunks(sql: Sql, scope: Scope, documentId: string, chu
     changed as (
       update documents set chunk_count = chunk_count + added, version = version + 1, updated_at = now() from document, counted
       where documents.organization_id = ${organizationId} and documents.id = document.id and is_served and written > 0),
-    audited as (${auditEach(
-      sql,
-      scope,
-      "document.chunks-saved",
-      "document",
-      sql`select document.id, jsonb_build_object('chunks', written) from document, counted where written > 0`,
-    )})
+    audited as (${audit(sql, scope, "document.chunks-saved", written)})
     select id from document`;
   return rows.length > 0;
 }

@@ -1,7 +1,7 @@
 import { arrayOf, type Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { type Versions, whereVersion } from "#db/versions";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** What a document shows of itself. */
 const documentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'title', title, 'fileName', file_name,
@@ -12,17 +12,12 @@ export type NewDocument = { id: string; title: string; fileName: string; mediaTy
 
 export async function insertDocument(sql: Sql, scope: Scope, document: NewDocument) {
   const { id, title, fileName, mediaType, size, sha256, objectKey, jobId } = document;
+  const uploaded = sql`select id, jsonb_build_object('title', title, 'fileName', file_name, 'sha256', sha256) from created`;
   const [row] = await sql<{ json: string }[]>`
     with created as (
       insert into documents (organization_id, id, title, file_name, media_type, size, sha256, object_key, job_id)
       values (${scope.organizationId}, ${id}, ${title}, ${fileName}, ${mediaType}, ${size}, ${sha256}, ${objectKey}, ${jobId}) returning *),
-    audited as (${auditEach(
-      sql,
-      scope,
-      "document.uploaded",
-      "document",
-      sql`select id, jsonb_build_object('title', title, 'fileName', file_name, 'sha256', sha256) from created`,
-    )})
+    audited as (${audit(sql, scope, "document.uploaded", uploaded)})
     select ${documentJson(sql)} as json from created`;
   return row?.json ?? "";
 }
@@ -55,13 +50,7 @@ export async function deleteDocument(sql: Sql, scope: Scope, id: string, version
     with deleted as (
       delete from documents where organization_id = ${scope.organizationId} and id = ${id} and ${whereVersion(sql, versions)}
       returning id, title, file_name, object_key),
-    audited as (${auditEach(
-      sql,
-      scope,
-      "document.deleted",
-      "document",
-      sql`select id, jsonb_build_object('title', title, 'fileName', file_name) from deleted`,
-    )})
+    audited as (${audit(sql, scope, "document.deleted", sql`select id, jsonb_build_object('title', title, 'fileName', file_name) from deleted`)})
     select (select object_key from deleted) as "objectKey" from documents where organization_id = ${scope.organizationId} and id = ${id}`;
   if (!row) return "missing";
   return row.objectKey === null ? (versions === undefined ? "missing" : "stale") : { objectKey: row.objectKey };

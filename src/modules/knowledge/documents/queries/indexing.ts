@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { auditEach, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** The queue of the jobs that index documents. */
 export const INDEX_DOCUMENT = "index-document";
@@ -27,7 +27,7 @@ export async function assignJob(sql: Sql, scope: Scope, { documentId, jobId }: I
     with changed as (
       update documents set job_id = ${jobId}, status = 'indexing', failure = null, next_generation = null, version = version + 1, updated_at = now()
       where organization_id = ${scope.organizationId} and id = ${documentId} returning id)
-    ${auditEach(sql, scope, "document.reindex-requested", "document", sql`select id, jsonb_build_object('jobId', ${jobId}::text) from changed`)}`;
+    ${audit(sql, scope, "document.reindex-requested", sql`select id, jsonb_build_object('jobId', ${jobId}::text) from changed`)}`;
 }
 
 /** Opens the next generation, or finds it as a killed attempt left it; undefined when there is nothing to do any more. */
@@ -49,7 +49,7 @@ export async function endIndexing(sql: Sql, scope: Scope, job: IndexingJob, coun
         chunk_count = ${count}, indexed_at = now(), version = version + 1, updated_at = now()
       where ${ofJob(sql, job)} and next_generation is not null returning id, generation),
     removed as (${removeChunks(sql, job, sql`(document_chunks.generation <> changed.generation or chunk_index >= ${count})`)})
-    ${auditEach(sql, scope, "document.indexed", "document", sql`select id, jsonb_build_object('chunks', ${count}::int) from changed`)}`;
+    ${audit(sql, scope, "document.indexed", sql`select id, jsonb_build_object('chunks', ${count}::int) from changed`)}`;
 }
 
 /** Gives up: what was served before is still served. */
@@ -59,7 +59,7 @@ export async function failIndexing(sql: Sql, scope: Scope, job: IndexingJob, fai
       update documents set next_generation = null, job_id = null, status = 'failed', failure = ${failure}, version = version + 1, updated_at = now()
       where ${ofJob(sql, job)} returning id, generation),
     removed as (${removeChunks(sql, job, sql`document_chunks.generation <> changed.generation`)})
-    ${auditEach(sql, scope, "document.indexing-failed", "document", sql`select id, jsonb_build_object('failure', ${failure}::text) from changed`)}`;
+    ${audit(sql, scope, "document.indexing-failed", sql`select id, jsonb_build_object('failure', ${failure}::text) from changed`)}`;
 }
 
 const removeChunks = (sql: Sql, { organizationId, documentId }: IndexingJob, which: ReturnType<Sql>) => sql`
