@@ -3,6 +3,7 @@ import { decodeProtectedHeader, type JWTPayload, type JWTVerifyOptions } from "j
 import type { Logger } from "pino";
 import type { Config } from "#config";
 import type { Pool } from "#db/connect";
+import { sha256 } from "#crypto/sha256";
 import { isUuid } from "#db/ids";
 import { saveUser } from "#modules/people/users/queries";
 import { createOidcVerifier, OIDC_ALGORITHMS } from "./oidc";
@@ -48,7 +49,7 @@ export function createTokens({ config, sql, log, clock }: Needs) {
     const cache = known; // when the keys change meanwhile, this answer belongs to the old ones
     const claims = await verifySignature(token).catch(refusedUnless503);
     if (!claims || !isComplete(claims)) return;
-    const caller = readCaller(claims, hash(signedPart(token)));
+    const caller = readCaller(claims, sha256(signedPart(token), "base64"));
     await saveUser(sql, caller);
     if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value as string);
     cache.set(key, caller);
@@ -59,7 +60,7 @@ export function createTokens({ config, sql, log, clock }: Needs) {
   async function verify(token: string) {
     if (token.length > MAX_TOKEN) return;
     if (provider) provider.keepFresh();
-    const key = hash(token);
+    const key = sha256(token, "base64");
     let caller = known.get(key);
     if (caller && caller.expiresAt.getTime() + SKEW * 1000 <= clock().getTime()) {
       known.delete(key);
@@ -75,7 +76,6 @@ export function createTokens({ config, sql, log, clock }: Needs) {
   return { verify, signOut };
 }
 
-const hash = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("base64");
 /** Sign-out goes by header and claims alone: one signature can be written in several ways that all verify. */
 const signedPart = (token: string) => token.slice(0, token.lastIndexOf("."));
 

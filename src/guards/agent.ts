@@ -1,5 +1,6 @@
 import { Elysia } from "elysia";
 import { bearerToken } from "#auth/authenticate";
+import { sha256 } from "#crypto/sha256";
 import type { Sql } from "#db/connect";
 import type { Deps } from "#deps";
 import { readBody } from "#http/body";
@@ -12,7 +13,7 @@ const TOKEN = /^cag_[\w-]{43}$/;
 
 export const newAgentToken = () => `cag_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url")}`;
 /** SHA-256, hexadecimal: a token is random enough to need no salt. */
-export const hashAgentToken = (token: string) => new Bun.CryptoHasher("sha256").update(token).digest("hex");
+export const hashAgentToken = (token: string) => sha256(token);
 
 type Agent = { organizationId: string; id: string };
 /** The query that finds who holds a token may find more, so that some requests need no other. */

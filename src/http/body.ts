@@ -1,3 +1,4 @@
+import { sha256 } from "#crypto/sha256";
 import { startClock } from "./deadline";
 import { Refusal } from "./errors";
 import { exchangeOf, hideContext } from "./exchange";
@@ -63,7 +64,7 @@ export function parseBody(context: Context, bytes: Uint8Array) {
 }
 
 /** Claims the request's Idempotency-Key, if it has one. */
-export const claimBody = (request: Request, bytes: Uint8Array) => claimWrite(request, () => new Bun.CryptoHasher("sha256").update(bytes).digest("hex"));
+export const claimBody = (request: Request, bytes: Uint8Array) => claimWrite(request, () => sha256(bytes));
 
 /** RFC 9110, 15.5.16: the answer says which codings a body may have. */
 function refuseCoding({ headers }: Request) {

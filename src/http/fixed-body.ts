@@ -1,3 +1,4 @@
+import { sha256 } from "#crypto/sha256";
 import { CODINGS, type Coding, chooseCoding, compressSync } from "./compression";
 import { matchesNone } from "./etag";
 
@@ -8,7 +9,7 @@ type Context = { request: Request; set: { headers: Record<string, unknown> } };
 
 const compressed = new WeakMap<FixedBody, Map<Coding, Uint8Array>>();
 
-export const fixBody = (text: string): FixedBody => ({ text, etag: `"${new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 32)}"` });
+export const fixBody = (text: string): FixedBody => ({ text, etag: `"${sha256(text).slice(0, 32)}"` });
 
 /** 200 in the coding that the caller prefers, each compressed once and kept, or 304 when the caller has it in any of them. */
 export function answerFixed({ request, set }: Context, fixed: FixedBody, headers: Record<string, string>) {

@@ -1,3 +1,4 @@
+import { sha256 } from "#crypto/sha256";
 import { currentClaim } from "#db/idempotency-claim";
 import { claimKey, findKey, type Keyed, type Known, keepAlive, releaseClaim, storeAnswer, takeOver } from "#db/idempotency-keys";
 import type { Deps } from "#deps";
@@ -76,8 +77,6 @@ function nameCaller(request: Request) {
   const who = [actor, actor.via].flatMap((each) => (each ? `${each.type} ${each.id ?? ""}` : []));
   return [scope.organizationId, ...who].join(" ");
 }
-
-const sha256 = (text: string | Uint8Array) => new Bun.CryptoHasher("sha256").update(text).digest("hex");
 
 /** Claims the key, or ends the request with what became of the attempt before; waits for one that is still at it. */
 async function claim(deps: KeyDeps, keyed: Keyed, claimId: string) {

@@ -3,7 +3,7 @@ import type { Failure, Resource } from "#db/outcome";
 import { etag } from "./etag";
 import type { EmptyObject, Message } from "./schema";
 
-type Outcome = Resource | Failure | "deleted" | undefined;
+type Outcome = Resource | Failure | "done" | undefined;
 
 type Said = typeof Message.static;
 type Nothing = typeof EmptyObject.static;
@@ -11,7 +11,7 @@ type Nothing = typeof EmptyObject.static;
 /** The answers of an outcome, so that a route must document each of its statuses. The body of a resource is text: tests hold it to the route's schema. */
 type AnswerTo<Given> = Given extends Resource
   ? never
-  : Given extends "deleted"
+  : Given extends "done"
     ? ElysiaCustomStatusResponse<204, "">
     : Given extends "not found" | { missing: string } | undefined
       ? ElysiaCustomStatusResponse<404, Said>
@@ -23,7 +23,7 @@ type AnswerTo<Given> = Given extends Resource
             ? ElysiaCustomStatusResponse<400, Said>
             : never;
 
-/** The answer to a request: 200 with the resource and its ETag, 204 for what was deleted, or the status of a failure. `notFound` is the sentence of a 404. */
+/** The answer to a request: 200 with the resource and its ETag, 204 for what is done, or the status of a failure. `notFound` is the sentence of a 404. */
 export function respond<Given extends Outcome>(outcome: Given, notFound = ""): AnswerTo<Given> {
   return answer(outcome, notFound) as AnswerTo<Given>;
 }
@@ -37,7 +37,7 @@ function answer(outcome: Outcome, notFound: string) {
       return status(412, {});
     case "conflict":
       return status(409, {});
-    case "deleted":
+    case "done":
       return status(204, "");
   }
   if ("json" in outcome) return new Response(outcome.json, { headers: { "content-type": "application/json", etag: etag(outcome.version) } });
@@ -52,7 +52,7 @@ export const respondWithSecret = ({ json, version }: Resource, name: string, sec
   jsonText(withMember(json, name, secret), 201, { etag: etag(version), ...(location && { location }), "cache-control": "no-store" });
 
 export const isFailure = <Given extends Outcome>(outcome: Given): outcome is Extract<Given, Failure> =>
-  typeof outcome === "string" ? outcome !== "deleted" : outcome !== undefined && !("json" in outcome);
+  typeof outcome === "string" ? outcome !== "done" : outcome !== undefined && !("json" in outcome);
 
 /** A body that Postgres has already written as JSON. Its type is the route's response schema, and tests hold it to that. */
 export const jsonText = (text: string, status = 200, headers: Record<string, string> = {}) =>

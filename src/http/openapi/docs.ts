@@ -1,5 +1,6 @@
 import { swagger } from "@elysiajs/swagger";
 import { Elysia } from "elysia";
+import { sha256 } from "#crypto/sha256";
 import stylePath from "../../../node_modules/swagger-ui-dist/swagger-ui.css" with { type: "file" };
 // The page's script and style come out of the executable, so that it works without internet.
 import scriptPath from "../../../node_modules/swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
@@ -8,15 +9,13 @@ import { isReading } from "../body";
 import { answerFixed, type FixedBody, fixBody } from "../fixed-body";
 import { type Draft, toOpenApi } from "./document";
 
-const hash = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("base64");
-
 /** "none" keeps the page from sending the document to a public validator. */
 const START = `SwaggerUIBundle({ url: "/swagger/json", dom_id: "#page", validatorUrl: "none", displayRequestDuration: true, docExpansion: "list", defaultModelsExpandDepth: 0, tryItOutEnabled: true });`;
 const LOOK =
   "body{margin:0}.swagger-ui .info{margin:30px 0}.swagger-ui .info .title small{top:-4px}.swagger-ui .scheme-container{box-shadow:none;border-block:1px solid #8884}";
 const POLICY = [
   "default-src 'none'",
-  `script-src 'self' 'sha256-${hash(START)}'`,
+  `script-src 'self' 'sha256-${sha256(START, "base64")}'`,
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",

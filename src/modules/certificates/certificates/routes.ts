@@ -1,12 +1,11 @@
 import { Elysia, t } from "elysia";
-import { isUuid, uuidOrNil } from "#db/ids";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { reader } from "#guards/reader";
-import { etag, ifMatch } from "#http/etag";
+import { ifMatch } from "#http/etag";
 import { page, readCursor, TIME_PART, UUID_PART } from "#http/pagination";
-import { jsonText } from "#http/respond";
-import { Answer, Empty, EmptyObject, Message, Moment, OneOf, Page, PageQuery, QueryInteger, Text, Uuid } from "#http/schema";
+import { jsonText, respond } from "#http/respond";
+import { Answer, Empty, EmptyObject, Message, Moment, OneOf, Page, PageQuery, PathId, QueryInteger, Text, Uuid } from "#http/schema";
 import {
   findCertificate,
   findDetailsForMember,
@@ -31,9 +30,9 @@ import {
 } from "./schema/certificates";
 import { importCertificates } from "./services/import";
 
-const NotFound = { message: "There is no such certificate in this organization." };
+const NO_CERTIFICATE = "There is no such certificate in this organization.";
 const InOrganization = t.Object({ organizationId: Uuid });
-const OneCertificate = t.Object({ organizationId: Uuid, certificateId: t.String() });
+const OneCertificate = t.Object({ organizationId: Uuid, certificateId: PathId });
 
 export const monitoring = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/certs/monitoring", tags: ["Certificates"] })
@@ -48,14 +47,12 @@ export const monitoring = (deps: Deps) =>
 export const portal = (deps: Deps) =>
   new Elysia({ prefix: "/portal/organizations/:organizationId/certificates", tags: ["Portal"] }).use(reader(deps)).get(
     "/:certificateId",
-    async ({ caller, params, status }) => {
-      const { organizationId, certificateId } = params;
-      if (!isUuid(organizationId) || !isUuid(certificateId)) return status(404, NotFound);
+    async ({ caller, params: { organizationId, certificateId } }) => {
       const details = await findDetailsForMember(deps.sql, organizationId, certificateId, caller, deps.clock());
-      return details === undefined ? status(404, NotFound) : jsonText(details);
+      return details === undefined ? respond(details, NO_CERTIFICATE) : jsonText(details);
     },
     {
-      params: t.Object({ organizationId: t.String({ format: "uuid", noValidate: true }), certificateId: t.String() }, { noValidate: true }),
+      params: t.Object({ organizationId: { ...PathId, format: "uuid" }, certificateId: PathId }),
       response: { 200: CertificateDetails, 404: Message },
       detail: {
         operationId: "getCertificateDetails",
@@ -72,7 +69,7 @@ export const certificates = (deps: Deps) =>
       "",
       async ({ scope, body, status }) => {
         const report = await importCertificates(deps.sql, deps.config.keyring, scope, body);
-        if ("fault" in report) return status(400, { message: report.fault });
+        if ("invalid" in report) return respond(report);
         return report.imported.length > 0 ? status(201, report) : status(200, report);
       },
       {
@@ -107,10 +104,7 @@ export const certificates = (deps: Deps) =>
     )
     .get(
       "/:certificateId",
-      async ({ scope, params, status }) => {
-        const found = isUuid(params.certificateId) && (await findCertificate(deps.sql, scope.organizationId, params.certificateId, deps.clock()));
-        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
-      },
+      async ({ scope, params }) => respond(await findCertificate(deps.sql, scope.organizationId, params.certificateId, deps.clock()), NO_CERTIFICATE),
       {
         params: OneCertificate,
         response: { 200: Certificate, 400: Message, 404: Message },
@@ -119,10 +113,10 @@ export const certificates = (deps: Deps) =>
     )
     .get(
       "/:certificateId/deployments",
-      async ({ scope: { organizationId }, params, query: { limit, cursor }, status }) => {
-        const certificateId = uuidOrNil(params.certificateId);
-        const rows = await listDeployments(deps.sql, { organizationId, certificateId, limit, after: readCursor(cursor, UUID_PART)?.[0] });
-        return rows ? page(rows, limit) : status(404, NotFound);
+      async ({ scope: { organizationId }, params, query: { limit, cursor } }) => {
+        const certificate = { organizationId, certificateId: params.certificateId };
+        const rows = await listDeployments(deps.sql, { ...certificate, limit, after: readCursor(cursor, UUID_PART)?.[0] });
+        return rows ? page(rows, limit) : respond(rows, NO_CERTIFICATE);
       },
       {
         params: OneCertificate,
@@ -137,14 +131,9 @@ export const certificates = (deps: Deps) =>
     )
     .post(
       "/:certificateId/revoke",
-      async ({ scope, params, body, request, status }) => {
-        if (!isUuid(params.certificateId)) return status(404, NotFound);
+      async ({ scope, params, body, request }) => {
         const target = { id: params.certificateId, versions: ifMatch(request.headers) };
-        const outcome = await revokeCertificate(deps.sql, scope, target, body.reason ?? "unspecified", deps.clock());
-        if (outcome === "missing") return status(404, NotFound);
-        if (outcome === "stale") return status(412, {});
-        if (outcome === "conflict") return status(409, {});
-        return jsonText(outcome.changed.json, 200, { etag: etag(outcome.changed.version) });
+        return respond(await revokeCertificate(deps.sql, scope, target, body.reason ?? "unspecified", deps.clock()), NO_CERTIFICATE);
       },
       {
         params: OneCertificate,
@@ -155,13 +144,9 @@ export const certificates = (deps: Deps) =>
     )
     .post(
       "/:certificateId/reinstate",
-      async ({ scope, params, request, status }) => {
-        const target = { id: uuidOrNil(params.certificateId), versions: ifMatch(request.headers) };
-        const outcome = await reinstateCertificate(deps.sql, scope, target, deps.clock());
-        if (outcome === "missing") return status(404, NotFound);
-        if (outcome === "stale") return status(412, {});
-        if (outcome === "conflict") return status(409, {});
-        return jsonText(outcome.changed.json, 200, { etag: etag(outcome.changed.version) });
+      async ({ scope, params, request }) => {
+        const target = { id: params.certificateId, versions: ifMatch(request.headers) };
+        return respond(await reinstateCertificate(deps.sql, scope, target, deps.clock()), NO_CERTIFICATE);
       },
       {
         params: OneCertificate,
@@ -176,11 +161,9 @@ export const certificates = (deps: Deps) =>
     )
     .delete(
       "/:certificateId",
-      async ({ scope, params, request, status }) => {
-        if (!isUuid(params.certificateId)) return status(404, NotFound);
-        const outcome = await retireCertificate(deps.sql, scope, { id: params.certificateId, versions: ifMatch(request.headers) }, deps.clock());
-        if (outcome === "missing") return status(404, NotFound);
-        return outcome === "stale" ? status(412, {}) : status(204, "");
+      async ({ scope, params, request }) => {
+        const retired = await retireCertificate(deps.sql, scope, { id: params.certificateId, versions: ifMatch(request.headers) }, deps.clock());
+        return respond(retired === "not found" || retired === "stale" ? retired : "done", NO_CERTIFICATE); // retiring twice changes nothing the second time
       },
       {
         params: OneCertificate,

@@ -99,13 +99,13 @@ async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, s
 }
 
 export async function deleteConnection(sql: Sql, scope: Scope, { id, versions }: Target) {
-  const [row] = await sql<{ outcome: "deleted" | "stale" }[]>`
+  const [row] = await sql<{ outcome: "done" | "stale" }[]>`
     with current as (select id, version from connections where organization_id = ${scope.organizationId} and id = ${id} for update),
     deleted as (
       delete from connections using current where organization_id = ${scope.organizationId} and connections.id = current.id
         and ${whereVersion(sql, versions, sql`current.version`)} returning connections.id, kind, name),
     audited as (${audit(sql, scope, "connection.deleted", sql`select id, jsonb_build_object('kind', kind, 'name', name) from deleted`)})
-    select case when exists (select from deleted) then 'deleted' else 'stale' end as outcome from current`;
+    select case when exists (select from deleted) then 'done' else 'stale' end as outcome from current`;
   return row?.outcome ?? "not found";
 }
 

@@ -1,11 +1,12 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { answerFixed } from "#http/fixed-body";
+import { answerFixed, fixBody } from "#http/fixed-body";
 import { Empty, Uuid } from "#http/schema";
-import { CATALOGUE } from "./rules/catalogue";
+import { CATALOGUE_JSON } from "./rules/catalogue";
 import { TrustStoreCatalogue } from "./schema";
 
+const CATALOGUE = fixBody(CATALOGUE_JSON);
 const CACHING = { "content-type": "application/json", "cache-control": "private, max-age=3600" };
 
 export const trustStores = (deps: Deps) =>

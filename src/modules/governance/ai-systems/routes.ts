@@ -3,14 +3,14 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ingestKey } from "#guards/ingest-key";
 import { page, readCursor } from "#http/pagination";
-import { jsonText } from "#http/respond";
+import { jsonText, respond } from "#http/respond";
 import { Message, Page, PageQuery, Uuid } from "#http/schema";
 import { listAiSystems, storeSamples, summarizeMetric } from "./queries/metrics";
 import { readRange } from "./rules/range";
 import { readBatch } from "./rules/samples";
 import { AiSystem, Ingested, IngestMetrics, MetricSteps, MetricsQuery } from "./schema";
 
-const NotFound = { message: "There is no such AI system in this organization." };
+const NO_SYSTEM = "There is no such AI system in this organization.";
 const InOrganization = t.Object({ organizationId: Uuid });
 const KEY_PART = /^[a-z0-9._-]{1,100}$/;
 
@@ -19,7 +19,7 @@ export const metricsIngest = (deps: Deps) =>
     "",
     async ({ scope, body, headers, status }) => {
       const batch = readBatch(body, deps.clock());
-      if ("fault" in batch) return status(400, { message: batch.fault });
+      if ("invalid" in batch) return respond(batch);
       return status(202, await storeSamples(deps.sql, scope, batch, headers["webhook-id"] ?? null));
     },
     {
@@ -51,11 +51,11 @@ export const aiSystems = (deps: Deps) =>
     )
     .get(
       "/metrics",
-      async ({ scope, query, status }) => {
+      async ({ scope, query }) => {
         const range = readRange(query, deps.clock());
-        if ("fault" in range) return status(400, { message: range.fault });
+        if ("invalid" in range) return respond(range);
         const answer = await deps.lanes.run(scope.organizationId, () => summarizeMetric(deps.sql, scope.organizationId, query, range));
-        return answer === undefined ? status(404, NotFound) : jsonText(answer);
+        return answer === undefined ? respond(answer, NO_SYSTEM) : jsonText(answer);
       },
       {
         params: InOrganization,

@@ -3,36 +3,36 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { platformStaff } from "#guards/platform-staff";
 import { etag, ifMatch } from "#http/etag";
-import { answerFixed } from "#http/fixed-body";
+import { answerFixed, type FixedBody, fixBody } from "#http/fixed-body";
 import { encodeCursor, readCursor } from "#http/pagination";
+import { respond } from "#http/respond";
 import { Answer, Empty, EmptyObject, Message, PageQuery, Uuid } from "#http/schema";
 import { changeControl, findControlWithHistory, listControls, listStatuses } from "./queries/controls";
-import { catalogueOf, controlsOf, findControl, frameworks } from "./rules/catalogue";
+import { controlsOf, findControl, frameworks } from "./rules/catalogue";
 import { type ControlChange, findFault, summarize } from "./rules/controls";
 import { ChangeControl, Control, ControlWithHistory, Framework, FrameworkCatalogue, FrameworkKey } from "./schema";
 
-const NotFound = { message: "There is no such control in this framework." };
+const NO_CONTROL = "There is no such control in this framework.";
 const OneControl = t.Object({ organizationId: Uuid, frameworkKey: FrameworkKey, controlId: Uuid });
+const serialize = (items: typeof frameworks) => fixBody(JSON.stringify({ items }));
+const CATALOGUE = serialize(frameworks);
+const CATALOGUES = new Map<string | undefined, FixedBody>(frameworks.map((each) => [each.key, serialize([each])]));
+const CACHING = { "content-type": "application/json", "cache-control": "private, no-cache" };
 const VERSION_PART = /^\d{1,9}$/;
 const NEWEST = 2_147_483_647;
 
 export const frameworkCatalogue = (deps: Deps) =>
   new Elysia({ prefix: "/admin/ai-governance/catalog", tags: ["Platform staff"] })
     .use(platformStaff(deps))
-    .get(
-      "",
-      ({ query, request, set }) =>
-        answerFixed({ request, set }, catalogueOf(query.framework), { "content-type": "application/json", "cache-control": "private, no-cache" }),
-      {
-        query: t.Object({ framework: t.Optional({ ...FrameworkKey, description: "Only this one" }) }),
-        response: { 200: FrameworkCatalogue, 304: Empty, 400: Message },
-        detail: {
-          operationId: "listFrameworkCatalogue",
-          summary: "List platform AI governance framework catalogue entries",
-          description: "Every framework with all its controls. The id of a control is the same on every server.",
-        },
+    .get("", ({ query, request, set }) => answerFixed({ request, set }, CATALOGUES.get(query.framework) ?? CATALOGUE, CACHING), {
+      query: t.Object({ framework: t.Optional({ ...FrameworkKey, description: "Only this one" }) }),
+      response: { 200: FrameworkCatalogue, 304: Empty, 400: Message },
+      detail: {
+        operationId: "listFrameworkCatalogue",
+        summary: "List platform AI governance framework catalogue entries",
+        description: "Every framework with all its controls. The id of a control is the same on every server.",
       },
-    );
+    });
 
 export const governance = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/ai-governance/frameworks", tags: ["AI governance"] })
@@ -67,9 +67,9 @@ export const governance = (deps: Deps) =>
     )
     .get(
       "/:frameworkKey/controls/:controlId",
-      async ({ scope, params: { frameworkKey, controlId }, query, set, status }) => {
+      async ({ scope, params: { frameworkKey, controlId }, query, set }) => {
         const control = findControl(frameworkKey, controlId);
-        if (!control) return status(404, NotFound);
+        if (!control) return respond(control, NO_CONTROL);
         const before = Number(readCursor(query.cursor, VERSION_PART)?.[0] ?? NEWEST);
         const { shown, history } = await findControlWithHistory(deps.sql, scope.organizationId, control.id, { limit: query.limit, before }, deps.clock());
         const items = history.slice(0, query.limit);
@@ -91,15 +91,14 @@ export const governance = (deps: Deps) =>
     )
     .patch(
       "/:frameworkKey/controls/:controlId",
-      async ({ scope, params: { frameworkKey: framework, controlId }, body, request, set, status }) => {
+      async ({ scope, params: { frameworkKey: framework, controlId }, body, request, set }) => {
         const change = readChange(body);
-        const fault = findFault(change);
-        if (fault) return status(400, { message: fault });
+        const invalid = findFault(change);
+        if (invalid) return respond({ invalid });
         const control = findControl(framework, controlId);
-        if (!control) return status(404, NotFound);
+        if (!control) return respond(control, NO_CONTROL);
         const outcome = await changeControl(deps.sql, scope, { framework, control, versions: ifMatch(request.headers) }, change, deps.clock());
-        if (outcome === "stale") return status(412, {});
-        if ("fault" in outcome) return status(400, { message: outcome.fault });
+        if (outcome === "stale" || "invalid" in outcome) return respond(outcome);
         set.headers.etag = etag(outcome.shown.version);
         return { ...control, framework, ...outcome.shown };
       },

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Keyring } from "#crypto/keyring";
+import { sha256 } from "#crypto/sha256";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
@@ -10,7 +11,6 @@ const MAX_LIVE = 10;
 
 /** What a sealed key is bound to: it opens in no other organization and for no other row. */
 const context = (organizationId: string, id: string) => `ingest-key ${organizationId} ${id}`;
-const hash = (key: string) => new Bun.CryptoHasher("sha256").update(key).digest("hex");
 
 /** Makes a key. Returns it with its text, this once; `conflict` when the organization has as many live keys as it may. */
 export async function createIngestKey(sql: Pool, keyring: Keyring, scope: Scope, name: string) {
@@ -23,7 +23,7 @@ export async function createIngestKey(sql: Pool, keyring: Keyring, scope: Scope,
     const [created] = await tx<{ createdAt: string }[]>`
       with created as (
         insert into ingest_keys (organization_id, id, name, key_hash, sealed_key)
-        select ${organizationId}, ${id}, ${name}, decode(${hash(key)}, 'hex'), decode(${sealed}, 'hex')
+        select ${organizationId}, ${id}, ${name}, decode(${sha256(key)}, 'hex'), decode(${sealed}, 'hex')
         where (select count(*) from ingest_keys where organization_id = ${organizationId} and revoked_at is null) < ${MAX_LIVE}
         returning id, name, created_at),
       audited as (${audit(tx, scope, "ingest-key.created", sql`select id, jsonb_build_object('name', name) from created`)})
@@ -48,13 +48,13 @@ export async function revokeIngestKey(sql: Sql, scope: Scope, id: string) {
       update ingest_keys set revoked_at = now() where organization_id = ${scope.organizationId} and id = ${id} and revoked_at is null returning id, name),
     audited as (${audit(sql, scope, "ingest-key.revoked", sql`select id, jsonb_build_object('name', name) from revoked`)})
     select id from revoked`;
-  return rows.length > 0 ? "deleted" : "not found";
+  return rows.length > 0 ? "done" : "not found";
 }
 
 /** The live key that a bearer sends, and whose it is. */
 export async function findKeyOwner(sql: Sql, key: string) {
   const [row] = await sql<{ id: string; organizationId: string }[]>`
-    select id, organization_id as "organizationId" from ingest_keys where key_hash = decode(${hash(key)}, 'hex') and revoked_at is null`;
+    select id, organization_id as "organizationId" from ingest_keys where key_hash = decode(${sha256(key)}, 'hex') and revoked_at is null`;
   return row;
 }
 

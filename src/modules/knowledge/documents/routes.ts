@@ -1,14 +1,14 @@
 import { Elysia, t } from "elysia";
-import { isUuid } from "#db/ids";
+import { uuidOrNil } from "#db/ids";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { platformStaff } from "#guards/platform-staff";
 import { worker } from "#guards/worker";
-import { etag, ifMatch } from "#http/etag";
+import { ifMatch } from "#http/etag";
 import { requestId } from "#http/exchange";
 import { page, readCursor, UUID_PART } from "#http/pagination";
-import { jsonText } from "#http/respond";
-import { Empty, EmptyObject, Message, OneOf, Page, PageQuery, Text, Uuid } from "#http/schema";
+import { respond, respondCreated } from "#http/respond";
+import { Empty, EmptyObject, Message, OneOf, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
 import type { Scope } from "#modules/people/audit/queries";
 import { type Act, addPlatformEvent } from "#modules/people/audit/queries";
 import { listChunks, saveChunks, searchChunks } from "./queries/chunks";
@@ -18,8 +18,8 @@ import { documentRead, documentsListed } from "./rules/read-events";
 import { Chunk, Document, IndexingJob, Passage, SaveChunks, SignedDownload, STATUSES, UploadDocument } from "./schema";
 import { requestIndexing, uploadDocument } from "./services/upload";
 
-const NotFound = { message: "There is no such document." };
-const OneDocument = t.Object({ documentId: t.String({ format: "uuid", noValidate: true }) }, { noValidate: true });
+const NO_DOCUMENT = "There is no such document.";
+const OneDocument = t.Object({ documentId: { ...PathId, format: "uuid" } });
 const LINK_LIFETIME = 300_000;
 const INDEX_PART = /^\d{1,10}$/;
 const RANK_PART = /^-?\d{1,9}(\.\d{1,20})?(e-\d{1,2})?$/;
@@ -30,21 +30,21 @@ const actOf = ({ caller, request }: Context): Act => ({
   requestId: requestId(request),
 });
 
-export const documents = (deps: Deps) => {
-  const find = async (id: string) => (isUuid(id) ? findDocument(deps.sql, id) : undefined);
-  return new Elysia({ prefix: "/admin/knowledge-base/documents", tags: ["Knowledge"] })
+export const documents = (deps: Deps) =>
+  new Elysia({ prefix: "/admin/knowledge-base/documents", tags: ["Knowledge"] })
     .use(platformStaff(deps))
     .post(
       "",
-      async ({ body, caller, request, status }) => {
+      async ({ body, caller, request }) => {
         const fileName = cleanFileName(body.file.name ?? "");
         const bytes = await body.file.bytes();
         const kind = readKind(fileName, bytes);
-        if ("fault" in kind) return status(400, { message: kind.fault });
+        if ("invalid" in kind) return respond(kind);
         const organizationId = body.organizationId.toLowerCase();
-        if (!(await deps.organizationExists(organizationId))) return status(404, { message: "There is no such organization." });
-        const { id, json } = await uploadDocument(deps, { ...actOf({ caller, request }), organizationId }, { title: body.title, fileName, bytes, ...kind });
-        return jsonText(json, 201, { etag: etag(1), location: `/admin/knowledge-base/documents/${id}` });
+        if (!(await deps.organizationExists(organizationId))) return respond("not found", "There is no such organization.");
+        const scope = { ...actOf({ caller, request }), organizationId };
+        const created = await uploadDocument(deps, scope, { title: body.title, fileName, bytes, ...kind });
+        return respondCreated(created, `/admin/knowledge-base/documents/${created.id}`);
       },
       {
         body: UploadDocument,
@@ -75,11 +75,11 @@ export const documents = (deps: Deps) => {
     )
     .get(
       "/:documentId",
-      async ({ params, caller, request, status }) => {
-        const document = await find(params.documentId);
-        if (!document) return status(404, NotFound);
+      async ({ params, caller, request }) => {
+        const document = await findDocument(deps.sql, params.documentId);
+        if (!document) return respond(document, NO_DOCUMENT);
         deps.reads.add(documentRead(actOf({ caller, request }), "document", params.documentId, document.organizationId));
-        return jsonText(document.json, 200, { etag: etag(document.version) });
+        return respond(document);
       },
       {
         params: OneDocument,
@@ -89,9 +89,9 @@ export const documents = (deps: Deps) => {
     )
     .get(
       "/:documentId/chunks",
-      async ({ params, query, caller, request, status }) => {
-        const document = await find(params.documentId);
-        if (!document) return status(404, NotFound);
+      async ({ params, query, caller, request }) => {
+        const document = await findDocument(deps.sql, params.documentId);
+        if (!document) return respond(document, NO_DOCUMENT);
         deps.reads.add(documentRead(actOf({ caller, request }), "chunks", params.documentId, document.organizationId));
         const after = Number(readCursor(query.cursor, INDEX_PART)?.[0] ?? -1);
         return page(await listChunks(deps.sql, document.organizationId, params.documentId, { limit: query.limit, after }), query.limit);
@@ -105,9 +105,9 @@ export const documents = (deps: Deps) => {
     )
     .get(
       "/:documentId/download",
-      async ({ params, request, caller, status }) => {
-        const document = await find(params.documentId);
-        if (!document) return status(404, NotFound);
+      async ({ params, request, caller }) => {
+        const document = await findDocument(deps.sql, params.documentId);
+        if (!document) return respond(document, NO_DOCUMENT);
         const expiresAt = new Date(deps.clock().getTime() + LINK_LIFETIME);
         expiresAt.setUTCMilliseconds(0);
         const details = { organizationId: document.organizationId, expiresAt: expiresAt.toISOString() };
@@ -129,8 +129,8 @@ export const documents = (deps: Deps) => {
     .post(
       "/:documentId/reindex",
       async ({ params, caller, request, status }) => {
-        const job = isUuid(params.documentId) ? await requestIndexing(deps, actOf({ caller, request }), params.documentId.toLowerCase()) : undefined;
-        return job ? status(202, job) : status(404, NotFound);
+        const job = await requestIndexing(deps, actOf({ caller, request }), params.documentId.toLowerCase());
+        return job ? status(202, job) : respond(job, NO_DOCUMENT);
       },
       {
         params: OneDocument,
@@ -144,17 +144,16 @@ export const documents = (deps: Deps) => {
     )
     .delete(
       "/:documentId",
-      async ({ params, request, caller, status }) => {
-        const document = await find(params.documentId);
-        if (!document) return status(404, NotFound);
+      async ({ params, request, caller }) => {
+        const document = await findDocument(deps.sql, params.documentId);
+        if (!document) return respond(document, NO_DOCUMENT);
         const scope = { ...actOf({ caller, request }), organizationId: document.organizationId };
-        const outcome = await deleteDocument(deps.sql, scope, params.documentId, ifMatch(request.headers));
-        if (outcome === "missing") return status(404, NotFound);
-        if (outcome === "stale") return status(412, {});
+        const outcome = await deleteDocument(deps.sql, scope, { id: params.documentId, versions: ifMatch(request.headers) });
+        if (outcome === "not found" || outcome === "stale") return respond(outcome, NO_DOCUMENT);
         await deps.store
           .remove(outcome.objectKey)
           .catch((err) => deps.log.warn({ err }, "removing the file of a deleted document failed, the sweep removes it later"));
-        return status(204, "");
+        return respond("done");
       },
       {
         params: OneDocument,
@@ -162,17 +161,16 @@ export const documents = (deps: Deps) => {
         detail: { operationId: "deleteDocument", summary: "Delete a knowledge document", description: "With its chunks and its file." },
       },
     );
-};
 
 export const chunks = (deps: Deps) =>
   new Elysia({ prefix: "/internal/knowledge/documents", tags: ["Knowledge"] }).use(worker(deps)).post(
     "/:id/chunks",
-    async ({ params, body, request, status }) => {
+    async ({ params, body, request }) => {
       const repeated = repeatedIndex(body.chunks);
-      if (repeated !== undefined) return status(400, { message: `body.chunks.${repeated}.chunkIndex is there more than once.` });
-      const scope: Scope = { organizationId: body.organizationId, actor: { type: "worker" }, requestId: requestId(request) };
-      const isSaved = isUuid(body.organizationId) && (await saveChunks(deps.sql, scope, params.id, body.chunks));
-      return isSaved ? {} : status(404, { message: "There is no such document in this organization." });
+      if (repeated !== undefined) return respond({ invalid: `body.chunks.${repeated}.chunkIndex is there more than once.` });
+      const scope: Scope = { organizationId: uuidOrNil(body.organizationId), actor: { type: "worker" }, requestId: requestId(request) };
+      const isSaved = await saveChunks(deps.sql, scope, params.id, body.chunks);
+      return isSaved ? {} : respond("not found", "There is no such document in this organization.");
     },
     {
       params: t.Object({ id: { ...Uuid, description: "The document" } }),

@@ -59,13 +59,13 @@ export async function findApiToken(sql: Sql, organizationId: string, id: string)
 
 /** Deletes a token, which ends it on every replica at once. */
 export async function revokeApiToken(sql: Sql, scope: Scope, { id, versions }: Target) {
-  const [row] = await sql<{ outcome: "deleted" | "stale" }[]>`
+  const [row] = await sql<{ outcome: "done" | "stale" }[]>`
     with current as (select id, version from api_tokens where organization_id = ${scope.organizationId} and id = ${id} for update),
     revoked as (
       delete from api_tokens using current where organization_id = ${scope.organizationId} and api_tokens.id = current.id
         and ${whereVersion(sql, versions, sql`current.version`)} returning api_tokens.id, name, role),
     audited as (${audit(sql, scope, "api-token.revoked", sql`select id, jsonb_build_object('name', name, 'role', role) from revoked`)})
-    select case when exists (select from revoked) then 'deleted' else 'stale' end as outcome from current`;
+    select case when exists (select from revoked) then 'done' else 'stale' end as outcome from current`;
   return row?.outcome ?? "not found";
 }
 

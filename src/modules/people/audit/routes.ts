@@ -2,8 +2,8 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { platformStaff } from "#guards/platform-staff";
-import { Refusal } from "#http/errors";
 import { page, readCursor, UUID_PART } from "#http/pagination";
+import { respond } from "#http/respond";
 import { Message, Page, Uuid } from "#http/schema";
 import { listAuditEvents } from "./queries";
 import { AuditEvent, AuditQuery, readFilter } from "./schema";
@@ -34,7 +34,7 @@ export const platformAudit = (deps: Deps) =>
 
 async function answer({ sql, lanes }: Deps, organizationId: string | undefined, { limit, cursor, ...rest }: typeof AuditQuery.static) {
   const filter = readFilter(rest);
-  if ("fault" in filter) throw new Refusal(400, filter.fault);
+  if ("invalid" in filter) return respond(filter);
   const list = () => listAuditEvents(sql, organizationId, filter, { limit, before: readCursor(cursor, UUID_PART)?.[0] });
   // An index serves each filter alone; of several together it may read many events that do not fit.
   return page(await (Object.keys(filter).length > 1 ? lanes.run(organizationId ?? "platform", list) : list()), limit);

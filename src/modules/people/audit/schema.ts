@@ -36,10 +36,10 @@ export const AuditQuery = t.Object({
 });
 
 /** The filter of a query, or what is wrong with it. */
-export function readFilter({ actor, from, to, action, targetId }: Omit<typeof AuditQuery.static, "limit" | "cursor">): EventFilter | { fault: string } {
-  if (from !== undefined && to !== undefined && Date.parse(from) > Date.parse(to)) return { fault: "query.from must not be after query.to." };
+export function readFilter({ actor, from, to, action, targetId }: Omit<typeof AuditQuery.static, "limit" | "cursor">): EventFilter | { invalid: string } {
+  if (from !== undefined && to !== undefined && Date.parse(from) > Date.parse(to)) return { invalid: "query.from must not be after query.to." };
   const type = ACTOR_TYPES.find((each) => each === actor);
-  if (actor !== undefined && !type && !isUuid(actor)) return { fault: `query.actor must be an id (a UUID) or one of ${ACTOR_TYPES.join(", ")}.` };
+  if (actor !== undefined && !type && !isUuid(actor)) return { invalid: `query.actor must be an id (a UUID) or one of ${ACTOR_TYPES.join(", ")}.` };
   return {
     ...(action !== undefined && { action }),
     ...(actor !== undefined && { actor: type ? { type } : { id: actor.toLowerCase() } }),

@@ -131,7 +131,7 @@ export const removeMember = (sql: Pool, scope: Scope, target: Target) =>
     await tx`
       with removed as (delete from members where organization_id = ${scope.organizationId} and id = ${target.id} returning id, email)
       ${audit(tx, scope, "member.removed", tx`select id, jsonb_build_object('email', email) from removed`)}`;
-    return "deleted" as const;
+    return "done" as const;
   });
 
 type Current = Resource & { role: Role; isLastAdmin: boolean };

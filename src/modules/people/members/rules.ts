@@ -1,10 +1,11 @@
+import { sha256 } from "#crypto/sha256";
 import type { Actor } from "#modules/people/audit/queries";
 
 const DAY = 86_400_000;
 const LIFETIME = 7 * DAY;
 
 /** What is stored of a token. */
-export const hashInvitationToken = (token: string) => new Bun.CryptoHasher("sha256").update(token).digest("hex");
+export const hashInvitationToken = (token: string) => sha256(token);
 
 /** A fresh invitation token, which only its hash outlives. */
 export function issueInvitationToken(now: Date) {

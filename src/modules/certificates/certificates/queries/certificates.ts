@@ -1,6 +1,8 @@
+import type { Fragment } from "postgres";
 import type { Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
-import { matchesVersion, type Versions, whereVersion } from "#db/versions";
+import type { Resource, Target } from "#db/outcome";
+import { matchesVersion, whereVersion } from "#db/versions";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { searchWords } from "../rules/search-terms";
 import { deploymentsOf } from "./deployments";
@@ -66,7 +68,7 @@ function whereStatus(sql: Sql, status: CertificateFilter["status"], now: Date) {
 const searchQuery = (organizationId: string, q: string) => [`'${organizationId}'`, ...searchWords(q).map((word) => `'${word}':*`)].join(" & ");
 
 export async function findCertificate(sql: Sql, organizationId: string, id: string, now: Date) {
-  const [row] = await sql<{ json: string; version: number }[]>`
+  const [row] = await sql<Resource[]>`
     select (${certificateJson(sql, now)} || jsonb_build_object('pem', pem))::text as json, version
     from certificates where organization_id = ${organizationId} and id = ${id}`;
   return row;
@@ -107,52 +109,44 @@ export async function findDetailsForMember(sql: Sql, organizationId: string, id:
   return row?.details;
 }
 
-type Precondition = { id: string; versions: Versions };
-type Changed = { json: string; version: number };
-type Outcome = { changed: Changed } | "missing" | "stale" | "conflict";
+/** A change of status: what it is called, which certificates it is for, what it sets, and what the audit trail keeps of it. */
+type StatusChange = { action: string; of: Fragment; set: Fragment; details?: Fragment };
 
-/** `conflict` when it is revoked or retired already, `stale` when its version is another than the caller's. */
-export async function revokeCertificate(sql: Sql, scope: Scope, { id, versions }: Precondition, reason: string, now: Date): Promise<Outcome> {
-  const [row] = await sql<Current[]>`
+/** `conflict` when it is revoked or retired already. */
+export const revokeCertificate = (sql: Sql, scope: Scope, target: Target, reason: string, now: Date) =>
+  changeStatus(sql, scope, target, now, {
+    action: "certificate.revoked",
+    of: sql`status = 'active'`,
+    set: sql`status = 'revoked', revoked_at = ${now.toISOString()}, revocation_reason = ${reason}`,
+    details: sql`jsonb_build_object('reason', revocation_reason)`,
+  });
+
+/** `conflict` when it is retired already. */
+export const retireCertificate = (sql: Sql, scope: Scope, target: Target, now: Date) =>
+  changeStatus(sql, scope, target, now, {
+    action: "certificate.retired",
+    of: sql`status <> 'retired'`,
+    set: sql`status = 'retired', retired_at = ${now.toISOString()}`,
+  });
+
+/** Ends a certificateHold, a retired certificate's too; `conflict` when the certificate is not on hold. */
+export const reinstateCertificate = (sql: Sql, scope: Scope, target: Target, now: Date) =>
+  changeStatus(sql, scope, target, now, {
+    action: "certificate.reinstated",
+    of: sql`revocation_reason = 'certificateHold'`,
+    set: sql`status = case status when 'revoked' then 'active' else status end, revoked_at = null, revocation_reason = null`,
+  });
+
+async function changeStatus(sql: Sql, scope: Scope, { id, versions }: Target, now: Date, { action, of, set, details = sql`'{}'::jsonb` }: StatusChange) {
+  const { organizationId } = scope;
+  const [row] = await sql<{ version: number; changed: string | null; newVersion: number | null }[]>`
     with changed as (
-      update certificates set status = 'revoked', revoked_at = ${now.toISOString()}, revocation_reason = ${reason}, version = version + 1, updated_at = now()
-      where organization_id = ${scope.organizationId} and id = ${id} and status = 'active' and ${whereVersion(sql, versions)} returning *),
-    audited as (${audit(sql, scope, "certificate.revoked", sql`select id, jsonb_build_object('reason', revocation_reason) from changed`)})
-    ${outcome(sql, scope.organizationId, id, now)}`;
-  return readOutcome(row, versions);
-}
-
-/** Retiring twice changes nothing the second time. */
-export async function retireCertificate(sql: Sql, scope: Scope, { id, versions }: Precondition, now: Date): Promise<Outcome> {
-  const [row] = await sql<Current[]>`
-    with changed as (
-      update certificates set status = 'retired', retired_at = ${now.toISOString()}, version = version + 1, updated_at = now()
-      where organization_id = ${scope.organizationId} and id = ${id} and status <> 'retired' and ${whereVersion(sql, versions)} returning *),
-    audited as (${audit(sql, scope, "certificate.retired", sql`select id, '{}'::jsonb from changed`)})
-    ${outcome(sql, scope.organizationId, id, now)}`;
-  return readOutcome(row, versions);
-}
-
-/** Ends a certificateHold; `conflict` when the certificate is not on hold. One that was retired meanwhile stays retired, until it is imported again. */
-export async function reinstateCertificate(sql: Sql, scope: Scope, { id, versions }: Precondition, now: Date): Promise<Outcome> {
-  const [row] = await sql<Current[]>`
-    with changed as (
-      update certificates set status = case status when 'revoked' then 'active' else status end, revoked_at = null, revocation_reason = null,
-        version = version + 1, updated_at = now()
-      where organization_id = ${scope.organizationId} and id = ${id} and revocation_reason = 'certificateHold' and ${whereVersion(sql, versions)} returning *),
-    audited as (${audit(sql, scope, "certificate.reinstated", sql`select id, '{}'::jsonb from changed`)})
-    ${outcome(sql, scope.organizationId, id, now)}`;
-  return readOutcome(row, versions);
-}
-
-type Current = { version: number; changed: string | null; newVersion: number | null };
-
-const outcome = (sql: Sql, organizationId: string, id: string, now: Date) => sql`
-  select version, (select (${certificateJson(sql, now)} || jsonb_build_object('pem', pem))::text from changed) as changed, (select version from changed) as "newVersion"
-  from certificates where organization_id = ${organizationId} and id = ${id}`;
-
-function readOutcome(row: Current | undefined, versions: Versions): Outcome {
-  if (!row) return "missing";
-  if (row.changed !== null && row.newVersion !== null) return { changed: { json: row.changed, version: row.newVersion } };
+      update certificates set ${set}, version = version + 1, updated_at = now()
+      where organization_id = ${organizationId} and id = ${id} and ${of} and ${whereVersion(sql, versions)} returning *),
+    audited as (${audit(sql, scope, action, sql`select id, ${details} from changed`)})
+    select version, (select (${certificateJson(sql, now)} || jsonb_build_object('pem', pem))::text from changed) as changed, (select version from changed) as "newVersion"
+    from certificates where organization_id = ${organizationId} and id = ${id}`;
+  if (!row) return "not found";
+  if (row.changed !== null && row.newVersion !== null) return { json: row.changed, version: row.newVersion };
   return matchesVersion(versions, row.version) ? "conflict" : "stale";
 }

@@ -19,7 +19,7 @@ const LINKING_MS = 1_000;
 
 /**
  * Stores every certificate of a PEM text. A block that cannot be read is reported by its index and stops nothing else;
- * a text without one good block, one of too many blocks, and a private key that fits none of them, answer `fault` and store nothing.
+ * a text without one good block, one of too many blocks, and a private key that fits none of them, are `invalid` and nothing is stored.
  * It works in short slices, and stores in several statements: one that fails leaves what was stored before, to be sent again.
  */
 export async function importCertificates(
@@ -27,16 +27,16 @@ export async function importCertificates(
   keyring: Keyring,
   scope: Scope,
   { pem, privateKeyPem }: Material,
-): Promise<ImportReport | { fault: string }> {
+): Promise<ImportReport | { invalid: string }> {
   const blocks = await readBlocks(pem);
-  if (blocks === "too many") return { fault: `body.pem holds more than ${MAX_BLOCKS} PEM blocks. Send them in several requests.` };
+  if (blocks === "too many") return { invalid: `body.pem holds more than ${MAX_BLOCKS} PEM blocks. Send them in several requests.` };
   const { good, refused } = await parseBlocks(blocks);
   const [first] = refused;
   if (good.length === 0)
-    return { fault: first ? `body.pem, block ${first.index}: ${first.message}` : "body.pem holds no PEM block (-----BEGIN CERTIFICATE-----)." };
+    return { invalid: first ? `body.pem, block ${first.index}: ${first.message}` : "body.pem holds no PEM block (-----BEGIN CERTIFICATE-----)." };
   const owner = privateKeyPem === undefined ? undefined : await findKeyOwner(privateKeyPem, good);
-  if (owner === "unreadable") return { fault: "body.privateKeyPem is not an unencrypted private key in PEM." };
-  if (owner === "no match") return { fault: "body.privateKeyPem is not the private key of any certificate in body.pem." };
+  if (owner === "unreadable") return { invalid: "body.privateKeyPem is not an unencrypted private key in PEM." };
+  if (owner === "no match") return { invalid: "body.privateKeyPem is not the private key of any certificate in body.pem." };
   const sealedKeyOf = (each: Candidate) =>
     each.fingerprintSha256 === owner?.fingerprintSha256 ? keyring.seal(privateKeyPem ?? "", keyContext(scope.organizationId, each.fingerprintSha256)) : null;
   const stored = await storeAll(sql, scope, good, sealedKeyOf);

@@ -114,12 +114,12 @@ async function writeWidget(sql: Sql, scope: Scope, id: string, { title, dashboar
 }
 
 export async function deleteWidget(sql: Sql, scope: Scope, { id, versions }: Target) {
-  const [row] = await sql<{ outcome: "deleted" | "stale" }[]>`
+  const [row] = await sql<{ outcome: "done" | "stale" }[]>`
     with current as (select id, version from widgets where organization_id = ${scope.organizationId} and id = ${id} for update),
     deleted as (
       delete from widgets using current where organization_id = ${scope.organizationId} and widgets.id = current.id
         and ${whereVersion(sql, versions, sql`current.version`)} returning widgets.id, kind, title, dashboard),
     audited as (${audit(sql, scope, "widget.deleted", sql`select id, jsonb_build_object('kind', kind, 'title', title, 'dashboard', dashboard) from deleted`)})
-    select case when exists (select from deleted) then 'deleted' else 'stale' end as outcome from current`;
+    select case when exists (select from deleted) then 'done' else 'stale' end as outcome from current`;
   return row?.outcome ?? "not found";
 }

@@ -63,7 +63,7 @@ export async function deleteAgent(sql: Sql, scope: Scope, target: Target) {
     audited as (${audit(sql, scope, "agent.deleted", sql`select id, jsonb_build_object('name', name) from deleted`)})
     select is_stale as "isStale" from current`;
   if (!row) return "not found";
-  return row.isStale ? "stale" : "deleted";
+  return row.isStale ? "stale" : "done";
 }
 
 const lockAgent = (sql: Sql, { organizationId }: Scope, { id, versions }: Target) => sql`

@@ -151,12 +151,12 @@ export async function findAssignment(sql: Sql, organizationId: string, { agentId
 }
 
 export async function deleteAssignment(sql: Sql, scope: Scope, { agentId, id, versions }: Target & OfAgent) {
-  const [row] = await sql<{ outcome: "deleted" | "stale" }[]>`
+  const [row] = await sql<{ outcome: "done" | "stale" }[]>`
     with a as (select * from assignments where organization_id = ${scope.organizationId} and agent_id = ${agentId} and id = ${id} for update),
     deleted as (
       delete from assignments using a where assignments.organization_id = ${scope.organizationId} and assignments.agent_id = ${agentId} and assignments.id = a.id
         and ${whereVersion(sql, versions, sql`a.version`)} returning a.*),
     audited as (${auditAssignments(sql, scope, "assignment.deleted", sql`deleted`)})
-    select case when exists (select from deleted) then 'deleted' else 'stale' end as outcome from a`;
+    select case when exists (select from deleted) then 'done' else 'stale' end as outcome from a`;
   return row?.outcome ?? "not found";
 }

@@ -14,7 +14,8 @@ const MATERIALS = new Map<string, readonly string[]>(catalog.items.map((each) =>
 export const configRulesOf = (type: TrustStoreType) => CONFIG_RULES[type];
 export const materialsOf = (type: TrustStoreType) => MATERIALS.get(type) ?? [];
 
-const text = JSON.stringify({ ...catalog, items: catalog.items.map((each) => ({ ...each, agentInstallable: isInstallable(each.trustStoreType) })) });
-
-/** The whole answer, serialized once. */
-export const CATALOGUE = { text, etag: `"${new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 32)}"` };
+/** The whole answer. */
+export const CATALOGUE_JSON = JSON.stringify({
+  ...catalog,
+  items: catalog.items.map((each) => ({ ...each, agentInstallable: isInstallable(each.trustStoreType) })),
+});

@@ -11,16 +11,16 @@ const DURATION = /^P(?:(\d{1,9})W|(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})
 const UNITS = [7 * 86_400, 86_400, 3_600, 60, 1];
 
 /** The range that a query asks for, or what is wrong with it. */
-export function readRange({ from, to, step = "3600" }: Wish, now: Date): Range | { fault: string } {
+export function readRange({ from, to, step = "3600" }: Wish, now: Date): Range | { invalid: string } {
   const end = readMoment(to ?? now.toISOString());
   const start = from === undefined ? { ...end, seconds: end.seconds - DAY } : readMoment(from);
   const length = end.seconds - start.seconds + (end.micros - start.micros) / 1e6;
   const seconds = readStep(step);
-  if (start.seconds < 0) return { fault: "query.from must not be before 1970." };
-  if (length <= 0) return { fault: "query.from must be before query.to." };
+  if (start.seconds < 0) return { invalid: "query.from must not be before 1970." };
+  if (length <= 0) return { invalid: "query.from must be before query.to." };
   if (!(seconds >= 1 && seconds <= MAX_STEP))
-    return { fault: "query.step must be seconds (300) or an ISO 8601 duration (PT5M, P1D), from one second to 366 days." };
-  if (length > MAX_STEPS * seconds) return { fault: `query.step must be longer: the range would have more than ${MAX_STEPS} steps.` };
+    return { invalid: "query.step must be seconds (300) or an ISO 8601 duration (PT5M, P1D), from one second to 366 days." };
+  if (length > MAX_STEPS * seconds) return { invalid: `query.step must be longer: the range would have more than ${MAX_STEPS} steps.` };
   return { from: writeMoment(start), to: writeMoment(end), step: seconds };
 }
 

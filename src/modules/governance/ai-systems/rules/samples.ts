@@ -10,7 +10,7 @@ type Series = { identity: string; json: string };
 const AHEAD = 300_000_000;
 
 /** A batch fit for the database, or the first fault with the index of its sample. A sample without a time has that of receipt. */
-export function readBatch({ system, samples }: IngestMetrics, receivedAt: Date): Batch | { fault: string } {
+export function readBatch({ system, samples }: IngestMetrics, receivedAt: Date): Batch | { invalid: string } {
   const now = receivedAt.getTime() * 1_000;
   const known = new Map<string, Series | undefined>(); // by what was sent, so that a series is described once
   const points: { series: Series; at: number; value: number }[] = [];
@@ -20,7 +20,7 @@ export function readBatch({ system, samples }: IngestMetrics, receivedAt: Date):
     const at = sample.recordedAt === undefined ? now : microsecondsOf(sample.recordedAt);
     const series = known.getOrInsertComputed(`${metric}\0${unit}\0${JSON.stringify(labels)}`, () => describeSeries(sample));
     const fault = findTimeFault(at, now) ?? (series ? undefined : "labels must not name a label twice");
-    if (fault !== undefined || !series) return { fault: `body.samples.${index}.${fault}.` };
+    if (fault !== undefined || !series) return { invalid: `body.samples.${index}.${fault}.` };
     points.push({ series, at, value });
     newest = Math.max(newest, at);
   }

@@ -1,4 +1,5 @@
 import type { Sql } from "#db/connect";
+import type { Failure } from "#db/outcome";
 import { matchesVersion, type Versions } from "#db/versions";
 import { type Actor, audit, type Scope } from "#modules/people/audit/queries";
 import type { CatalogueControl, FrameworkKey } from "../rules/catalogue";
@@ -50,8 +51,8 @@ export async function findControlWithHistory(sql: Sql, organizationId: string, i
 type Target = { framework: FrameworkKey; control: CatalogueControl; versions: Versions };
 
 /**
- * Decides and writes; somebody who is faster meanwhile makes it decide again. A change that changes nothing keeps the
- * version. `stale` when the version is another than the caller's, `fault` when the control or what it names does not allow the change.
+ * Decides and writes; a concurrent change makes it decide again, because a control that was never touched has no row to lock.
+ * A change that changes nothing keeps the version. `invalid` when the control or what the change names does not allow it.
  */
 export async function changeControl(
   sql: Sql,
@@ -59,13 +60,13 @@ export async function changeControl(
   target: Target,
   change: ControlChange,
   now: Date,
-): Promise<{ shown: Shown } | { fault: string } | "stale"> {
+): Promise<{ shown: Shown } | Extract<Failure, "stale" | { invalid: string }>> {
   for (;;) {
-    const { stored, assessed, fault } = await findBasis(sql, scope.organizationId, target.control.id, change, now);
+    const { stored, assessed, invalid } = await findBasis(sql, scope.organizationId, target.control.id, change, now);
     const { version, updatedAt: _, ...state } = stored;
     if (!matchesVersion(target.versions, version)) return "stale";
-    const next = fault === undefined ? applyChange(state, change) : { fault };
-    if ("fault" in next) return next;
+    const next = invalid === undefined ? applyChange(state, change) : { invalid };
+    if ("invalid" in next) return next;
     if (Bun.deepEquals(next, state)) return { shown: { ...stored, ...assessed } };
     const written = await writeControl(sql, scope, { ...target, version, previousStatus: state.status }, next, now);
     if (written) return { shown: { ...next, version: written.version, updatedAt: written.updatedAt, ...written.assessed } };
@@ -84,7 +85,7 @@ async function findBasis(sql: Sql, organizationId: string, id: string, { ownerId
       (select min(position)::int - 1 from jsonb_array_elements_text(${certificates}::jsonb) with ordinality as named (id, position)
         where named.id is not null and not exists (
           select from certificates where organization_id = ${organizationId} and certificates.id = named.id::uuid)) as missing`;
-  return { stored: row?.stored ?? UNSTORED, assessed: row?.assessed ?? NO_EVIDENCE, fault: row && findMissing(row, ownerId) };
+  return { stored: row?.stored ?? UNSTORED, assessed: row?.assessed ?? NO_EVIDENCE, invalid: row && findMissing(row, ownerId) };
 }
 
 function findMissing({ ownerIsMember, missing }: { ownerIsMember: boolean; missing: number | null }, ownerId: string | null) {

@@ -31,17 +31,3 @@ const byKey = new Map(frameworks.map((each) => [each.key, new Map(each.controls.
 
 export const controlsOf = (key: FrameworkKey) => byKey.get(key)?.values().toArray() ?? [];
 export const findControl = (key: FrameworkKey, id: string) => byKey.get(key)?.get(id.toLowerCase());
-
-const answers = new Map([undefined, ...FRAMEWORKS].map((key) => [key, serialize(frameworks.filter((each) => key === undefined || each.key === key))]));
-
-function serialize(items: Framework[]) {
-  const text = JSON.stringify({ items });
-  return { text, etag: `"${new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 32)}"` };
-}
-
-/** The whole answer, serialized once, with its tag. */
-export function catalogueOf(key: FrameworkKey | undefined) {
-  const answer = answers.get(key);
-  if (!answer) throw new Error(`The catalogue has no framework ${key}.`);
-  return answer;
-}

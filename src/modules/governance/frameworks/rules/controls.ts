@@ -18,13 +18,13 @@ export function findFault({ evidence = [] }: ControlChange) {
   if (index >= 0) return `body.evidence.${index} must have either a url or a certificateId.`;
 }
 
-/** The control after the change; what the change does not name stays as it is. A status that nothing supports yet is a `fault`. */
-export function applyChange(state: ControlState, change: ControlChange): ControlState | { fault: string } {
+/** The control after the change; what the change does not name stays as it is. A status that nothing supports yet is `invalid`. */
+export function applyChange(state: ControlState, change: ControlChange): ControlState | { invalid: string } {
   const next = { ...state, ...change };
   if (next.status === "implemented" && next.note === null && next.evidence.length === 0)
-    return { fault: "body.status can be implemented only with evidence or a note: send one, or store it first." };
+    return { invalid: "body.status can be implemented only with evidence or a note: send one, or store it first." };
   if (next.status === "not_applicable" && next.note === null)
-    return { fault: "body.status can be not_applicable only with a note that says why: send one, or store it first." };
+    return { invalid: "body.status can be not_applicable only with a note that says why: send one, or store it first." };
   return next;
 }
 

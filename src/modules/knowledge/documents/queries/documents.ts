@@ -1,6 +1,7 @@
 import { arrayOf, type Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
-import { type Versions, whereVersion } from "#db/versions";
+import type { Failure, Resource, Target } from "#db/outcome";
+import { whereVersion } from "#db/versions";
 import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** What a document shows of itself. */
@@ -10,20 +11,21 @@ const documentJson = (sql: Sql) => sql`json_build_object('id', id, 'organization
 
 export type NewDocument = { id: string; title: string; fileName: string; mediaType: string; size: number; sha256: string; objectKey: string; jobId: string };
 
-export async function insertDocument(sql: Sql, scope: Scope, document: NewDocument) {
+export async function insertDocument(sql: Sql, scope: Scope, document: NewDocument): Promise<Resource & { id: string }> {
   const { id, title, fileName, mediaType, size, sha256, objectKey, jobId } = document;
   const uploaded = sql`select id, jsonb_build_object('title', title, 'fileName', file_name, 'sha256', sha256) from created`;
-  const [row] = await sql<{ json: string }[]>`
+  const [row] = await sql<Resource[]>`
     with created as (
       insert into documents (organization_id, id, title, file_name, media_type, size, sha256, object_key, job_id)
       values (${scope.organizationId}, ${id}, ${title}, ${fileName}, ${mediaType}, ${size}, ${sha256}, ${objectKey}, ${jobId}) returning *),
     audited as (${audit(sql, scope, "document.uploaded", uploaded)})
-    select ${documentJson(sql)} as json from created`;
-  return row?.json ?? "";
+    select ${documentJson(sql)} as json, version from created`;
+  if (!row) throw new Error("a document was not created");
+  return { ...row, id };
 }
 
 export async function findDocument(sql: Sql, id: string) {
-  const [row] = await sql<{ json: string; version: number; organizationId: string; fileName: string; mediaType: string; objectKey: string }[]>`
+  const [row] = await sql<(Resource & { organizationId: string; fileName: string; mediaType: string; objectKey: string })[]>`
     select ${documentJson(sql)} as json, version, organization_id as "organizationId", file_name as "fileName", media_type as "mediaType",
       object_key as "objectKey"
     from documents where id = ${id}`;
@@ -44,16 +46,20 @@ export async function listDocuments(sql: Sql, { organizationId, status }: Docume
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 
-/** Removes the document and what was indexed of it; answers where its bytes lie. */
-export async function deleteDocument(sql: Sql, scope: Scope, id: string, versions: Versions): Promise<{ objectKey: string } | "missing" | "stale"> {
+/** Removes the document and what was indexed of it. Returns the key of its file in the store. */
+export async function deleteDocument(
+  sql: Sql,
+  scope: Scope,
+  { id, versions }: Target,
+): Promise<{ objectKey: string } | Extract<Failure, "not found" | "stale">> {
   const [row] = await sql<{ objectKey: string | null }[]>`
     with deleted as (
       delete from documents where organization_id = ${scope.organizationId} and id = ${id} and ${whereVersion(sql, versions)}
       returning id, title, file_name, object_key),
     audited as (${audit(sql, scope, "document.deleted", sql`select id, jsonb_build_object('title', title, 'fileName', file_name) from deleted`)})
     select (select object_key from deleted) as "objectKey" from documents where organization_id = ${scope.organizationId} and id = ${id}`;
-  if (!row) return "missing";
-  return row.objectKey === null ? (versions === undefined ? "missing" : "stale") : { objectKey: row.objectKey };
+  if (!row) return "not found";
+  return row.objectKey === null ? (versions === undefined ? "not found" : "stale") : { objectKey: row.objectKey };
 }
 
 /** What a document's bytes are called in the store. */

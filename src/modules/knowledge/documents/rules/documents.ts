@@ -63,14 +63,14 @@ const ACCEPTED = "It must be plain text (.txt), Markdown (.md) or HTML (.html), 
 /** How HTML begins, whatever the file is called; comments may stand before it. */
 const FIRST_TAG = /^<(!doctype\s+html|html|head|body)[\s>]/i;
 
-/** The kind of an uploaded file, by its name and what is inside; `fault` says why it cannot be taken. */
-export function readKind(fileName: string, bytes: Uint8Array): { mediaType: string } | { fault: string } {
+/** The kind of an uploaded file, by its name and what is inside; `invalid` says why it cannot be taken. */
+export function readKind(fileName: string, bytes: Uint8Array): { mediaType: string } | { invalid: string } {
   const named = KINDS.find(([pattern]) => pattern.test(fileName))?.[1];
-  if (!named) return { fault: `body.file is called "${fileName}". ${ACCEPTED}` };
+  if (!named) return { invalid: `body.file is called "${fileName}". ${ACCEPTED}` };
   const text = decode(bytes);
-  if (text === undefined || text.includes("\0")) return { fault: `body.file is not text in UTF-8. ${ACCEPTED}` };
-  if (text.startsWith("%PDF-")) return { fault: `body.file is a PDF. ${ACCEPTED}` };
-  if (text.trim() === "") return { fault: "body.file is empty." };
+  if (text === undefined || text.includes("\0")) return { invalid: `body.file is not text in UTF-8. ${ACCEPTED}` };
+  if (text.startsWith("%PDF-")) return { invalid: `body.file is a PDF. ${ACCEPTED}` };
+  if (text.trim() === "") return { invalid: "body.file is empty." };
   return { mediaType: looksLikeHtml(text.slice(0, 10_000)) ? "text/html" : named };
 }
 

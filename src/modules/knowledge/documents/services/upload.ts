@@ -1,3 +1,4 @@
+import { sha256 } from "#crypto/sha256";
 import type { Deps } from "#deps";
 import type { Scope } from "#modules/people/audit/queries";
 import { insertDocument, objectKeyOf } from "../queries/documents";
@@ -12,14 +13,14 @@ export async function uploadDocument({ sql, store, queue }: Services, scope: Sco
   const jobId = Bun.randomUUIDv7();
   const objectKey = objectKeyOf(scope.organizationId, id);
   await store.put(objectKey, bytes);
-  const facts = { size: bytes.length, sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), objectKey };
-  const json = await sql.begin(async (tx) => {
-    const created = await insertDocument(tx, scope, { id, jobId, ...upload, ...facts });
+  const facts = { size: bytes.length, sha256: sha256(bytes), objectKey };
+  const created = await sql.begin(async (tx) => {
+    const document = await insertDocument(tx, scope, { id, jobId, ...upload, ...facts });
     await queue.send(tx, INDEX_DOCUMENT, jobId, { organizationId: scope.organizationId, documentId: id, jobId });
-    return created;
+    return document;
   });
   queue.wake(INDEX_DOCUMENT);
-  return { id, json };
+  return created;
 }
 
 /** The document's indexing job: the one that is under way, else a new one; undefined when there is no such document. */
