@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { isUuid } from "#db/ids";
 import { lockDirectory } from "#db/lock";
+import { isUuid } from "#uuid";
 import { absent, isTemporary, removeFile, writeAtomically } from "./host/files";
 import { type DesiredState, isDesiredState, type Report } from "./server-client";
 import type { Target } from "./store";

@@ -2,10 +2,10 @@ import { jwt } from "@elysiajs/jwt";
 import { decodeProtectedHeader, type JWTPayload, type JWTVerifyOptions } from "jose";
 import type { Logger } from "pino";
 import type { Config } from "#config";
-import type { Pool } from "#db/connect";
 import { sha256 } from "#crypto/sha256";
-import { isUuid } from "#db/ids";
+import type { Pool } from "#db/connect";
 import { saveUser } from "#modules/people/users/queries";
+import { isUuid } from "#uuid";
 import { createOidcVerifier, OIDC_ALGORITHMS } from "./oidc";
 import { createRevocations } from "./revocations";
 

@@ -1,4 +1,4 @@
-import { isUuid } from "#db/ids";
+import { isUuid } from "#uuid";
 
 /** A field as the catalogues describe it. */
 export type Field = {

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { isUuid } from "#db/ids";
 import { migrate } from "#db/migrate";
 import { addAdmin } from "#modules/people/members/queries";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";
+import { isUuid } from "#uuid";
 import { CommandError, withDatabase } from "./environment";
 
 const BY = { actor: { type: "command-line" as const }, requestId: null };

@@ -1,7 +1,6 @@
 import { Elysia, t } from "elysia";
 import { authenticateApiToken } from "#auth/api-token";
 import { authenticate, bearerToken } from "#auth/authenticate";
-import { isUuid } from "#db/ids";
 import type { Deps } from "#deps";
 import { isReading, readBody } from "#http/body";
 import { Refusal } from "#http/errors";
@@ -10,6 +9,7 @@ import { Message, OneOf, Unauthorized, Uuid } from "#http/schema";
 import { isApiToken } from "#modules/people/api-tokens/rules";
 import type { Actor, Scope } from "#modules/people/audit/queries";
 import { memberRole } from "#modules/people/members/queries";
+import { isUuid } from "#uuid";
 
 const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
 export type Role = (typeof ROLES)[number];

@@ -1,7 +1,6 @@
 import { Elysia, t } from "elysia";
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
 import { bearerToken } from "#auth/authenticate";
-import { isUuid } from "#db/ids";
 import type { Deps } from "#deps";
 import { claimBody, parseBody, receiveBody } from "#http/body";
 import { Refusal } from "#http/errors";
@@ -9,6 +8,7 @@ import { exchangeOf, hideContext, peerAddress } from "#http/exchange";
 import { Empty, Unauthorized } from "#http/schema";
 import { findKeyOwner, hasNoKey, openIngestKeys } from "#modules/governance/ingest-keys/queries";
 import type { Actor, Scope } from "#modules/people/audit/queries";
+import { isUuid } from "#uuid";
 
 const TOLERANCE = 300;
 

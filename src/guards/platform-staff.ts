@@ -1,12 +1,12 @@
 import { Elysia, t } from "elysia";
 import { authenticate } from "#auth/authenticate";
 import type { Caller } from "#auth/tokens";
-import { isUuid } from "#db/ids";
 import type { Deps } from "#deps";
 import { readBody } from "#http/body";
 import { Refusal } from "#http/errors";
 import { Email, Message, Unauthorized, Uuid } from "#http/schema";
 import { isPlatformAdmin } from "#modules/people/users/queries";
+import { isUuid } from "#uuid";
 
 const Headers = t.Object(
   {

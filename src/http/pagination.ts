@@ -1,3 +1,4 @@
+import { UUID } from "#uuid";
 import { Refusal } from "./errors";
 import { jsonText } from "./respond";
 
@@ -24,7 +25,8 @@ export function readCursor<const Patterns extends Pattern[]>(cursor: string | un
   return key as { [Index in keyof Patterns]: string };
 }
 
-export const UUID_PART = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** In lower case, as Postgres writes it. */
+export const UUID_PART = new RegExp(UUID.source);
 /** A moment of the calendar as iso() writes it: what only looks like one, Postgres would choke on. */
 export const TIME_PART: Pattern = { test: (text) => /^\d{4,5}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(\d{3})?Z$/.test(text) && isMoment(text) };
 

@@ -1,6 +1,6 @@
 import { networkOf } from "#auth/cidr";
-import { isUuid } from "#db/ids";
 import type { Deps } from "#deps";
+import { isUuid } from "#uuid";
 import { exchangeOf, peerAddress } from "./exchange";
 
 type Needs = Pick<Deps, "denials" | "limits">;

@@ -1,8 +1,9 @@
 import { FormatRegistry, Kind, type TProperties, type TSchema, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
-import { UUID, uuidOrNil } from "#db/ids";
+import { MIN_UUID } from "#db/ids";
 import { readMoment, writeMoment } from "#db/moments";
 import { remember } from "#remember";
+import { isUuid, UUID } from "#uuid";
 
 /** A request body: an unknown field is refused. */
 export const Body = <Properties extends TProperties>(properties: Properties, options = {}) => t.Object(properties, { additionalProperties: false, ...options });
@@ -75,6 +76,8 @@ export const QueryBoolean = () =>
 
 /** An id that must be a UUID: 400 for other text. */
 export const Uuid = t.String({ format: "uuid", pattern: UUID.source.replaceAll("a-f", "a-fA-F") });
+/** Returns the id, or for text that is no UUID the nil UUID (RFC 9562, 5.9), which no row has. */
+export const uuidOrNil = (id: string) => (isUuid(id) ? id : MIN_UUID);
 TypeRegistry.Set("PathId", (_, value) => typeof value === "string");
 /** An id in a path that is 404 when it is no UUID: the handler gets the nil UUID, and no row has that. */
 export const PathId = t

@@ -1,10 +1,9 @@
 import { Elysia, status, t } from "elysia";
-import { uuidOrNil } from "#db/ids";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { etag, ifMatch } from "#http/etag";
 import { jsonText } from "#http/respond";
-import { Empty, EmptyObject, Message, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, Uuid, uuidOrNil } from "#http/schema";
 import { INELIGIBLE } from "#modules/fleet/assignments/rules";
 import { readRings } from "#modules/fleet/rollouts/rules";
 import { cancelRotation, changeRetirement, findRotation, startRotation, type Unsuited } from "./queries";

@@ -1,11 +1,10 @@
 import { Elysia, status, t } from "elysia";
-import { uuidOrNil } from "#db/ids";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { etag, ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { jsonText } from "#http/respond";
-import { EmptyObject, Message, Page, PageQuery, Uuid } from "#http/schema";
+import { EmptyObject, Message, Page, PageQuery, Uuid, uuidOrNil } from "#http/schema";
 import { INELIGIBLE } from "#modules/fleet/assignments/rules";
 import { type Changed, createRollout, findRollout, haltRollout, listRollouts, resumeRollout, rollBack } from "./queries/rollouts";
 import { atAssignment, readNewRollout } from "./rules";

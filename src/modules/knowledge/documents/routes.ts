@@ -1,5 +1,4 @@
 import { Elysia, t } from "elysia";
-import { uuidOrNil } from "#db/ids";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { platformStaff } from "#guards/platform-staff";
@@ -8,7 +7,7 @@ import { ifMatch } from "#http/etag";
 import { requestId } from "#http/exchange";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { respond, respondCreated } from "#http/respond";
-import { Empty, EmptyObject, Message, OneOf, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, OneOf, Page, PageQuery, PathId, Text, Uuid, uuidOrNil } from "#http/schema";
 import type { Scope } from "#modules/people/audit/queries";
 import { type Act, addPlatformEvent } from "#modules/people/audit/queries";
 import { listChunks, saveChunks, searchChunks } from "./queries/chunks";

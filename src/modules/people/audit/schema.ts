@@ -1,6 +1,6 @@
 import { t } from "elysia";
-import { isUuid } from "#db/ids";
 import { Answer, DateTime, Moment, Nullable, OneOf, PageQuery, Text, Uuid } from "#http/schema";
+import { isUuid } from "#uuid";
 import type { EventFilter } from "./queries";
 import { ACTOR_TYPES } from "./rules";
 

@@ -3,6 +3,7 @@ import { MAX_UUID } from "#db/ids";
 import type { Failure, Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
 import { audit, type Scope } from "#modules/people/audit/queries";
+import { UUID } from "#uuid";
 
 /** What a document shows of itself. */
 const documentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'title', title, 'fileName', file_name,
@@ -64,8 +65,8 @@ export async function deleteDocument(
 
 /** What a document's bytes are called in the store. */
 export const objectKeyOf = (organizationId: string, documentId: string) => `${organizationId}.${documentId}`;
-const UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
-const OBJECT_KEY = new RegExp(`^${UUID}\\.${UUID}$`);
+const ID = UUID.source.slice(1, -1); // without its anchors
+const OBJECT_KEY = new RegExp(`^${ID}\\.${ID}$`);
 
 /** Of the keys of stored objects, those of organizations of this database which no document names. What another database left is its own. */
 export async function findOrphans(sql: Sql, keys: string[]) {
