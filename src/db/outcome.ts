@@ -1,4 +1,3 @@
-import type { Pool, Sql } from "./connect";
 import { matchesVersion, type Versions } from "./versions";
 
 /** The row that a request names, and the versions of it that its caller accepts. */
@@ -14,18 +13,12 @@ export type Resource = { json: string; version: number };
  */
 export type Failure = "not found" | "stale" | "conflict" | { missing: string } | { invalid: string };
 
-/**
- * Changes a row by a rule in TypeScript, in one transaction. `lock` reads the row and locks it until the end; `change` sees it only when its
- * version is accepted.
- */
-export const updateLocked = <Row extends { version: number }, Outcome>(
-  sql: Pool,
+/** Changes a row by a rule in TypeScript: `row` is read and locked in the transaction of `change`, which sees it only in an accepted version. */
+export async function updateLocked<Row extends { version: number }, Outcome>(
+  row: Row | undefined,
   versions: Versions,
-  lock: (tx: Sql) => Promise<Row | undefined>,
-  change: (tx: Sql, row: Row) => Promise<Outcome>,
-) =>
-  sql.begin(async (tx): Promise<Outcome | "not found" | "stale"> => {
-    const row = await lock(tx);
-    if (!row) return "not found";
-    return matchesVersion(versions, row.version) ? change(tx, row) : "stale";
-  });
+  change: (row: Row) => Outcome | Promise<Outcome>,
+): Promise<Outcome | "not found" | "stale"> {
+  if (!row) return "not found";
+  return matchesVersion(versions, row.version) ? change(row) : "stale";
+}

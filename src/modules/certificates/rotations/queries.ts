@@ -1,6 +1,6 @@
 import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
-import type { Versions } from "#db/versions";
+import type { Resource, Target } from "#db/outcome";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import type { Ineligible } from "#modules/fleet/assignments/rules";
 import { isAnchor, isRenewed } from "#modules/fleet/rollouts/queries/apply-steps";
@@ -12,16 +12,14 @@ import { askedOf, type CompiledRing } from "#modules/fleet/rollouts/rules";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { Retirement } from "./schema";
 
-type Shown = { id: string; json: string; version: number };
-
 /** The newest of a certificate's rotations; at most one of them was not cancelled. */
 const newestOf = (sql: Sql, organizationId: string, certificateId: string) => sql`(
   select newest.id from rollouts newest where newest.organization_id = ${organizationId} and newest.predecessor_id = ${certificateId} order by newest.id desc limit 1)`;
 
 export async function findRotation(sql: Sql, organizationId: string, certificateId: string) {
-  const [row] = await sql<Shown[]>`
+  const [row] = await sql<Resource[]>`
     ${withProgress(sql, organizationId, newestOf(sql, organizationId, certificateId))}
-    select id, version, json_build_object('id', id, 'organizationId', organization_id, 'certificateId', predecessor_id, 'successorId', certificate_id,
+    select version, json_build_object('id', id, 'organizationId', organization_id, 'certificateId', predecessor_id, 'successorId', certificate_id,
       'status', case when status = 'rolled_back' then 'cancelled' when is_replaced then 'retired' when status = 'halted' then 'halted' else 'overlapping' end,
       'total', total, 'observed', observed, 'failed', failed, 'skipped', left_alone, 'share', round(observed::numeric / nullif(total, 0), 4),
       'retire', case when retire_share is not null then json_build_object('share', retire_share, 'holdSeconds', hold_seconds) end,
@@ -41,7 +39,7 @@ type NewRotation = {
 };
 
 /** `conflict` when the certificate is not active or has a rotation already that was not cancelled. */
-export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: Date): Promise<Shown | Unsuited | "no certificate" | "conflict"> {
+export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: Date): Promise<Resource | Unsuited | "no certificate" | "conflict"> {
   const { organizationId } = scope;
   const { certificateId, successorId, rings, retire } = given;
   const id = Bun.randomUUIDv7();
@@ -81,10 +79,8 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
   });
 }
 
-type Precondition = { certificateId: string; versions: Versions };
-
-/** `conflict` once it is over. Another share begins to hold anew. */
-export async function changeRetirement(sql: Pool, scope: Scope, { certificateId, versions }: Precondition, retire: Retirement | null) {
+/** Of the certificate `id`; `conflict` once it is over. Where the share changes, the hold begins again. */
+export async function changeRetirement(sql: Pool, scope: Scope, { id: certificateId, versions }: Target, retire: Retirement | null) {
   const id = await newestId(sql, scope, certificateId);
   const { share, holdSeconds } = retire ?? { share: null, holdSeconds: null };
   const outcome = await transition(sql, scope, { id, versions }, sql`r.status <> 'rolled_back' and old.status = 'active'`, (tx) =>
@@ -97,12 +93,14 @@ export async function changeRetirement(sql: Pool, scope: Scope, { certificateId,
       tx`(retire_share, hold_seconds) is distinct from (${share}::float8, ${holdSeconds}::int)`,
     ),
   );
-  return typeof outcome === "string" ? outcome : ((await findRotation(sql, scope.organizationId, certificateId)) ?? "missing");
+  return typeof outcome === "string" ? outcome : findRotation(sql, scope.organizationId, certificateId);
 }
 
 /** Takes the successor from where the rotation brought it. */
-export const cancelRotation = async (sql: Pool, scope: Scope, { certificateId, versions }: Precondition) =>
-  rollBack(sql, scope, { id: await newestId(sql, scope, certificateId), versions });
+export async function cancelRotation(sql: Pool, scope: Scope, { id, versions }: Target) {
+  const outcome = await rollBack(sql, scope, { id: await newestId(sql, scope, id), versions });
+  return typeof outcome === "string" ? outcome : "done";
+}
 
 async function newestId(sql: Sql, { organizationId }: Scope, certificateId: string) {
   const [row] = await sql<{ id: string | null }[]>`select ${newestOf(sql, organizationId, certificateId)} as id`;

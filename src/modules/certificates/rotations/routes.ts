@@ -1,17 +1,16 @@
-import { Elysia, status, t } from "elysia";
+import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { etag, ifMatch } from "#http/etag";
-import { jsonText } from "#http/respond";
-import { Empty, EmptyObject, Message, Uuid, uuidOrNil } from "#http/schema";
-import { INELIGIBLE } from "#modules/fleet/assignments/rules";
+import { ifMatch } from "#http/etag";
+import { respond, respondCreated } from "#http/respond";
+import { Empty, EmptyObject, Message, PathId, Uuid } from "#http/schema";
+import { INELIGIBLE, NO_CERTIFICATE } from "#modules/fleet/assignments/rules";
 import { readRings } from "#modules/fleet/rollouts/rules";
 import { cancelRotation, changeRetirement, findRotation, startRotation, type Unsuited } from "./queries";
 import { NewRotation, Rotation, RotationPatch } from "./schema";
 
-const NO_CERTIFICATE = { message: "There is no such certificate in this organization." };
-const NotFound = { message: "There is no such certificate in this organization, or it never had a successor." };
-const OneCertificate = t.Object({ organizationId: Uuid, certificateId: t.String() });
+const NO_ROTATION = "There is no such certificate in this organization, or it never had a successor.";
+const OneCertificate = t.Object({ organizationId: Uuid, certificateId: PathId });
 
 const UNSUITED: Record<Unsuited, string> = {
   ...INELIGIBLE,
@@ -30,14 +29,13 @@ export const rotations = (deps: Deps) =>
       async ({ scope, params, body }) => {
         const { rings = [], haltShare = 0.1, successShare = 1, retire } = body;
         const read = readRings([...rings, {}]);
-        if ("fault" in read) return status(400, { message: read.fault });
-        const certificates = { certificateId: uuidOrNil(params.certificateId), successorId: uuidOrNil(body.certificateId) };
+        if ("invalid" in read) return respond(read);
+        const certificates = { certificateId: params.certificateId, successorId: body.certificateId };
         const started = await startRotation(deps.sql, scope, { ...certificates, rings: read.rings, retire, haltShare, successShare }, deps.clock());
-        if (started === "conflict") return status(409, {});
-        if (started === "no certificate") return status(404, NO_CERTIFICATE);
-        if (typeof started === "string") return status(400, { message: UNSUITED[started] });
-        const location = `/organizations/${scope.organizationId}/certificates/${certificates.certificateId.toLowerCase()}/successor`;
-        return jsonText(started.json, 201, { etag: etag(started.version), location });
+        if (started === "conflict") return respond(started);
+        if (started === "no certificate") return respond({ missing: NO_CERTIFICATE });
+        if (typeof started === "string") return respond({ invalid: UNSUITED[started] });
+        return respondCreated(started, `/organizations/${scope.organizationId}/certificates/${certificates.certificateId.toLowerCase()}/successor`);
       },
       {
         params: OneCertificate,
@@ -51,28 +49,18 @@ export const rotations = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, params }) => {
-        const found = await findRotation(deps.sql, scope.organizationId, uuidOrNil(params.certificateId));
-        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
+    .get("", async ({ scope, params }) => respond(await findRotation(deps.sql, scope.organizationId, params.certificateId), NO_ROTATION), {
+      params: OneCertificate,
+      response: { 200: Rotation, 400: Message, 404: Message },
+      detail: {
+        operationId: "getRotation",
+        summary: "How far a certificate's successor is",
+        description: "A cancelled rotation shows until there is another.",
       },
-      {
-        params: OneCertificate,
-        response: { 200: Rotation, 400: Message, 404: Message },
-        detail: {
-          operationId: "getRotation",
-          summary: "How far a certificate's successor is",
-          description: "A cancelled rotation shows until there is another.",
-        },
-      },
-    )
+    })
     .patch(
       "",
-      async ({ scope, params, body, request }) => {
-        const changed = await changeRetirement(deps.sql, scope, targetOf(params, request), body.retire);
-        return typeof changed === "string" ? refuse(changed) : jsonText(changed.json, 200, { etag: etag(changed.version) });
-      },
+      async ({ scope, params, body, request }) => respond(await changeRetirement(deps.sql, scope, targetOf(params, request), body.retire), NO_ROTATION),
       {
         params: OneCertificate,
         body: RotationPatch,
@@ -84,29 +72,14 @@ export const rotations = (deps: Deps) =>
         },
       },
     )
-    .delete(
-      "",
-      async ({ scope, params, request }) => {
-        const cancelled = await cancelRotation(deps.sql, scope, targetOf(params, request));
-        return typeof cancelled === "string" ? refuse(cancelled) : status(204, "");
+    .delete("", async ({ scope, params, request }) => respond(await cancelRotation(deps.sql, scope, targetOf(params, request)), NO_ROTATION), {
+      params: OneCertificate,
+      response: { 204: Empty, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+      detail: {
+        operationId: "cancelRotation",
+        summary: "Cancel a rotation",
+        description: "What the successor got beside the certificate goes, and what changed to it changes back. 409 once it is retired or cancelled.",
       },
-      {
-        params: OneCertificate,
-        response: { 204: Empty, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
-        detail: {
-          operationId: "cancelRotation",
-          summary: "Cancel a rotation",
-          description: "What the successor got beside the certificate goes, and what changed to it changes back. 409 once it is retired or cancelled.",
-        },
-      },
-    );
+    });
 
-const targetOf = ({ certificateId }: { certificateId: string }, { headers }: Request) => ({
-  certificateId: uuidOrNil(certificateId),
-  versions: ifMatch(headers),
-});
-
-function refuse(outcome: "missing" | "stale" | "conflict") {
-  if (outcome === "missing") return status(404, NotFound);
-  return outcome === "stale" ? status(412, {}) : status(409, {});
-}
+const targetOf = ({ certificateId }: { certificateId: string }, { headers }: Request) => ({ id: certificateId, versions: ifMatch(headers) });

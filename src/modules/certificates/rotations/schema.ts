@@ -1,5 +1,5 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, BodyId, DateTime, Integer, Nullable, OneOf, Uuid } from "#http/schema";
 import { limits, rings, Share } from "#modules/fleet/rollouts/schema";
 
 const YEAR = 31_536_000;
@@ -15,7 +15,7 @@ export type Retirement = typeof Retirement.static;
 
 export const NewRotation = Body(
   {
-    certificateId: Text({ description: "The successor", examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c03"] }),
+    certificateId: BodyId({ description: "The successor", examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c03"] }),
     retire: t.Optional(Retirement),
     rings: t.Optional({ ...rings, description: "Without any, all agents at once; agents in none of them follow in a ring of their own" }),
     ...limits,

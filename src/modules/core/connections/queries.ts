@@ -67,20 +67,15 @@ type Decide = (stored: Stored) => Change | { invalid: string };
 
 /** Changes a connection as `decide` says; `name taken` when another one has its new name. A new config or secret makes the last test void. */
 export const updateConnection = (pool: Pool, scope: Scope, { id, versions }: Target, decide: Decide) =>
-  updateLocked(
-    pool,
-    versions,
-    async (tx) => {
-      await lockNames(tx, scope.organizationId);
-      return findStored(tx, scope.organizationId, id, true);
-    },
-    async (tx, stored) => {
+  pool.begin(async (tx) => {
+    await lockNames(tx, scope.organizationId);
+    return updateLocked(await findStored(tx, scope.organizationId, id, true), versions, async (stored) => {
       const change = decide(stored);
       if ("invalid" in change) return change;
       const shown = change.changed.length === 0 ? await findConnection(tx, scope.organizationId, id) : await writeChange(tx, scope, id, change);
       return shown ?? "name taken";
-    },
-  );
+    });
+  });
 
 async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, secrets, changed }: Change) {
   const isRenamedOnly = changed.every((each) => each === "name");

@@ -118,7 +118,7 @@ export const INELIGIBLE: Record<Exclude<Ineligible, "no certificate">, string> =
   "no key": "body.includePrivateKey must be false: the private key of this certificate is not stored here.",
 };
 
-const NO_CERTIFICATE = "There is no such certificate in this organization.";
+export const NO_CERTIFICATE = "There is no such certificate in this organization.";
 
 /** What the stored state has against an assignment or a change of it. */
 export type Rejection = Ineligible | "unfit config" | "unfit material" | "anchor with key";

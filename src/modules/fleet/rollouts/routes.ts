@@ -1,19 +1,18 @@
-import { Elysia, status, t } from "elysia";
+import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { etag, ifMatch } from "#http/etag";
+import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
-import { jsonText } from "#http/respond";
-import { EmptyObject, Message, Page, PageQuery, Uuid, uuidOrNil } from "#http/schema";
-import { INELIGIBLE } from "#modules/fleet/assignments/rules";
-import { type Changed, createRollout, findRollout, haltRollout, listRollouts, resumeRollout, rollBack } from "./queries/rollouts";
+import { respond, respondCreated } from "#http/respond";
+import { EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { INELIGIBLE, NO_CERTIFICATE } from "#modules/fleet/assignments/rules";
+import { createRollout, findRollout, haltRollout, listRollouts, resumeRollout, rollBack } from "./queries/rollouts";
 import { atAssignment, readNewRollout } from "./rules";
 import { NewRollout, Resumption, Rollout, RolloutSummary } from "./schema";
 
-const NO_CERTIFICATE = { message: "There is no such certificate in this organization." };
-const NotFound = { message: "There is no such rollout in this organization." };
+const NO_ROLLOUT = "There is no such rollout in this organization.";
 const InOrganization = t.Object({ organizationId: Uuid });
-const OneRollout = t.Object({ organizationId: Uuid, rolloutId: t.String() });
+const OneRollout = t.Object({ organizationId: Uuid, rolloutId: PathId });
 const CHANGED = { 200: Rollout, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject };
 
 export const rollouts = (deps: Deps) =>
@@ -24,12 +23,12 @@ export const rollouts = (deps: Deps) =>
       async ({ scope, body }) => {
         const { name, haltShare = 0.1, successShare = 1 } = body;
         const read = readNewRollout(body);
-        if ("fault" in read) return status(400, { message: read.fault });
-        const given = { name, certificateId: uuidOrNil(read.certificateId), recipe: read.recipe, rings: read.rings, haltShare, successShare };
+        if ("invalid" in read) return respond(read);
+        const given = { name, certificateId: read.certificateId, recipe: read.recipe, rings: read.rings, haltShare, successShare };
         const made = await createRollout(deps.sql, scope, given, deps.clock());
-        if (made === "no certificate") return status(404, NO_CERTIFICATE);
-        if (typeof made === "string") return status(400, { message: atAssignment(INELIGIBLE[made]) });
-        return jsonText(made.json, 201, { etag: etag(made.version), location: `/organizations/${scope.organizationId}/rollouts/${made.id}` });
+        if (made === "no certificate") return respond({ missing: NO_CERTIFICATE });
+        if (typeof made === "string") return respond({ invalid: atAssignment(INELIGIBLE[made]) });
+        return respondCreated(made, `/organizations/${scope.organizationId}/rollouts/${made.id}`);
       },
       {
         params: InOrganization,
@@ -56,8 +55,7 @@ export const rollouts = (deps: Deps) =>
     .get(
       "/:rolloutId",
       async ({ scope, params }) => {
-        const found = await findRollout(deps.sql, scope.organizationId, uuidOrNil(params.rolloutId));
-        return found ? jsonText(found.json, 200, { etag: etag(found.version) }) : status(404, NotFound);
+        return respond(await findRollout(deps.sql, scope.organizationId, params.rolloutId), NO_ROLLOUT);
       },
       {
         params: OneRollout,
@@ -65,7 +63,7 @@ export const rollouts = (deps: Deps) =>
         detail: { operationId: "getRollout", summary: "Get one rollout", description: "With how far each ring is." },
       },
     )
-    .post("/:rolloutId/halt", async ({ scope, params, request }) => answer(await haltRollout(deps.sql, scope, targetOf(params, request))), {
+    .post("/:rolloutId/halt", async ({ scope, params, request }) => respond(await haltRollout(deps.sql, scope, targetOf(params, request)), NO_ROLLOUT), {
       params: OneRollout,
       response: CHANGED,
       detail: {
@@ -76,7 +74,8 @@ export const rollouts = (deps: Deps) =>
     })
     .post(
       "/:rolloutId/resume",
-      async ({ scope, params, body, request }) => answer(await resumeRollout(deps.sql, scope, targetOf(params, request), body.haltShare, deps.clock())),
+      async ({ scope, params, body, request }) =>
+        respond(await resumeRollout(deps.sql, scope, targetOf(params, request), body.haltShare, deps.clock()), NO_ROLLOUT),
       {
         params: OneRollout,
         body: Resumption,
@@ -88,7 +87,7 @@ export const rollouts = (deps: Deps) =>
         },
       },
     )
-    .post("/:rolloutId/rollback", async ({ scope, params, request }) => answer(await rollBack(deps.sql, scope, targetOf(params, request))), {
+    .post("/:rolloutId/rollback", async ({ scope, params, request }) => respond(await rollBack(deps.sql, scope, targetOf(params, request)), NO_ROLLOUT), {
       params: OneRollout,
       response: CHANGED,
       detail: {
@@ -99,11 +98,4 @@ export const rollouts = (deps: Deps) =>
       },
     });
 
-const targetOf = ({ rolloutId }: { rolloutId: string }, { headers }: Request) => ({ id: uuidOrNil(rolloutId), versions: ifMatch(headers) });
-
-function answer(outcome: Changed) {
-  if (outcome === "missing") return status(404, NotFound);
-  if (outcome === "stale") return status(412, {});
-  if (outcome === "conflict") return status(409, {});
-  return jsonText(outcome.json, 200, { etag: etag(outcome.version) });
-}
+const targetOf = ({ rolloutId }: { rolloutId: string }, { headers }: Request) => ({ id: rolloutId, versions: ifMatch(headers) });

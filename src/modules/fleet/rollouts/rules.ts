@@ -7,11 +7,11 @@ type Ring = { selector: string | null; share: number };
 export type CompiledRing = Ring & { path: string | undefined };
 
 /** The rings with their selectors as jsonpath, or what is wrong with one of them. */
-export function readRings(given: NewRing[]): { rings: CompiledRing[] } | { fault: string } {
+export function readRings(given: NewRing[]): { rings: CompiledRing[] } | { invalid: string } {
   const rings: CompiledRing[] = [];
   for (const [index, { selector = null, share = 1 }] of given.entries()) {
     const compiled = selector === null ? { path: undefined } : compileSelector(selector);
-    if ("fault" in compiled) return { fault: `body.rings.${index}.selector ${compiled.fault}.` };
+    if ("fault" in compiled) return { invalid: `body.rings.${index}.selector ${compiled.fault}.` };
     rings.push({ selector, share, path: compiled.path });
   }
   return { rings };
@@ -26,12 +26,12 @@ export const atAssignment = (sentence: string) => sentence.replaceAll("body.", "
 /** What each agent is to get, with every default in place, and the rings; or what is wrong, whatever is stored here. */
 export function readNewRollout({ assignment, rings }: NewRollout) {
   const read = readNewAssignment(assignment);
-  if ("invalid" in read) return { fault: atAssignment(read.invalid) };
+  if ("invalid" in read) return { invalid: atAssignment(read.invalid) };
   const { enabled: _, certificateId, ...recipe } = read;
   const compiled = readRings(rings);
-  return "fault" in compiled ? compiled : { certificateId, recipe, rings: compiled.rings };
+  return "invalid" in compiled ? compiled : { certificateId, recipe, rings: compiled.rings };
 }
-export type Template = Exclude<ReturnType<typeof readNewRollout>, { fault: string }>["recipe"];
+export type Template = Exclude<ReturnType<typeof readNewRollout>, { invalid: string }>["recipe"];
 
 /** What is in a ring now, counted in agents; there may be none left. */
 type Count = { ring: number; agents: number; observed: number; failed: number };

@@ -138,11 +138,10 @@ type Current = Resource & { role: Role; isLastAdmin: boolean };
 type Change<Outcome> = (tx: Sql, current: Current) => Promise<Outcome>;
 
 const changeMember = <Outcome>(sql: Pool, { organizationId }: Scope, { id, versions }: Target, takesAdminAway: boolean, change: Change<Outcome>) =>
-  updateLocked(
-    sql,
-    versions,
-    (tx) => lockMember(tx, organizationId, id),
-    async (tx, current) => (takesAdminAway && current.isLastAdmin ? ("conflict" as const) : change(tx, current)),
+  sql.begin(async (tx) =>
+    updateLocked(await lockMember(tx, organizationId, id), versions, async (current) =>
+      takesAdminAway && current.isLastAdmin ? ("conflict" as const) : change(tx, current),
+    ),
   );
 
 /** Under the organization's row lock, so that two admins who leave at once do not both count on the other. */

@@ -71,11 +71,8 @@ export type Change = { title: string; dashboard: string; settings: Values; posit
 type Decide = (stored: Stored) => Change | { invalid: string };
 
 export const updateWidget = (pool: Pool, scope: Scope, { id, versions }: Target, decide: Decide) =>
-  updateLocked(
-    pool,
-    versions,
-    (tx) => lockWidget(tx, scope.organizationId, id),
-    async (tx, stored) => {
+  pool.begin(async (tx) =>
+    updateLocked(await lockWidget(tx, scope.organizationId, id), versions, async (stored) => {
       const change = decide(stored);
       if ("invalid" in change) return change;
       const place = await replace(tx, scope.organizationId, id, stored, change);
@@ -83,7 +80,7 @@ export const updateWidget = (pool: Pool, scope: Scope, { id, versions }: Target,
       const next = { ...change, position: place.box };
       const changed = (["title", "dashboard", "settings", "position"] as const).filter((part) => !Bun.deepEquals(next[part], stored[part]));
       return changed.length === 0 ? findWidget(tx, scope.organizationId, id) : writeWidget(tx, scope, id, next, changed);
-    },
+    }),
   );
 
 async function lockWidget(sql: Sql, organizationId: string, id: string) {

@@ -1,7 +1,7 @@
 import type { Fragment } from "postgres";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
-import { matchesVersion, type Versions } from "#db/versions";
+import { type Resource, type Target, updateLocked } from "#db/outcome";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { ineligibility } from "#modules/fleet/assignments/queries/assignments";
 import type { Ineligible } from "#modules/fleet/assignments/rules";
@@ -11,8 +11,6 @@ import { assignRings } from "./assign-rings";
 import { withProgress } from "./progress";
 import { reconcileInTransaction, recordTransition } from "./reconcile";
 import { revertSteps } from "./revert-steps";
-
-type Shown = { json: string; version: number };
 
 /** The columns that every answer shows, as json text; `more` adds names and values. */
 const rolloutJson = (sql: Sql, more: Fragment) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'status', status,
@@ -28,7 +26,7 @@ const ringsJson = (sql: Sql) => sql`(
   from jsonb_array_elements(rings) with ordinality as listed (asked, place) left join ring on ring = place)`;
 
 export async function findRollout(sql: Sql, organizationId: string, id: string) {
-  const [row] = await sql<Shown[]>`
+  const [row] = await sql<Resource[]>`
     ${withProgress(sql, organizationId, sql`${id}`)}
     select version, ${rolloutJson(sql, sql`'skipped', left_alone, 'rings', ${ringsJson(sql)}`)} as json from progress`;
   return row;
@@ -45,7 +43,7 @@ export async function listRollouts(sql: Sql, organizationId: string, { limit, be
 type NewRollout = { name: string; certificateId: string; recipe: Template; rings: CompiledRing[]; haltShare: number; successShare: number };
 
 /** Deals the agents to the rings and begins with the first. */
-export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: Date): Promise<(Shown & { id: string }) | Ineligible> {
+export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: Date): Promise<(Resource & { id: string }) | Ineligible> {
   const { organizationId } = scope;
   const { certificateId, recipe, rings } = given;
   const id = Bun.randomUUIDv7();
@@ -74,16 +72,13 @@ export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: D
 
 const ON_REQUEST = "Halted on request.";
 
-type Precondition = { id: string; versions: Versions };
-export type Changed = Shown | "missing" | "stale" | "conflict";
-
-export const haltRollout = (sql: Pool, scope: Scope, target: Precondition) =>
+export const haltRollout = (sql: Pool, scope: Scope, target: Target) =>
   transition(sql, scope, target, sql`r.status = 'running'`, (tx) =>
     recordTransition(tx, scope, target.id, { action: "halted", reason: ON_REQUEST }, tx`status = 'halted', is_busy = false, reason = ${ON_REQUEST}`),
   );
 
 /** What failed until now is forgiven: only newer reports halt it again. */
-export const resumeRollout = (sql: Pool, scope: Scope, target: Precondition, haltShare: number | undefined, now: Date) =>
+export const resumeRollout = (sql: Pool, scope: Scope, target: Target, haltShare: number | undefined, now: Date) =>
   transition(sql, scope, target, sql`r.status = 'halted'`, async (tx) => {
     const changes = tx`status = 'running', is_busy = true, reason = null, resumed_at = ${now.toISOString()}, halt_share = coalesce(${haltShare ?? null}, halt_share)`;
     await recordTransition(tx, scope, target.id, { action: "resumed", haltShare }, changes);
@@ -91,23 +86,23 @@ export const resumeRollout = (sql: Pool, scope: Scope, target: Precondition, hal
   });
 
 /** The agents take out what they installed. A rotation whose predecessor is gone cannot be rolled back: nothing would be left. */
-export const rollBack = (sql: Pool, scope: Scope, target: Precondition) =>
+export const rollBack = (sql: Pool, scope: Scope, target: Target) =>
   transition(sql, scope, target, sql`r.status <> 'rolled_back' and (old.id is null or old.status = 'active')`, async (tx) => {
     await recordTransition(tx, scope, target.id, { action: "rolled-back" }, tx`status = 'rolled_back', is_busy = true, reason = null`);
     await revertSteps(tx, scope, target.id);
   });
 
 /** `conflict` unless it `may`, which speaks of the rollout `r` and the predecessor `old`. */
-export function transition(sql: Pool, { organizationId }: Scope, { id, versions }: Precondition, may: Fragment, change: (tx: Sql) => Promise<void>) {
-  return withFleetLock<Changed>(sql, organizationId, async (tx) => {
+export function transition(sql: Pool, { organizationId }: Scope, { id, versions }: Target, may: Fragment, change: (tx: Sql) => Promise<void>) {
+  return withFleetLock(sql, organizationId, async (tx) => {
     const [current] = await tx<{ version: number; may: boolean }[]>`
       select r.version, ${may} as may from rollouts r left join certificates old on (old.organization_id, old.id) = (r.organization_id, r.predecessor_id)
       where r.organization_id = ${organizationId} and r.id = ${id} for update of r`;
-    if (!current) return "missing";
-    if (!matchesVersion(versions, current.version)) return "stale";
-    if (!current.may) return "conflict";
-    await change(tx);
-    return show(tx, organizationId, id);
+    return updateLocked(current, versions, async (row) => {
+      if (!row.may) return "conflict" as const;
+      await change(tx);
+      return show(tx, organizationId, id);
+    });
   });
 }
 
