@@ -3,8 +3,7 @@ import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockName } from "#db/locks";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
-import { whereVersion } from "#db/versions";
-import { audit, type Scope } from "#modules/people/audit/queries";
+import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
 
 /** What every answer shows; of the secrets only their names. */
 const connectionJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'kind', kind, 'name', name,
@@ -93,16 +92,8 @@ async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, s
   return row;
 }
 
-export async function deleteConnection(sql: Sql, scope: Scope, { id, versions }: Target) {
-  const [row] = await sql<{ outcome: "done" | "stale" }[]>`
-    with current as (select id, version from connections where organization_id = ${scope.organizationId} and id = ${id} for update),
-    deleted as (
-      delete from connections using current where organization_id = ${scope.organizationId} and connections.id = current.id
-        and ${whereVersion(sql, versions, sql`current.version`)} returning connections.id, kind, name),
-    audited as (${audit(sql, scope, "connection.deleted", sql`select id, jsonb_build_object('kind', kind, 'name', name) from deleted`)})
-    select case when exists (select from deleted) then 'done' else 'stale' end as outcome from current`;
-  return row?.outcome ?? "not found";
-}
+export const deleteConnection = (sql: Sql, scope: Scope, target: Target) =>
+  deleteAudited(sql, scope, target, { table: "connections", action: "connection.deleted", details: sql`jsonb_build_object('kind', kind, 'name', name)` });
 
 type Tested = { id: string; version: number; outcome: string; message: string };
 

@@ -2,8 +2,7 @@ import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
 import type { Resource, Target } from "#db/outcome";
-import { whereVersion } from "#db/versions";
-import { audit, type Scope } from "#modules/people/audit/queries";
+import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
 
 /** How many live tokens an organization may have. */
 const MAX_LIVE = 100;
@@ -58,16 +57,8 @@ export async function findApiToken(sql: Sql, organizationId: string, id: string)
 }
 
 /** Deletes a token, which ends it on every replica at once. */
-export async function revokeApiToken(sql: Sql, scope: Scope, { id, versions }: Target) {
-  const [row] = await sql<{ outcome: "done" | "stale" }[]>`
-    with current as (select id, version from api_tokens where organization_id = ${scope.organizationId} and id = ${id} for update),
-    revoked as (
-      delete from api_tokens using current where organization_id = ${scope.organizationId} and api_tokens.id = current.id
-        and ${whereVersion(sql, versions, sql`current.version`)} returning api_tokens.id, name, role),
-    audited as (${audit(sql, scope, "api-token.revoked", sql`select id, jsonb_build_object('name', name, 'role', role) from revoked`)})
-    select case when exists (select from revoked) then 'done' else 'stale' end as outcome from current`;
-  return row?.outcome ?? "not found";
-}
+export const revokeApiToken = (sql: Sql, scope: Scope, target: Target) =>
+  deleteAudited(sql, scope, target, { table: "api_tokens", action: "api-token.revoked", details: sql`jsonb_build_object('name', name, 'role', role)` });
 
 /** The live token of this hash with its role, and whether its last use was noted more than a minute ago. */
 export async function findTokenHolder(sql: Sql, tokenHash: string, now: Date) {

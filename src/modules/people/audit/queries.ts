@@ -2,6 +2,8 @@ import type { Fragment } from "postgres";
 import type { Sql } from "#db/connect";
 import { holdingClaim } from "#db/idempotency-claim";
 import { MAX_UUID, MIN_UUID } from "#db/ids";
+import type { Target } from "#db/outcome";
+import { whereVersion } from "#db/versions";
 import type { ACTOR_TYPES } from "./rules";
 
 type Who = { type: (typeof ACTOR_TYPES)[number]; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
@@ -20,6 +22,20 @@ export const audit = (sql: Sql, { organizationId, actor, requestId }: Scope, act
   insert into audit_events (organization_id, id, actor, action, target_type, target_id, request_id, details)
   select ${organizationId}, new_id(), ${JSON.stringify(actor)}::jsonb, ${action}, ${targetType}, target.id::text, ${holdingClaim(sql, sql`${requestId}`)}, target.details
   from (${rows}) as target (id, details)`;
+
+type Deletion = { table: "api_tokens" | "connections" | "widgets"; action: string; details: Fragment };
+
+/** Deletes a row in an accepted version, with its audit event; `details` speaks of the row's columns. */
+export async function deleteAudited(sql: Sql, scope: Scope, { id, versions }: Target, { table, action, details }: Deletion) {
+  const [row] = await sql<{ outcome: "done" | "stale" }[]>`
+    with current as (select id, version from ${sql(table)} where organization_id = ${scope.organizationId} and id = ${id} for update),
+    deleted as (
+      delete from ${sql(table)} as row using current
+      where row.organization_id = ${scope.organizationId} and row.id = current.id and ${whereVersion(sql, versions, sql`current.version`)} returning row.*),
+    audited as (${audit(sql, scope, action, sql`select id, ${details} from deleted`)})
+    select case when exists (select from deleted) then 'done' else 'stale' end as outcome from current`;
+  return row?.outcome ?? "not found";
+}
 
 /** As `audit`, in the platform's own trail. */
 export const auditForPlatform = (sql: Sql, { actor, requestId }: Act, action: string, rows: Fragment, targetType = targetOf(action)) => sql`

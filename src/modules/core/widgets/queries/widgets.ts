@@ -2,8 +2,7 @@ import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import { lockName } from "#db/locks";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
-import { whereVersion } from "#db/versions";
-import { audit, type Scope } from "#modules/people/audit/queries";
+import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
 import { type Box, findPlace } from "../rules/grid";
 
 type Values = Record<string, unknown>;
@@ -110,13 +109,9 @@ async function writeWidget(sql: Sql, scope: Scope, id: string, { title, dashboar
   return row;
 }
 
-export async function deleteWidget(sql: Sql, scope: Scope, { id, versions }: Target) {
-  const [row] = await sql<{ outcome: "done" | "stale" }[]>`
-    with current as (select id, version from widgets where organization_id = ${scope.organizationId} and id = ${id} for update),
-    deleted as (
-      delete from widgets using current where organization_id = ${scope.organizationId} and widgets.id = current.id
-        and ${whereVersion(sql, versions, sql`current.version`)} returning widgets.id, kind, title, dashboard),
-    audited as (${audit(sql, scope, "widget.deleted", sql`select id, jsonb_build_object('kind', kind, 'title', title, 'dashboard', dashboard) from deleted`)})
-    select case when exists (select from deleted) then 'done' else 'stale' end as outcome from current`;
-  return row?.outcome ?? "not found";
-}
+export const deleteWidget = (sql: Sql, scope: Scope, target: Target) =>
+  deleteAudited(sql, scope, target, {
+    table: "widgets",
+    action: "widget.deleted",
+    details: sql`jsonb_build_object('kind', kind, 'title', title, 'dashboard', dashboard)`,
+  });
