@@ -77,8 +77,8 @@ export const QueryBoolean = () =>
 /** An id that must be a UUID: 400 for other text. */
 export const Uuid = t.String({ format: "uuid", pattern: UUID.source.replaceAll("a-f", "a-fA-F") });
 /** Returns the id, or for text that is no UUID the nil UUID (RFC 9562, 5.9), which no row has. */
-export const uuidOrNil = (id: string) => (isUuid(id) ? id : MIN_UUID);
-TypeRegistry.Set("PathId", (_, value) => typeof value === "string");
+export const uuidOrNil = (id: unknown) => (isUuid(id) ? id : MIN_UUID);
+TypeRegistry.Set("PathId", () => true); // null where the path cannot be decoded, such as %f0
 /** An id in a path that is 404 when it is no UUID: the handler gets the nil UUID, and no row has that. */
 export const PathId = t
   .Transform(custom<string>("PathId", { type: "string" }))
