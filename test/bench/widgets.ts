@@ -72,7 +72,7 @@ async function bench(sql: Pool) {
   };
   for (const [name, kind, wish] of WIDGETS) {
     const settings = readSettings(kind, wish);
-    if ("fault" in settings) throw new Error(settings.fault);
+    if ("invalid" in settings) throw new Error(settings.invalid);
     await print(name, () => readData(sql, ask, kind, settings.values));
   }
   await print("/metrics", () => countByDaysLeft(sql, ask.now));

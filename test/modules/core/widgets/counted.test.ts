@@ -51,7 +51,7 @@ beforeAll(async () => {
 
 async function show(kind: Kind, now: number, wish: Record<string, unknown>) {
   const settings = readSettings(kind, wish);
-  if ("fault" in settings) throw new Error(settings.fault);
+  if ("invalid" in settings) throw new Error(settings.invalid);
   return JSON.parse(await readData(world.sql, { organizationId, userId: undefined, now: new Date(now) }, kind, settings.values)).data;
 }
 
