@@ -9,7 +9,7 @@ type Color = keyof typeof COLORS;
 
 /** Fields that a person who watches does not need. */
 const HIDDEN = new Set(["level", "time", "msg", "err", "requestId"]);
-/** Of a longer list only the length is shown. */
+/** Of a longer list, and of an empty one, only the length is shown. */
 const LONGEST_LIST = 3;
 /** Removes what the terminal shows in the current line, such as a progress line. */
 export const CLEAR_LINE = "\r\x1b[K";
@@ -57,7 +57,7 @@ function labelOf(level: number): [Color, string] | undefined {
 }
 
 function formatValue(value: unknown): string {
-  if (Array.isArray(value)) return value.length > LONGEST_LIST ? `${value.length}` : value.map(formatValue).join(",");
+  if (Array.isArray(value)) return value.length === 0 || value.length > LONGEST_LIST ? `${value.length}` : value.map(formatValue).join(",");
   if (typeof value === "object" && value !== null) return JSON.stringify(value);
   return /\s/.test(String(value)) ? JSON.stringify(value) : String(value);
 }

@@ -66,7 +66,7 @@ async function restore(file: string, isVerifying: boolean) {
   const { header, totals, keyIds } = verified;
   const keys = keyIds.length > 0 ? ` SECRETS_KEY opens the secrets of ${keyIds.join(", ")}.` : "";
   if (isVerifying) return console.info(`${file} is whole: of ${header.madeAt} by certitude ${header.release}, ${describe(totals)}.${keys}`);
-  await withDatabase((db, config) => load(file, verified, db, config));
+  await withDatabase((db, config) => load(file, verified, db, config), { isBare: true });
   console.info(`${file} is restored: ${describe(totals)}.${keys}`);
 }
 

@@ -26,11 +26,11 @@ export function readConfigOrExit(): Config {
 
 /**
  * Runs a command that needs the database, and closes it however the command ends. Standard output is for its result:
- * what happens to the database is told on standard error.
+ * what happens to the database is told on standard error. A new embedded database that `isBare` has no tables yet.
  */
-export async function withDatabase(work: (db: Db, config: Config) => Promise<void>) {
+export async function withDatabase(work: (db: Db, config: Config) => Promise<void>, { isBare = false } = {}) {
   const config = readConfigOrExit();
-  const { db, stop } = await reachDatabase(config, createLog("info", terminalLog(process.stderr)), MAINTENANCE);
+  const { db, stop } = await reachDatabase({ ...config, isBare }, createLog("info", terminalLog(process.stderr)), MAINTENANCE);
   try {
     await work(db, config);
   } finally {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
@@ -11,28 +11,34 @@ import { connectDatabase } from "./connect";
 import { lockDirectory } from "./lock";
 import { closeDirectory } from "./private-directory";
 import { sessionParameters } from "./session";
+import { unpackTemplate } from "./template";
 
 /** Milliseconds between the times that the tables are cleaned and measured anew: it has no autovacuum of its own. */
 const TIDY_EVERY = 600_000;
 
-type Options = { socketDir?: string; log?: Pick<Logger, "info"> };
+/** As PGlite starts it, with a buffer cache of 32 MB: its own of 128 MB stays in this process's memory. The system caches the files as well. */
+const START_PARAMETERS = [...PGlite.defaultStartParams, "-c", "shared_buffers=32MB"];
+
+type Options = {
+  socketDir?: string;
+  log?: Pick<Logger, "info">;
+  /** Whether a new database has no tables yet, for a backup that brings its own. */
+  isBare?: boolean;
+};
 
 /** Postgres inside this process, its files under `dataDir`, its socket in `socketDir`; one connection, because it is one session. */
-export async function startEmbedded(dataDir: string, { socketDir = dataDir, log }: Options = {}) {
+export async function startEmbedded(dataDir: string, { socketDir = dataDir, log, isBare = false }: Options = {}) {
   const path = join(socketDir, ".s.PGSQL.5432");
   if (Buffer.byteLength(path) > 100) throw new Error(`DATA_DIR is too long for a Unix socket: "${path}" has over 100 bytes.`);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const release = lockDirectory(dataDir, "DATA_DIR");
   rmSync(path, { force: true }); // left behind by a killed process; the lock says that it is ours
   const files = join(dataDir, "postgres");
-  if (!existsSync(files)) log?.info({ path: resolve(files) }, "creating embedded database");
-  const [pgliteWasmModule, initdbWasmModule] = await Promise.all([compile(pglitePath), compile(initdbPath)]);
-  const engine = await PGlite.create({
-    dataDir: files,
-    pgliteWasmModule,
-    initdbWasmModule,
-    fsBundle: Bun.file(bundlePath),
-  });
+  if (!existsSync(files)) {
+    log?.info({ path: resolve(files) }, "creating embedded database");
+    await createFiles(files, isBare);
+  }
+  const engine = await startEngine(files);
   closeDirectory(dataDir); // it makes its files as open as they lie in its bundle
   // Its one session lasts as long as the engine, and nothing of a connection's start reaches it.
   for (const parameter of Object.entries(sessionParameters(0))) await engine.query("select set_config($1, $2, false)", parameter);
@@ -49,6 +55,21 @@ export async function startEmbedded(dataDir: string, { socketDir = dataDir, log 
     release();
   }
   return { db, stop };
+}
+
+/** Creates them beside their place and moves them there: files of a creation that was interrupted are never taken for a database. */
+async function createFiles(files: string, isBare: boolean) {
+  const unfinished = `${files}.new`;
+  rmSync(unfinished, { recursive: true, force: true });
+  const isUnpacked = !isBare && (await unpackTemplate(unfinished));
+  if (!isUnpacked) await (await startEngine(unfinished)).close();
+  renameSync(unfinished, files);
+}
+
+/** Starts Postgres on these files; where there are none it makes them, which takes seconds. */
+async function startEngine(dataDir: string) {
+  const [pgliteWasmModule, initdbWasmModule] = await Promise.all([compile(pglitePath), compile(initdbPath)]);
+  return PGlite.create({ dataDir, pgliteWasmModule, initdbWasmModule, fsBundle: Bun.file(bundlePath), startParams: START_PARAMETERS });
 }
 
 const compile = async (path: string) => WebAssembly.compile(await Bun.file(path).arrayBuffer());

@@ -12,14 +12,18 @@ const CONNECT_TIMEOUT_MS = 30_000;
 
 export type Database = { db: Db; stop: () => Promise<void> };
 
-type Where = Pick<Config, "databaseUrl" | "dataDir">;
+type Where = Pick<Config, "databaseUrl" | "dataDir"> & { isBare?: boolean };
 type Opened = Where & Pick<Config, "keyring">;
 
 /** The database of the configuration, reachable: DATABASE_URL, tried for 30 s, or the embedded one. */
-export async function reachDatabase({ databaseUrl, dataDir }: Where, log: Pick<Logger, "warn" | "info">, settings?: Settings): Promise<Database> {
+export async function reachDatabase(
+  { databaseUrl, dataDir, isBare = false }: Where,
+  log: Pick<Logger, "warn" | "info">,
+  settings?: Settings,
+): Promise<Database> {
   if (!databaseUrl) {
     close(dataDir, log);
-    return startEmbedded(dataDir, { log });
+    return startEmbedded(dataDir, { log, isBare });
   }
   const db = connectDatabase(databaseUrl, settings);
   const stop = () => db.$client.end({ timeout: 5 });

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 const OTHERS = 0o077;
 const ALL = 0o777;
 /** What certitude makes in DATA_DIR. Everything else keeps its mode: an executable in the same directory must still start. */
-const OWN = /^(\.s\.PGSQL\.5432|admin\.sock|audit-spool|backup-[0-9a-f]{8}|demo|lock(-journal)?|objects|postgres|secrets(-[0-9a-f]+)?\.json(\.\d+)?)$/;
+const OWN = /^(\.s\.PGSQL\.5432|admin\.sock|audit-spool|backup-[0-9a-f]{8}|demo|lock(-journal)?|objects|postgres(\.new)?|secrets(-[0-9a-f]+)?\.json(\.\d+)?)$/;
 /** What a new directory may hold: hidden files, and what mkfs leaves at the top of a volume. */
 const UNIMPORTANT = /^(\..*|lost\+found)$/;
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startEmbedded } from "#db/embedded";
 import { missingParameters } from "#db/session";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(600_000);
 const directory = mkdtempSync(join(tmpdir(), "certitude-embedded-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
