@@ -2,6 +2,8 @@ import { write, writeSync } from "node:fs";
 
 /** Characters of lines that are written at once: a write for each would cost more than the line. */
 const BATCH = 16_000;
+/** Bytes that a pipe takes whole from one of several writers (PIPE_BUF on Linux). */
+const SHARED_PIECE = 4_096;
 /** Milliseconds that a line waits for others. */
 const MAX_DELAY = 100;
 const RETRY_MS = 100;
@@ -14,9 +16,9 @@ const WARN = 40;
 /**
  * Returns a destination for log lines, which are written in batches. Nothing waits for the reader: one write at a time is under way,
  * in a thread of its own. What is left when the process exits is written then. Lines that cannot be written are counted, and a line
- * tells how many they were.
+ * tells how many they were. Where other processes write to `fd` too, what is written at once are whole lines of at most 4 KiB, or one.
  */
-export function createLogOutput(fd: number) {
+export function createLogOutput(fd: number, isShared = false) {
   let waiting = "";
   let underWay = Buffer.alloc(0);
   let isTimed = false;
@@ -39,7 +41,7 @@ export function createLogOutput(fd: number) {
   }
 
   function writeOn() {
-    write(fd, underWay, (error, written) => (error ? handleFailure(error) : proceed(written)));
+    write(fd, underWay, 0, pieceOf(underWay), (error, written) => (error ? handleFailure(error) : proceed(written)));
   }
 
   function proceed(written: number) {
@@ -66,8 +68,12 @@ export function createLogOutput(fd: number) {
   function writeRest() {
     if (isClosed) return;
     if (underWay.length > 0) Bun.sleepSync(LAST_WRITE_MS);
-    for (let rest = Buffer.from(waiting); rest.length > 0; ) rest = rest.subarray(writeNow(rest));
+    let rest = Buffer.concat([underWay.subarray(pieceOf(underWay)), Buffer.from(waiting)]);
+    while (rest.length > 0) rest = rest.subarray(writeNow(rest.subarray(0, pieceOf(rest))));
   }
+
+  /** Returns how many of the bytes are written at once. */
+  const pieceOf = (bytes: Buffer) => (isShared && bytes.length > SHARED_PIECE ? endOfLines(bytes, SHARED_PIECE) : bytes.length);
 
   /** Returns how many bytes were taken: all of them where nobody can be told of the failure. */
   function writeNow(bytes: Uint8Array) {
@@ -101,3 +107,6 @@ export function createLogOutput(fd: number) {
     },
   };
 }
+
+/** Returns where the last line ends that is within so many bytes; where there is none, where the first ends. */
+const endOfLines = (bytes: Buffer, within: number) => bytes.lastIndexOf(10, within - 1) + 1 || bytes.indexOf(10) + 1;

@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 /** Writes so many numbered lines, and ends in one of several ways. */
 const PROGRAM = `
   import { createLogOutput } from ${JSON.stringify(Bun.resolveSync("#log-output", import.meta.dir))};
-  const [count, end] = process.argv.slice(1);
-  const output = createLogOutput(1);
+  const [count, end, shared] = process.argv.slice(1);
+  const output = createLogOutput(1, shared === "shared");
   for (let n = 0; n < Number(count); n++) output.write(n + " " + "x".repeat(200) + "\\n");
   const flush = () => output.flush(() => process.exit(0));
   if (end === "exits") process.exit(3);
@@ -71,6 +71,15 @@ describe("log lines", () => {
     const child = Bun.spawn(command(20_000, "flushes"), { stdout: Bun.file("/dev/full"), stderr: "pipe" });
     expect(await child.exited).toBe(0);
     expect(await child.stderr.text()).toBe("ready\n");
+  });
+
+  test("are whole where two processes share a pipe that is full", async () => {
+    const script = '"$@" shared & "$@" shared & wait';
+    const child = Bun.spawn(["sh", "-c", script, "sh", ...command(20_000, "has nothing more to do")], { stdout: "pipe", stderr: "pipe" });
+    const said = child.stderr.getReader();
+    for (let ready = 0; ready < 2; ) ready += new TextDecoder().decode((await said.read()).value).split("\n").length - 1;
+    const numbers = numbersOf(await child.stdout.text());
+    expect(numbers.sort((one, other) => one - other)).toEqual(upTo(20_000).flatMap((n) => [n, n]));
   });
 
   test("are dropped where the reader is gone, without an error", async () => {
