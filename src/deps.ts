@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { createTokens, type Tokens } from "#auth/tokens";
 import { createGatewayCheck, type GatewayCheck } from "#auth/trusted-gateway";
+import { ALONE, type Cluster } from "#cluster/channel";
 import type { Db, Pool } from "#db/connect";
 import { createMetrics, type Metrics } from "#http/metrics";
 import { createQueue, type Queue } from "#jobs/queue";
@@ -25,6 +26,8 @@ export type Deps = {
   sql: Pool;
   log: Log;
   clock: () => Date;
+  /** The other workers of this server, if it has any. */
+  cluster: Cluster;
   metrics: Metrics;
   feed: Feed;
   store: ObjectStore;
@@ -42,10 +45,10 @@ export type Deps = {
   reads: CountedEvents;
 };
 
-type Given = Pick<Deps, "config" | "db" | "log"> & { clock?: () => Date; now?: () => number };
+type Given = Pick<Deps, "config" | "db" | "log"> & Partial<Pick<Deps, "clock" | "cluster">> & { now?: () => number };
 
 /** `now` is a clock in milliseconds that never goes back, unlike `clock`. */
-export function createDeps({ config, db, log, clock = () => new Date(), now = () => performance.now() }: Given): Deps {
+export function createDeps({ config, db, log, clock = () => new Date(), now = () => performance.now(), cluster = ALONE }: Given): Deps {
   const sql = db.$client;
   const organizations = createOrganizationLookup(sql);
   const trail = { sql, log, clock, isKnownOrganization: organizations.isKnown };
@@ -55,14 +58,15 @@ export function createDeps({ config, db, log, clock = () => new Date(), now = ()
     sql,
     log,
     clock,
-    metrics: createMetrics({ sql, clock }),
+    cluster,
+    metrics: createMetrics({ sql, clock, cluster }),
     feed: createFeed(sql, (error) => log.warn({ err: error }, "polling for notifications failed")),
     store: createFileStore(join(config.dataDir, "objects"), config.keyring),
-    queue: createQueue({ sql, log }),
+    queue: createQueue({ sql, log, cluster }),
     workerKey: config.workerApiKeys[0] ?? randomBytes(32).toString("base64url"),
-    tokens: createTokens({ config, sql, log, clock }),
+    tokens: createTokens({ config, sql, log, clock, cluster }),
     isTrustedGateway: createGatewayCheck(config),
-    limits: createLimits(config, now),
+    limits: createLimits(config, now, cluster),
     lanes: createLanes(lanesFor(sql.options.max)),
     organizationExists: organizations.exists,
     denials: createCountedEvents({ ...trail, maxEach: 20 }),

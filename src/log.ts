@@ -15,6 +15,9 @@ export function createLog(level: Config["logLevel"], destination: DestinationStr
   return Object.assign(log, { request: log.isLevelEnabled("info") ? write : () => {} });
 }
 
+/** As `createLog`, where other processes write to standard output too. */
+export const createSharedLog = (level: Config["logLevel"]) => createLog(level, process.stdout.isTTY ? terminalLog() : createLogOutput(1, true));
+
 type Failure = Error & { code?: unknown; table_name?: string; constraint_name?: string };
 
 /** An error for the log, without the values that Postgres and drizzle quote in theirs. */

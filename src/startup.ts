@@ -1,7 +1,9 @@
 import type { Server } from "bun";
 import { type App, createApp } from "#app";
+import { ALONE, type Cluster } from "#cluster/channel";
 import type { Config } from "#config";
-import { openDatabase } from "#db/open";
+import { POOL_SIZE } from "#db/connect";
+import { openDatabase, reachDatabase } from "#db/open";
 import { mayTrustLocalPrograms } from "#demo/demo";
 import { createDeps, type Deps } from "#deps";
 import { checkAddress, listen } from "#http/listen";
@@ -16,22 +18,22 @@ const GRACE_MS = 10_000;
 
 export type Running = { deps: Deps; app: App; url: URL; stop: () => Promise<void> };
 
+type Role = { isDemo?: boolean; cluster?: Cluster };
+
 /** Opens the database, listens, and starts the jobs. The address comes first: where it is taken, no database is made. */
-export async function startServer(configured: Config, log: Log, isDemo: boolean): Promise<Running> {
-  await checkAddress(configured);
-  const database = await openDatabase(configured, log, (sql) => makeComingPartitions(sql, new Date()).catch(() => [])); // keepPartitions retries and logs
+export async function startServer(configured: Config, log: Log, { isDemo = false, cluster = ALONE }: Role = {}): Promise<Running> {
+  const database = cluster.worker === undefined ? await openAlone(configured, log) : await reachDatabase(configured, log, { max: connectionsOf(cluster) });
   const trustsLocalPrograms = isDemo && (await mayTrustLocalPrograms(configured, database.db.$client, log));
   const config = { ...configured, trustsLocalPrograms };
-  const deps = createDeps({ config, db: database.db, log });
-  const stopPartitions = await keepPartitions(deps);
+  const deps = createDeps({ config, db: database.db, log, cluster });
+  const stopPartitions = cluster.runsJobs ? await keepPartitions(deps) : () => {};
   await prepareJobs(deps);
   const app = createApp(deps);
   const server = await listenOrClose(app, deps, database.stop);
-  await runJobs(deps, app.handle);
+  if (cluster.runsJobs) await runJobs(deps, app.handle);
   const stopMaintenance = serveMaintenance(deps);
   const stopAuditTrail = keepAuditTrail(deps);
-  const stopCounts = keepCounts(deps);
-  log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "server listening");
+  const stopCounts = cluster.runsJobs ? keepCounts(deps) : () => {};
 
   /** Lets running requests and jobs end, then closes the database. */
   async function stop() {
@@ -44,6 +46,17 @@ export async function startServer(configured: Config, log: Log, isDemo: boolean)
   }
   return { deps, app, url: server.url, stop };
 }
+
+async function openAlone(config: Config, log: Log) {
+  await checkAddress(config);
+  return openMigrated(config, log);
+}
+
+/** Opens the database, with every migration applied and the partitions made that are due. */
+export const openMigrated = (config: Config, log: Log) => openDatabase(config, log, (sql) => makeComingPartitions(sql, new Date()).catch(() => [])); // keepPartitions retries and logs
+
+/** What one process would have is divided among workers, but each has two: one for what may take long, one for the rest. */
+const connectionsOf = ({ workers }: Cluster) => Math.max(2, Math.ceil(POOL_SIZE / workers));
 
 async function listenOrClose(app: App, deps: Deps, closeDatabase: () => Promise<void>) {
   try {

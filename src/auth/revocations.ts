@@ -1,14 +1,17 @@
+import { ALONE } from "#cluster/channel";
 import type { Sql } from "#db/connect";
 import { auditForPlatform } from "#modules/people/audit/queries";
 
+const TOPIC = "token revoked";
 const FRESH = 500;
 const STALE = 900;
 /** Rows of a transaction that commits late must not be missed: each look goes back this far. */
 const OVERLAP = "10 seconds";
 
-/** The signed-out tokens, as every replica sees them within a second: read in the background while tokens are in use. */
-export function createRevocations(sql: Sql) {
+/** The signed-out tokens, as every replica sees them within a second: read in the background while tokens are in use. Workers tell each other at once. */
+export function createRevocations(sql: Sql, cluster = ALONE) {
   const revoked = new Map<string, number>();
+  cluster.subscribe(TOPIC, ([hash, expires]: [string, number]) => revoked.set(hash, expires));
   let since = "-infinity";
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
@@ -50,6 +53,7 @@ export function createRevocations(sql: Sql) {
         insert into revoked_tokens (token_hash, expires_at) values (decode(${hash}, 'base64'), ${expiresAt.toISOString()}) on conflict do nothing returning 1)
       ${auditForPlatform(sql, by, "user.signed-out", sql`select ${userId}::text, '{}'::jsonb from added`)}`;
     revoked.set(hash, expiresAt.getTime());
+    cluster.publish(TOPIC, [hash, expiresAt.getTime()]);
   }
 
   return { has, add };

@@ -1,6 +1,7 @@
 import { jwt } from "@elysiajs/jwt";
 import { decodeProtectedHeader, type JWTPayload, type JWTVerifyOptions } from "jose";
 import type { Logger } from "pino";
+import type { Cluster } from "#cluster/channel";
 import type { Config } from "#config";
 import { sha256 } from "#crypto/sha256";
 import type { Pool } from "#db/connect";
@@ -18,13 +19,13 @@ const MAX_TOKEN = 8 * 1024;
 const MAX_CACHED = 10_000;
 const SKEW = 30;
 
-type Needs = { config: Config; sql: Pool; log: Logger; clock: () => Date };
+type Needs = { config: Config; sql: Pool; log: Logger; clock: () => Date; cluster: Cluster };
 
 /** Verifies user tokens, once each: a verified token is remembered until it expires, is signed out, or the provider's keys change. */
-export function createTokens({ config, sql, log, clock }: Needs) {
+export function createTokens({ config, sql, log, clock, cluster }: Needs) {
   const { jwtSecret, oidcIssuer, jwtAudience } = config;
   let known = new Map<string, Caller>();
-  const revocations = createRevocations(sql);
+  const revocations = createRevocations(sql, cluster);
   const local = jwtSecret && jwt({ secret: jwtSecret }).decorator.jwt;
   const provider =
     oidcIssuer &&

@@ -15,3 +15,11 @@ export function readUuid(value: string) {
   if (!isUuid(value)) throw new InvalidArgumentError("It must be a UUID.");
   return value.toLowerCase();
 }
+
+const MAX_WORKERS = 64;
+
+/** Returns how many processes shall serve. */
+export function readWorkers(value: string) {
+  if (!/^[1-9]\d?$/.test(value) || Number(value) > MAX_WORKERS) throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_WORKERS}.`);
+  return Number(value);
+}

@@ -1,32 +1,73 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { joinCluster } from "#cluster/channel";
+import { createPrimary } from "#cluster/primary";
+import type { Config } from "#config";
 import { showDemo } from "#demo/demo";
-import { createLog } from "#log";
+import { claimAddress } from "#http/listen";
+import { createLog, createSharedLog } from "#log";
 import { stopOnSignal } from "#shutdown";
-import { startServer } from "#startup";
+import { openMigrated, startServer } from "#startup";
+import { readWorkers } from "./arguments";
 import { CommandError, readConfigOrExit } from "./environment";
 
-type Options = { demo?: boolean };
+type Options = { demo?: boolean; workers?: number; worker?: number };
 
 export const addServe = (program: Command) =>
   program
     .command("serve")
     .description("Start the server.")
     .option("--demo", "make a demo organization with real certificates, and print what to try")
+    .option("--workers <number>", "serve with so many processes on one port (needs DATABASE_URL, and Linux)", readWorkers)
+    .addOption(new Option("--worker <number>").argParser(readWorkers).hideHelp()) // how --workers starts each
     .addHelpText(
       "after",
       "\nWithout DATABASE_URL it starts an embedded Postgres, its files under DATA_DIR.\nSIGTERM and SIGINT stop it: running requests get 10 seconds; a second signal ends it at once.",
     )
     .action(serve);
 
-async function serve({ demo = false }: Options) {
+async function serve({ demo = false, workers = 1, worker }: Options) {
   const config = readConfigOrExit();
+  if (worker) return serveAsWorker(config, worker, workers);
+  if (workers > 1) return serveWithWorkers(config, workers, demo);
   if (demo && !config.jwtSecret) throw new CommandError("--demo needs JWT_SECRET: where an identity provider alone signs the tokens it has none to show.", 2);
   const log = createLog(config.logLevel);
-  const server = await startServer(config, log, demo);
+  const server = await startServer(config, log, { isDemo: demo });
+  log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "server listening");
   const stopping = new AbortController();
   const fail = stopOnSignal(() => {
     stopping.abort();
     return server.stop();
   }, log);
   if (demo) await showDemo(server, stopping.signal).catch((error: Error) => fail(error.message));
+}
+
+async function serveWithWorkers(config: Config, workers: number, demo: boolean) {
+  if (!config.databaseUrl) throw new CommandError("--workers needs DATABASE_URL: the embedded database is one session, for one process.", 2);
+  if (demo) throw new CommandError("--demo is for one process: leave --workers out.", 2);
+  if (process.platform !== "linux") throw new CommandError("--workers needs Linux: elsewhere processes cannot share a port.", 2);
+  const log = createLog(config.logLevel);
+  const port = await claimAddress(config);
+  await (await openMigrated(config, log)).stop();
+  const primary = createPrimary({ workers, env: { ...Bun.env, PORT: `${port}` }, log });
+  const ended = primary.run((url) => log.info({ url, database: "postgres", workers }, "server listening"));
+  stopOnSignal(() => {
+    primary.stop();
+    return ended;
+  }, log);
+  await ended;
+}
+
+async function serveAsWorker(config: Config, worker: number, workers: number) {
+  if (!process.send) throw new CommandError("--worker is for the processes that --workers starts.", 2);
+  const log = createSharedLog(config.logLevel);
+  process.once("disconnect", () => process.exit(1)); // the primary was killed
+  const cluster = joinCluster(worker, workers, { send: (message) => void process.send?.(message), onMessage: (receive) => process.on("message", receive) });
+  const server = await startServer(config, log, { cluster });
+  let stopping: Promise<void> | undefined;
+  async function stop() {
+    await server.stop();
+    log.flush(() => process.exit(0));
+  }
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => (stopping ??= stop())); // a terminal sends it too: the second is the primary's affair
+  process.send({ topic: "ready", data: server.url.href });
 }

@@ -12,6 +12,9 @@ export type { Pool };
 
 export type Settings = { max?: number; statementTimeout?: number; silence?: number };
 
+/** Connections of a server. */
+export const POOL_SIZE = 8;
+
 /** For work that may take minutes, such as a migration: no statement is ever cut short. */
 export const MAINTENANCE: Settings = { max: 1, statementTimeout: 0, silence: 0 };
 
@@ -19,7 +22,7 @@ export const MAINTENANCE: Settings = { max: 1, statementTimeout: 0, silence: 0 }
  * A pool on `url`, read as libpq reads it. A statement may take `statementTimeout` ms; a connection that says nothing
  * for `silence` ms after a write is thrown away. The driver is patched to read nothing from the environment.
  */
-export function connectDatabase(url: string, { max = 8, statementTimeout = 4_500, silence = 5_500 }: Settings = {}): Db {
+export function connectDatabase(url: string, { max = POOL_SIZE, statementTimeout = 4_500, silence = 5_500 }: Settings = {}): Db {
   const { hosts, targets, user, password, database, applicationName, serverOptions, connectTimeout, tls } = readUrl(url);
   const options = {
     max,

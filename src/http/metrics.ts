@@ -2,6 +2,7 @@ import { Elysia } from "elysia";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { bearerKey, createKeyCheck } from "#auth/keys";
 import { type GatewayCheck, isForwarded } from "#auth/trusted-gateway";
+import type { Cluster } from "#cluster/channel";
 import type { Config } from "#config";
 import type { Pool } from "#db/connect";
 import { countByDaysLeft } from "#modules/certificates/certificates/queries/counts";
@@ -9,12 +10,15 @@ import { Refusal } from "./errors";
 import { createRequestDurations } from "./request-durations";
 
 const COUNT_EVERY = 60_000;
+const TOPIC = "metrics";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** What Prometheus reads, in a registry of this server's own. */
-export function createMetrics({ sql, clock }: { sql: Pool; clock: () => Date }) {
+/** What Prometheus reads, in a registry of this process's own. The series of workers have the label `worker`, so that none is mistaken for another's. */
+export function createMetrics({ sql, clock, cluster }: { sql: Pool; clock: () => Date; cluster: Cluster }) {
   const registry = new Registry();
+  if (cluster.worker) registry.setDefaultLabels({ worker: cluster.worker });
+  cluster.answer(TOPIC, () => registry.metrics());
   collectDefaultMetrics({ register: registry });
   const durations = createRequestDurations();
   registry.registerMetric(durations.metric);
@@ -42,13 +46,22 @@ export function createMetrics({ sql, clock }: { sql: Pool; clock: () => Date }) 
     labelNames: ["days_left"],
     registers: [registry],
     async collect() {
+      if (!cluster.runsJobs) return;
       if (performance.now() - countedAt < COUNT_EVERY) return;
       for (const { bucket, count } of await countByDaysLeft(sql, clock())) this.set({ days_left: bucket }, count);
       countedAt = performance.now();
     },
   });
+
+  /** Returns the figures of every worker. One that is silent for a second is left out. */
+  async function page() {
+    const [own, others] = await Promise.all([registry.metrics(), cluster.ask<string>(TOPIC)]);
+    return others.length === 0 ? own : mergePages([own, ...others]);
+  }
+
   return {
-    registry,
+    page,
+    contentType: registry.contentType,
     begin: () => void inFlight++,
     observe(method: string, route: string, status: number, seconds: number) {
       inFlight--;
@@ -59,6 +72,17 @@ export function createMetrics({ sql, clock }: { sql: Pool; clock: () => Date }) 
 
 type Page = { config: Pick<Config, "metricsTokens">; metrics: Metrics; isTrustedGateway: GatewayCheck };
 
+/** The series of one name stand together, below its description. */
+function mergePages(pages: string[]) {
+  const series = new Map<string, string[]>();
+  for (const block of pages.flatMap((page) => page.trimEnd().split("\n\n"))) {
+    const [help, type, ...lines] = block.split("\n");
+    const description = `${help}\n${type}`;
+    series.set(description, [...(series.get(description) ?? []), ...lines]);
+  }
+  return `${Array.from(series, ([description, lines]) => [description, ...lines].join("\n")).join("\n\n")}\n`;
+}
+
 /** The figures are about every organization: for METRICS_TOKEN, or a trusted gateway's own request, none that it passes on. */
 export const metricsPage = ({ config, metrics, isTrustedGateway }: Page) => {
   const isMetricsToken = createKeyCheck(config.metricsTokens);
@@ -68,7 +92,7 @@ export const metricsPage = ({ config, metrics, isTrustedGateway }: Page) => {
       const { headers } = request;
       const isAllowed = headers.has("authorization") ? isMetricsToken(bearerKey(request)) : !isForwarded(headers) && isTrustedGateway(request);
       if (!isAllowed) throw new Refusal(401, "there is no METRICS_TOKEN, nor a trusted gateway's own request");
-      return new Response(await metrics.registry.metrics(), { headers: { "content-type": metrics.registry.contentType } });
+      return new Response(await metrics.page(), { headers: { "content-type": metrics.contentType } });
     },
     { detail: { hide: true } },
   );

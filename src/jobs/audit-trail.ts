@@ -5,10 +5,12 @@ const EVERY = 5_000;
 /** The longest that the end of the server waits for a database that is away. */
 const FLUSH_TIMEOUT_MS = 5_000;
 
-/** Writes the counted audit events, and those that the command line left, every five seconds. Returns how to stop: what is left is written first. */
-export function keepAuditTrail({ denials, reads, sql, config, log }: Pick<Deps, "denials" | "reads" | "sql" | "config" | "log">) {
-  const takeSpooled = () =>
-    takeSpooledEvents(sql, config.dataDir).catch((err) => log.warn({ err }, "writing audit events of the command line failed, retrying"));
+/** Writes the counted audit events every five seconds, and one worker those that the command line left. Returns how to stop: what is left is written first. */
+export function keepAuditTrail({ denials, reads, sql, config, log, cluster }: Pick<Deps, "denials" | "reads" | "sql" | "config" | "log" | "cluster">) {
+  async function takeSpooled() {
+    if (!cluster.runsJobs) return;
+    await takeSpooledEvents(sql, config.dataDir).catch((err) => log.warn({ err }, "writing audit events of the command line failed, retrying"));
+  }
   const write = () => Promise.all([denials.flush(), reads.flush(), takeSpooled()]);
   const timer = setInterval(write, EVERY);
   void takeSpooled();

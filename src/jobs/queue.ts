@@ -1,5 +1,6 @@
 import { type Job as Attempt, PgBoss, type QueueOptions } from "pg-boss";
 import type { Logger } from "pino";
+import { ALONE, type Cluster } from "#cluster/channel";
 import type { Pool, Sql } from "#db/connect";
 
 /** A kind of background work: how it is retried and, for what recurs, when (cron, UTC). */
@@ -16,9 +17,11 @@ const QUIET = 30_000;
 const PENDING = ["created", "retry", "active"];
 
 /** Background work in the same database. What is sent in a transaction is there exactly if the transaction is. */
-export function createQueue({ sql, log }: { sql: Pool; log: Pick<Logger, "warn"> }) {
+export function createQueue({ sql, log, cluster = ALONE }: { sql: Pool; log: Pick<Logger, "warn">; cluster?: Cluster }) {
   const boss = new PgBoss({
     db: toDatabase(sql, sql),
+    supervise: cluster.runsJobs,
+    schedule: cluster.runsJobs,
     superviseIntervalSeconds: SUPERVISION_SECONDS,
     monitorIntervalSeconds: SUPERVISION_SECONDS,
     reindex: false,

@@ -3,6 +3,8 @@ export type Limit = { quota: number; window: number };
 /** What a bucket still has, and in how many seconds it is full again; or, when it is empty, in how many seconds it has one. */
 export type Charge = { remaining: number; reset: number; isEmpty: boolean };
 
+export type Buckets = ReturnType<typeof createBuckets>;
+
 const MAX_BUCKETS = 200_000;
 
 /**
@@ -43,5 +45,11 @@ export function createBuckets({ quota, window }: Limit, now: () => number, max =
     return lacksOne(fullAt, at) ? empty(fullAt, at) : undefined;
   }
 
-  return { take, peek, size: () => young.size + old.size };
+  /** Takes `count` at once, or what the bucket has. */
+  function spend(key: string, count: number) {
+    const at = now();
+    remember(key, Math.min(fullAtOf(key, at) + count * interval, at + capacity));
+  }
+
+  return { take, peek, spend, size: () => young.size + old.size };
 }

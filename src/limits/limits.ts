@@ -1,9 +1,11 @@
+import type { Cluster } from "#cluster/channel";
 import type { Config } from "#config";
 import { Refusal } from "#http/errors";
 import { exchangeOf } from "#http/exchange";
 import type { Actor } from "#modules/people/audit/queries";
 import { type Charge, createBuckets, type Limit } from "./buckets";
 import { KINDS, type Kind } from "./rate-limits";
+import { shareBuckets } from "./shared-buckets";
 
 export type Limits = ReturnType<typeof createLimits>;
 
@@ -13,10 +15,12 @@ export const limitHeaders = (name: string, { quota, window }: Limit, { remaining
   ratelimit: `"${name}";r=${remaining};t=${reset}`,
 });
 
-/** A bucket for each caller who is known, and for each address from which others were refused. Each replica counts for itself. `now`: see `createBuckets`. */
-export function createLimits({ rateLimits }: Pick<Config, "rateLimits">, now: () => number) {
+/** A bucket for each caller who is known, and for each address from which others were refused. Workers of one server count together, replicas each for itself. `now`: see `createBuckets`. */
+export function createLimits({ rateLimits }: Pick<Config, "rateLimits">, now: () => number, cluster: Cluster) {
   const lanes = new Map(
-    KINDS.flatMap((kind) => (rateLimits[kind] ? [[kind, { limit: rateLimits[kind], buckets: createBuckets(rateLimits[kind], now) }] as const] : [])),
+    KINDS.flatMap((kind) =>
+      rateLimits[kind] ? [[kind, { limit: rateLimits[kind], buckets: shareBuckets(createBuckets(rateLimits[kind], now), kind, cluster) }] as const] : [],
+    ),
   );
 
   function refusal(kind: Kind, limit: Limit, charge: Charge) {

@@ -225,6 +225,22 @@ describe.if(Boolean(adminUrl))("the executable with a Postgres beside it", () =>
     await killWhileWriting(place).finally(drop);
   });
 
+  test("serves with two workers, replaces one that is killed, and ends all on SIGTERM with 0", async () => {
+    const { place, drop } = await onPostgres(adminUrl ?? "");
+    const { organization, headers } = await prepare(place);
+    const server = await serve(place, "--workers", "2");
+    const ask = caller(server.url, headers);
+    const imported = await Promise.all(rootCertificates.map((pem) => ask("POST", `${organization}/certificates`, { body: { pem } })));
+    expect(imported.map(({ status }) => status)).toEqual(rootCertificates.map(() => 201));
+    const started = () => server.lines.filter(({ msg }) => msg === "worker started");
+    expect(started().map(({ worker }) => worker)).toEqual([1, 2]);
+    process.kill(Number(started()[1]?.pid), "SIGKILL");
+    while (started().length < 3) await Bun.sleep(20);
+    expect((await ask("GET", `${organization}/certs/monitoring/top-expiring?limit=50`)).body.items).toHaveLength(50);
+    expect(await server.stop("SIGTERM")).toBe(0);
+    await drop();
+  });
+
   test("names what it needs beside DATABASE_URL and ends with 2", async () => {
     const { code, stderr } = await run({ ...embedded(), env: { DATABASE_URL: adminUrl ?? "" } }, "serve");
     expect([code, stderr]).toEqual([2, expect.stringContaining("SECRETS_KEY is required")]);

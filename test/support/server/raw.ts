@@ -6,7 +6,7 @@ export async function openRaw(url = world.url) {
   const { hostname, port } = new URL(url);
   const opened = Promise.withResolvers<void>();
   const socket: Socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ""), opened.resolve);
-  const answered = Promise.withResolvers<string>();
+  let answered = Promise.withResolvers<string>();
   let received = "";
   socket.on("data", (chunk) => {
     received += chunk.toString("latin1");
@@ -19,6 +19,14 @@ export async function openRaw(url = world.url) {
     write: (text: string | Uint8Array) => void socket.write(text),
     /** The first answer, or what came until the server hung up. */
     answer: async () => parse(await answered.promise),
+    /** Begins another request, after the last one was answered: `answer` is the next one's. */
+    begin(text: string) {
+      received = "";
+      answered = Promise.withResolvers();
+      socket.write(text);
+    },
+    /** What came since, of an answer without an end too. */
+    received: () => received,
     close: () => socket.destroy(),
   };
 }
@@ -35,6 +43,7 @@ export async function sendRaw(text: string, url = world.url) {
 function isWhole(text: string) {
   const end = text.indexOf("\r\n\r\n");
   const length = /^content-length: (\d+)\r$/im.exec(text.slice(0, end + 2))?.[1];
+  if (/^HTTP\/1\.1 (204|304) /.test(text)) return end > 0;
   return end > 0 && length !== undefined && text.length >= end + 4 + Number(length);
 }
 

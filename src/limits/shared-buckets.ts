@@ -1,0 +1,32 @@
+import type { Cluster } from "#cluster/channel";
+import type { Buckets } from "./buckets";
+
+const TELL_EVERY_MS = 100;
+
+/**
+ * Returns buckets that the workers of one server have in common: each takes from its own, and tells the others ten times a second
+ * what it took. So a caller has one limit, whichever worker answers, and beyond it only what others grant in that tenth of a second.
+ */
+export function shareBuckets(buckets: Buckets, name: string, cluster: Cluster): Buckets {
+  if (cluster.worker === undefined) return buckets;
+  const topic = `taken from ${name}`;
+  let taken = new Map<string, number>();
+  cluster.subscribe(topic, (byAnother: [key: string, count: number][]) => {
+    for (const [key, count] of byAnother) buckets.spend(key, count);
+  });
+
+  function tell() {
+    cluster.publish(topic, [...taken]);
+    taken = new Map();
+  }
+
+  function take(key: string) {
+    const charge = buckets.take(key);
+    if (charge.isEmpty) return charge;
+    if (taken.size === 0) setTimeout(tell, TELL_EVERY_MS);
+    taken.set(key, (taken.get(key) ?? 0) + 1);
+    return charge;
+  }
+
+  return { ...buckets, take };
+}
