@@ -2,6 +2,7 @@ import type { Fragment } from "postgres";
 import type { Keyring } from "#crypto/keyring";
 import type { Sql } from "#db/connect";
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
+import { pairs } from "#modules/fleet/assignments/queries/columns";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { AgentReport } from "./schema";
 
@@ -64,9 +65,7 @@ export async function findDesiredState(sql: Sql, keyring: Keyring, { organizatio
       select coalesce(json_agg(id order by id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep from held),
     item as (
       select held.id, certificate_id, fingerprint_sha256 as fingerprint, case when include_private_key then sealed_private_key end as "sealedKey",
-        json_build_object('id', held.id, 'version', held.version, 'applicationId', application_id, 'trustStoreType', trust_store_type, 'materialType', material_type,
-          'includePrivateKey', include_private_key, 'config', config, 'autoRenew', auto_renew, 'certificateId', certificate_id, 'commonName', common_name,
-          'fingerprintSha256', fingerprint_sha256, 'notAfter', iso(not_after), 'pem', c.pem, 'chain', (
+        json_build_object('id', held.id, 'version', held.version, ${pairs(sql, "held", ["enabled"])}, 'commonName', common_name, 'fingerprintSha256', fingerprint_sha256, 'notAfter', iso(not_after), 'pem', c.pem, 'chain', (
             select coalesce(json_agg(issuer.pem order by place), '[]') from chain, unnest(issuers) with ordinality as step (issuer, place)
             join certificates issuer on issuer.organization_id = held.organization_id and issuer.id = step.issuer where leaf = certificate_id))::text as json
       from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id

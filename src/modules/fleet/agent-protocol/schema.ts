@@ -2,22 +2,18 @@ import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates/schema/example";
 import { Host } from "#modules/fleet/agents/schema";
-import { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
+import { ASSIGNMENT_FIELDS } from "#modules/fleet/assignments/schema/assignments";
 import { STATES } from "#modules/fleet/assignments/schema/history";
-import { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/schema";
 
 const MAX_MESSAGE = 1_000;
+
+const { enabled: _, ...fields } = ASSIGNMENT_FIELDS; // only enabled ones are desired
 
 const DesiredAssignment = Answer(
   {
     id: Uuid,
     version: Integer(),
-    applicationId: t.String({ examples: ["payments-api"] }),
-    trustStoreType: TrustStoreType,
-    materialType: MaterialType,
-    includePrivateKey: t.Boolean(),
-    config: AssignmentConfig,
-    autoRenew: t.Boolean(),
+    ...fields,
     certificateId: Uuid,
     commonName: t.String({ examples: [EXAMPLE_SUMMARY.commonName] }),
     fingerprintSha256: t.String({ examples: [EXAMPLE_SUMMARY.fingerprintSha256] }),

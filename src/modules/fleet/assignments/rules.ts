@@ -1,6 +1,6 @@
 import { configRulesOf, MATERIAL_TYPES, type MaterialType, materialsOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import { TRUST_STORE_TYPES, type TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
-import type { AssignmentConfig, AssignmentConfigPatch, ConfigField, NewAssignment } from "./schema/assignments";
+import { type AssignmentConfig, type AssignmentConfigPatch, type ConfigField, DEFAULTS, type NewAssignment } from "./schema/assignments";
 
 type Form = { accepts: (value: string) => boolean; must: string };
 
@@ -95,18 +95,12 @@ export const unknownMaterial = (type: TrustStoreType) => `body.materialType must
 const ANCHOR_WITH_KEY = "A trust anchor is public: body.includePrivateKey must be false where the materialType is trust_anchor.";
 
 /** The assignment with every default in place, or what is wrong with it whatever is stored here. */
-export function readNewAssignment({
-  config = {},
-  materialType = "trust_anchor",
-  includePrivateKey = false,
-  autoRenew = true,
-  enabled = true,
-  ...rest
-}: NewAssignment) {
-  if (!storesFor(materialType).includes(rest.trustStoreType)) return { invalid: unknownMaterial(rest.trustStoreType) };
-  if (materialType === "trust_anchor" && includePrivateKey) return { invalid: ANCHOR_WITH_KEY };
-  const complete = completeConfig(rest.trustStoreType, config);
-  return "invalid" in complete ? complete : { ...rest, materialType, includePrivateKey, autoRenew, enabled, config: complete.config };
+export function readNewAssignment(body: NewAssignment) {
+  const { config = {}, ...given } = { ...DEFAULTS, ...body };
+  if (!storesFor(given.materialType).includes(given.trustStoreType)) return { invalid: unknownMaterial(given.trustStoreType) };
+  if (given.materialType === "trust_anchor" && given.includePrivateKey) return { invalid: ANCHOR_WITH_KEY };
+  const complete = completeConfig(given.trustStoreType, config);
+  return "invalid" in complete ? complete : { ...given, config: complete.config };
 }
 
 /** Why a certificate cannot play the part that an assignment gives it. */

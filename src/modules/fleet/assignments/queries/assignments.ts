@@ -3,19 +3,18 @@ import { arrayOf, type Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import type { Failure, Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
-import type { MaterialType } from "#modules/fleet/trust-stores/rules/catalogue";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { Scope } from "#modules/people/audit/queries";
-import { type ConfigPatch, describeRejection, type Ineligible, type Rejection } from "../rules";
-import type { AssignmentConfig, AssignmentPatch } from "../schema/assignments";
+import { type ConfigPatch, describeRejection, type Ineligible, type Rejection, type readNewAssignment } from "../rules";
+import type { AssignmentPatch } from "../schema/assignments";
+import { coalesced, columns, fromJson, pairs, setAll } from "./columns";
 import { auditAssignments, auditChange } from "./events";
 import { lastReport, newestReports } from "./history";
 
 /** The whole answer; `a` is the assignment and `common_name` its certificate's. `more` adds names and values. */
 const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object('id', a.id, 'organizationId', a.organization_id, 'agentId', a.agent_id,
-  'applicationId', a.application_id, 'certificateId', a.certificate_id, 'trustStoreType', a.trust_store_type, 'materialType', a.material_type,
-  'includePrivateKey', a.include_private_key, 'config', a.config, 'version', a.version, 'etag', '"' || a.version || '"',
-  'autoRenew', a.auto_renew, 'enabled', a.enabled, 'commonName', common_name, 'createdAt', iso(a.created_at), 'updatedAt', iso(a.updated_at)${more})::text`;
+  ${pairs(sql, "a")}, 'version', a.version, 'etag', '"' || a.version || '"', 'commonName', common_name,
+  'createdAt', iso(a.created_at), 'updatedAt', iso(a.updated_at)${more})::text`;
 
 /** Where in the store it lies. */
 export const targetOf = (sql: Sql, config: Fragment) =>
@@ -30,33 +29,22 @@ export const ineligibility = (sql: Sql, { isChosen, material, withKey }: Record<
 
 type Created = Resource & { id: string };
 
-type NewAssignment = {
-  agentId: string;
-  applicationId: string;
-  certificateId: string;
-  trustStoreType: TrustStoreType;
-  materialType: MaterialType;
-  includePrivateKey: boolean;
-  config: AssignmentConfig;
-  autoRenew: boolean;
-  enabled: boolean;
-};
+/** An assignment with every default in place. */
+type Complete = Extract<ReturnType<typeof readNewAssignment>, { config: unknown }> & { agentId: string };
 
 /** `not found` when there is no such agent, `conflict` when the certificate has that place in that store of the agent already. */
-export async function createAssignment(sql: Sql, scope: Scope, given: NewAssignment): Promise<Created | Exclude<Failure, "stale">> {
+export async function createAssignment(sql: Sql, scope: Scope, given: Complete): Promise<Created | Exclude<Failure, "stale">> {
   const { organizationId } = scope;
-  const demands = { isChosen: sql`true`, material: sql`${given.materialType}::text`, withKey: sql`${given.includePrivateKey}` };
+  const demands = { isChosen: sql`true`, material: sql`given.material_type`, withKey: sql`given.include_private_key` };
   const [row] = await sql<({ fault: Ineligible | "no agent" | null } & (Created | { id: null }))[]>`
     with agent as (select id from agents where organization_id = ${organizationId} and id = ${given.agentId} for key share),
     judged as (
-      select common_name, config, case when not exists (select from agent) then 'no agent' ${ineligibility(sql, demands)} end as fault
-      from (select ${JSON.stringify(given.config)}::jsonb as config) as given
-      left join certificates c on c.organization_id = ${organizationId} and c.id = ${given.certificateId}),
+      select given.*, common_name, case when not exists (select from agent) then 'no agent' ${ineligibility(sql, demands)} end as fault
+      from ${fromJson(sql, sql`${JSON.stringify(given)}::jsonb`, "given")}
+      left join certificates c on c.organization_id = ${organizationId} and c.id = given.certificate_id),
     a as (
-      insert into assignments (organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key,
-        config, target, auto_renew, enabled)
-      select ${organizationId}, ${Bun.randomUUIDv7()}, agent.id, ${given.certificateId}, ${given.applicationId}, ${given.trustStoreType}, ${given.materialType},
-        ${given.includePrivateKey}, config, ${targetOf(sql, sql`config`)}, ${given.autoRenew}, ${given.enabled}
+      insert into assignments (organization_id, id, agent_id, target, ${columns(sql)})
+      select ${organizationId}, ${Bun.randomUUIDv7()}, agent.id, ${targetOf(sql, sql`config`)}, ${columns(sql, "judged")}
       from agent, judged where fault is null on conflict do nothing returning *),
     audited as (${auditAssignments(sql, scope, "assignment.created", sql`a`)})
     select fault, a.id, a.version, ${assignmentJson(sql)} as json from judged left join a on true`;
@@ -85,31 +73,26 @@ export async function updateAssignment(
 ): Promise<Resource | Failure> {
   const { organizationId } = scope;
   const { set, remove, defaults, suits } = config ?? { set: {}, remove: [], defaults: {}, suits: undefined };
-  const { applicationId = null, certificateId = null, materialType = null, includePrivateKey = null, autoRenew = null, enabled = null } = patch;
+  const { config: _, ...sent } = patch;
   const demands = { isChosen: sql`c.id <> a.certificate_id`, material: sql`w.material_type`, withKey: sql`w.include_private_key` };
   const statement = sql<Judged[]>`
     with a as (select * from assignments where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id} for update),
     wanted as (
-      select coalesce(${applicationId}, application_id) as application_id, coalesce(${certificateId}, certificate_id) as certificate_id,
-        coalesce(${materialType}, material_type) as material_type,
-        coalesce(${includePrivateKey}, include_private_key) as include_private_key,
-        coalesce(${JSON.stringify(defaults)}::jsonb->trust_store_type, '{}') || ((config || ${JSON.stringify(set)}::jsonb) - ${arrayOf(remove)}::text[]) as config,
-        coalesce(${autoRenew}, auto_renew) as auto_renew, coalesce(${enabled}, enabled) as enabled
-      from a),
+      select ${coalesced(sql, "sent", "a")},
+        coalesce(${JSON.stringify(defaults)}::jsonb->a.trust_store_type, '{}') || ((a.config || ${JSON.stringify(set)}::jsonb) - ${arrayOf(remove)}::text[]) as config
+      from a, ${fromJson(sql, sql`${JSON.stringify(sent)}::jsonb`, "sent")}),
     judged as (
       select w.*, common_name, case
-        when trust_store_type <> all(${suits ? arrayOf(suits) : null}::text[]) then 'unfit config'
-        when trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
+        when w.trust_store_type <> all(${suits ? arrayOf(suits) : null}::text[]) then 'unfit config'
+        when w.trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
         when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key' ${ineligibility(sql, demands)}
         when not ${whereVersion(sql, versions, sql`a.version`)} then 'stale'
         when a.version <> ${must.version ?? null}::int or '"' || a.version || '"' <> ${must.etag ?? null} then 'conflict'
-        when (a.application_id, a.certificate_id, a.material_type, a.include_private_key, a.config, a.auto_renew, a.enabled) = w then 'same'
+        when (${columns(sql, "a")}) = (${columns(sql, "w")}) then 'same'
         else 'changed' end as verdict
       from a cross join wanted w left join certificates c on c.organization_id = ${organizationId} and c.id = w.certificate_id),
     changed as (
-      update assignments set application_id = j.application_id, certificate_id = j.certificate_id, material_type = j.material_type,
-        include_private_key = j.include_private_key, config = j.config, target = ${targetOf(sql, sql`j.config`)},
-        auto_renew = j.auto_renew, enabled = j.enabled, version = assignments.version + 1, updated_at = now()
+      update assignments set ${setAll(sql, "j")}, target = ${targetOf(sql, sql`j.config`)}, version = assignments.version + 1, updated_at = now()
       from judged j where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id} and verdict = 'changed' returning assignments.*),
     audited as (${auditChange(sql, scope, sql`a`, sql`changed`)})
     select verdict, a.trust_store_type as "trustStoreType", a.version, ${assignmentJson(sql)} as json

@@ -1,7 +1,6 @@
-import type { TNull, TOptional, TUnion } from "@sinclair/typebox";
+import type { TNull, TOptional, TSchema, TUnion } from "@sinclair/typebox";
 import { t } from "elysia";
-import { Answer, Body, BodyId, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
-import { MATERIAL_TYPES } from "#modules/fleet/trust-stores/rules/catalogue";
+import { Answer, Body, BodyId, DateTime, Integer, Nullable, Text, Uuid } from "#http/schema";
 import { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/schema";
 import { KeptReport } from "./history";
 
@@ -44,34 +43,42 @@ export type AssignmentConfig = typeof AssignmentConfig.static;
 const AssignmentConfigPatch = Body(NULLABLES, { title: "AssignmentConfigPatch", description: "JSON merge patch: null removes" });
 export type AssignmentConfigPatch = typeof AssignmentConfigPatch.static;
 
-const ApplicationId = Text({ examples: ["payments-api"] });
-const CertificateId = BodyId({ examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] });
-const IncludePrivateKey = t.Boolean({ description: "Whether the agent receives the certificate's private key" });
+/** What a caller says of an assignment, besides its config. A new one must name these: */
+const REQUIRED = {
+  applicationId: Text({ examples: ["payments-api"] }),
+  certificateId: BodyId({ examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] }),
+  trustStoreType: TrustStoreType,
+};
+/** … and these have a default. */
+const DEFAULTED = {
+  materialType: MaterialType,
+  includePrivateKey: t.Boolean({ description: "Whether the agent receives the certificate's private key" }),
+  autoRenew: t.Boolean(),
+  enabled: t.Boolean(),
+};
+export const DEFAULTS: { [Field in keyof typeof DEFAULTED]: (typeof DEFAULTED)[Field]["static"] } = {
+  materialType: "trust_anchor",
+  includePrivateKey: false,
+  autoRenew: true,
+  enabled: true,
+};
+type Defaulted = { [Field in keyof typeof DEFAULTED]: TOptional<(typeof DEFAULTED)[Field]> };
+const NEW = mapFields((name, { title: _, ...field }) => t.Optional({ ...field, default: DEFAULTS[name] })); // a titled schema is one and the same everywhere
+const PATCH = mapFields((_, field) => t.Optional(field));
 
-export const NewAssignment = Body(
-  {
-    applicationId: ApplicationId,
-    certificateId: CertificateId,
-    trustStoreType: TrustStoreType,
-    materialType: t.Optional(OneOf(MATERIAL_TYPES, { default: "trust_anchor" })),
-    includePrivateKey: t.Optional({ ...IncludePrivateKey, default: false }),
-    config: t.Optional(AssignmentConfig),
-    autoRenew: t.Optional(t.Boolean({ default: true })),
-    enabled: t.Optional(t.Boolean({ default: true })),
-  },
-  { title: "NewAssignment" },
-);
+function mapFields(each: (name: keyof typeof DEFAULTED, field: TSchema) => TSchema) {
+  return Object.fromEntries(Object.entries(DEFAULTED).map(([name, field]) => [name, each(name as keyof typeof DEFAULTED, field)])) as Defaulted;
+}
+
+export const NewAssignment = Body({ ...REQUIRED, ...NEW, config: t.Optional(AssignmentConfig) }, { title: "NewAssignment" });
 export type NewAssignment = typeof NewAssignment.static;
 
 export const AssignmentPatch = Body(
   {
-    applicationId: t.Optional(ApplicationId),
-    certificateId: t.Optional(CertificateId),
-    materialType: t.Optional(MaterialType),
-    includePrivateKey: t.Optional(IncludePrivateKey),
+    applicationId: t.Optional(REQUIRED.applicationId),
+    certificateId: t.Optional(REQUIRED.certificateId),
+    ...PATCH,
     config: t.Optional(AssignmentConfigPatch),
-    autoRenew: t.Optional(t.Boolean()),
-    enabled: t.Optional(t.Boolean()),
     version: t.Optional(Integer({ minimum: 1, maximum: 2_147_483_647, description: "The version that must still hold, else 409" })),
     etag: t.Optional(Text({ description: "The etag that must still hold, else 409" })),
   },
@@ -79,20 +86,22 @@ export const AssignmentPatch = Body(
 );
 export type AssignmentPatch = typeof AssignmentPatch.static;
 
+/** What a caller said of an assignment, as answers show it. */
+export const ASSIGNMENT_FIELDS = {
+  applicationId: t.String({ examples: ["payments-api"] }),
+  certificateId: t.String({ examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] }),
+  trustStoreType: TrustStoreType,
+  ...DEFAULTED,
+  config: AssignmentConfig,
+};
+
 const assignment = {
   id: Uuid,
   organizationId: Uuid,
   agentId: Uuid,
-  applicationId: t.String({ examples: ["payments-api"] }),
-  certificateId: t.String({ examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] }),
-  trustStoreType: TrustStoreType,
-  materialType: MaterialType,
-  includePrivateKey: t.Boolean(),
-  config: AssignmentConfig,
+  ...ASSIGNMENT_FIELDS,
   version: Integer(),
   etag: t.String({ description: "As in the header ETag", examples: ['"1"'] }),
-  autoRenew: t.Boolean(),
-  enabled: t.Boolean(),
   commonName: t.String({ description: "The certificate's", examples: ["Example Root"] }),
   createdAt: DateTime,
   updatedAt: DateTime,

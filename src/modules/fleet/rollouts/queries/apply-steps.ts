@@ -1,9 +1,13 @@
 import type { Fragment } from "postgres";
 import type { Sql } from "#db/connect";
 import { targetOf } from "#modules/fleet/assignments/queries/assignments";
+import { columns, fromJson } from "#modules/fleet/assignments/queries/columns";
 import type { Scope } from "#modules/people/audit/queries";
 import { auditPlaces, auditRenewals } from "./events";
 import { theRollout } from "./progress";
+
+/** What a step does not copy from the assignment that it starts from. */
+const NEW = ["certificateId", "config"] as const;
 
 /** Steps that one transaction takes: less than a second of work, even while the database is busy. */
 export const BATCH_SIZE = 5_000;
@@ -37,8 +41,7 @@ const renamedConfig = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jsonb_buil
 export async function applySteps(tx: Sql, scope: Scope, id: string) {
   const [taken] = await tx<{ count: number }[]>`
     with due as materialized (
-      select s.*, r.certificate_id, r.predecessor_id, o.application_id, o.trust_store_type, o.material_type, o.include_private_key, o.auto_renew, o.enabled,
-        new.config, new.target, is_new, there.id as there_id, case when is_new then coalesce(there.id, new_id()) else s.source_id end as place_id,
+      select s.*, r.certificate_id, r.predecessor_id, ${columns(tx, "o", NEW)}, new.config, new.target, is_new, there.id as there_id, case when is_new then coalesce(there.id, new_id()) else s.source_id end as place_id,
         coalesce(s.source_id is null and o.enabled or ${isSuited(tx)} and (is_new or there.id is null), false) as is_due
       from ${theRollout(tx, scope.organizationId, tx`${id}`)}
       cross join lateral (
@@ -48,11 +51,10 @@ export async function applySteps(tx: Sql, scope: Scope, id: string) {
       left join lateral (
         select id from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id for no key update) as agent on true
       left join lateral (
-        select application_id, trust_store_type, material_type, include_private_key, config, auto_renew, enabled from assignments
+        select ${columns(tx)} from assignments
         where (organization_id, agent_id, id) = (s.organization_id, s.agent_id, s.source_id) and certificate_id = r.predecessor_id
         union all
-        select r.assignment->>'applicationId', r.assignment->>'trustStoreType', r.assignment->>'materialType', (r.assignment->>'includePrivateKey')::boolean,
-          r.assignment->'config', (r.assignment->>'autoRenew')::boolean, true where s.source_id is null offset 0) as o on agent.id is not null
+        select ${columns(tx)} from ${fromJson(tx, tx`r.assignment || '{"enabled": true}'`, "given")} where s.source_id is null offset 0) as o on agent.id is not null
       cross join lateral (select s.source_id is null or ${isAnchor(tx)} as is_new) as kind
       cross join lateral (
         select config, ${targetOf(tx, tx`config`)} as target from (
@@ -60,10 +62,8 @@ export async function applySteps(tx: Sql, scope: Scope, id: string) {
       left join lateral (${assignmentAt(tx, tx`s`, tx`(r.certificate_id, o.trust_store_type, new.target)`)}) as there on true
       where r.status = 'running'),
     made as (
-      insert into assignments (organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key,
-        config, target, auto_renew, enabled)
-      select organization_id, place_id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key,
-        config, target, auto_renew, enabled
+      insert into assignments (organization_id, id, agent_id, target, ${columns(tx)})
+      select organization_id, place_id, agent_id, target, ${columns(tx)}
       from due where is_due and is_new and there_id is null on conflict do nothing returning *),
     changed as (
       update assignments a set certificate_id = due.certificate_id, version = a.version + 1, updated_at = now() from due
