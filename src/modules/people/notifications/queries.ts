@@ -69,7 +69,10 @@ const wholePage = (sql: Sql, userId: string, page: number, limit: number) => sql
 /** Positions that `inbox_reads` counts together. */
 const BLOCK = 1_000;
 
-/** Passes whole blocks by what is unread in them, newest first, so that a page far down costs what the first one does. */
+/**
+ * Passes whole blocks by what is unread in them, newest first, so that a page far down costs what the first one does. A limit from a
+ * subquery keeps one plan for all calls.
+ */
 const unreadPage = (sql: Sql, userId: string, page: number, limit: number) => sql`(
   select notices.* from (
     select block, ${page}::bigint * ${limit} - unread_above as skipped from (
@@ -77,10 +80,10 @@ const unreadPage = (sql: Sql, userId: string, page: number, limit: number) => sq
         select block, least(box.total, (block + 1) * ${BLOCK}) - greatest(box.read_up_to, block * ${BLOCK}) - coalesce(count, 0) as unread
         from generate_series(box.read_up_to / ${BLOCK}, (box.total - 1) / ${BLOCK}) as block
         left join (select * from inbox_reads where user_id = ${userId}) as reads using (block)) as blocks) as above
-    where unread_above <= ${page}::bigint * ${limit} order by block limit 1) as start
+    where unread_above <= (select ${page}::bigint * ${limit}) order by block limit 1) as start
   cross join lateral (
     select * from notices where user_id = ${userId} and read_at is null and position > box.read_up_to and position <= (block + 1) * ${BLOCK}
-    order by position desc offset skipped limit ${limit}) as notices) shown`;
+    order by position desc offset skipped limit (select ${limit}::int)) as notices) shown`;
 
 /** Counts the read notices of all inboxes again, in a transaction. Whoever reads notices waits for its end. */
 export async function recountReads(sql: Sql) {

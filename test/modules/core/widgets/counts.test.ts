@@ -78,7 +78,9 @@ const addNotices = (tx: Sql, count: number) => tx`
 
 async function readSome(tx: Sql) {
   const userId = pick(USERS);
-  const rows = await tx<{ id: string }[]>`select id from notices where user_id = ${userId} order by random() limit ${1 + any(5)}`;
+  const rows = await tx<{ id: string }[]>`
+    select id from notices where user_id = ${userId}
+      and position in (select 1 + floor(random() * total)::int from inboxes, generate_series(1, ${1 + any(5)}::int) where user_id = ${userId})`;
   await markRead(
     tx,
     userId,
