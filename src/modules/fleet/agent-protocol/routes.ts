@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { agent } from "#guards/agent";
 import { Refusal } from "#http/errors";
 import { matchesNone } from "#http/etag";
-import { jsonText } from "#http/respond";
+import { jsonText, respond } from "#http/respond";
 import { Empty, Message } from "#http/schema";
 import { findAgentByToken } from "#modules/fleet/agents/queries/agents";
 import { findDesiredState, findPollingAgent, saveReports } from "./queries";
@@ -37,13 +37,13 @@ const desiredState = (deps: Deps) =>
 const reports = (deps: Deps) =>
   new Elysia().use(agent(deps, findAgentByToken)).post(
     "/reports",
-    async ({ agent, scope, body, status }) => {
+    async ({ agent, scope, body }) => {
       const seen = new Set<string>();
       const repeated = body.reports.findIndex(({ assignmentId }) => seen.size === seen.add(assignmentId.toLowerCase()).size);
-      if (repeated >= 0) return status(400, { message: `body.reports.${repeated}.assignmentId is in an earlier report of this request.` });
+      if (repeated >= 0) return respond({ invalid: `body.reports.${repeated}.assignmentId is in an earlier report of this request.` });
       const unknown = await saveReports(deps.sql, scope, agent.id, body, deps.clock());
-      if (unknown === undefined) return status(204, "");
-      return status(404, { message: `body.reports.${unknown}.assignmentId is no assignment of this agent. No report was kept.` });
+      if (unknown === undefined) return respond("done");
+      return respond({ missing: `body.reports.${unknown}.assignmentId is no assignment of this agent. No report was kept.` });
     },
     {
       body: AgentReport,
