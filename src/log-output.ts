@@ -75,7 +75,7 @@ export function createLogOutput(fd: number, isShared = false) {
   /** Returns how many of the bytes are written at once. */
   const pieceOf = (bytes: Buffer) => (isShared && bytes.length > SHARED_PIECE ? endOfLines(bytes, SHARED_PIECE) : bytes.length);
 
-  /** Returns how many bytes were taken: all of them where nobody can be told of the failure. */
+  /** Returns how many bytes were taken: all of them where the failure cannot be told. */
   function writeNow(bytes: Uint8Array) {
     try {
       return writeSync(fd, bytes);

@@ -88,7 +88,7 @@ function isComplete(claims: JWTPayload): claims is Claims {
 /** RFC 8725, 3.11: a token of another kind, such as `logout+jwt`, is none for us. `typ` is a media type (RFC 7515, 4.1.9). */
 const isAccessToken = (typ: unknown) => typ === undefined || (typeof typ === "string" && /^(application\/)?(at\+)?jwt$/i.test(typ));
 
-/** A faulty token is nobody's failure; an unreachable provider is the server's. */
+/** A faulty token is no failure of the server; an unreachable provider is. */
 function refusedUnless503(error: unknown) {
   if (error instanceof Error && "status" in error && error.status === 503) throw error;
   return false as const;
@@ -111,7 +111,7 @@ function readCaller(claims: Claims, tokenHash: string): Caller {
   };
 }
 
-/** One that is too long is no address; cut short, it might be somebody else's. */
+/** One that is too long is no address; cut short, it might be another user's. */
 function readEmail(claim: unknown) {
   const email = claimText(claim)?.toLowerCase();
   return email !== undefined && email.length <= MAX_CLAIM ? email : null;

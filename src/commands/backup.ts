@@ -93,7 +93,7 @@ const describe = ({ rows, objects, bytes }: Verified["totals"]) =>
   `${Object.values(rows).reduce((sum, each) => sum + each, 0)} rows of ${Object.keys(rows).length} tables, ${objects} objects of ${bytes} bytes`;
 
 const dataDirectory = () => resolve(Bun.env.DATA_DIR?.trim() || "./data");
-/** Where the embedded database lies, undefined with DATABASE_URL; nothing is made there. */
+/** Returns the directory of the embedded database, undefined with DATABASE_URL; nothing is made there. */
 const embeddedDirectory = () => (Bun.env.DATABASE_URL?.trim() ? undefined : dataDirectory());
 
 /** The keys at hand, read without making any: a new one opens no backup. */

@@ -13,7 +13,7 @@ import { closeDirectory } from "./private-directory";
 import { sessionParameters } from "./session";
 import { unpackTemplate } from "./template";
 
-/** Milliseconds between the times that the tables are cleaned and measured anew: it has no autovacuum of its own. */
+/** Milliseconds between the times that the tables are cleaned and measured again: it has no autovacuum of its own. */
 const TIDY_EVERY = 600_000;
 
 /** As PGlite starts it, with a buffer cache of 32 MB: its own of 128 MB stays in this process's memory. The system caches the files as well. */

@@ -11,7 +11,7 @@ type Manner = { tls: Tls | undefined; silence: number; timeout: number };
 
 /**
  * A socket to the first of `targets` that answers, secured, and watched for `silence`. It never rejects: postgres.js
- * would lose the connection for ever. Where nobody answers, the socket fails at the first write, which it survives.
+ * would lose the connection for ever. Where no answer comes, the socket fails at the first write, which it survives.
  */
 export async function openSocket(targets: NetConnectOpts[], { tls, silence, timeout }: Manner): Promise<Duplex> {
   const failures: unknown[] = [];
@@ -41,7 +41,7 @@ async function open(target: NetConnectOpts, tls: Tls | undefined, timeout: numbe
 async function secure(socket: Socket, { isOptional, options }: Tls, host: string) {
   socket.write(TLS_REQUEST);
   const answer = await happens<Buffer>(socket, "data");
-  // More than the one byte would be somebody else's, smuggled in before the encryption.
+  // More than the one byte would be an attacker's, smuggled in before the encryption.
   const isOffered = answer.length === 1 && answer[0] === YES;
   if (!isOffered && isOptional) return socket;
   if (!isOffered) throw failure("TLS_REFUSED", "the server offers no TLS, and sslmode asks for it");

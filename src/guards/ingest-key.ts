@@ -19,7 +19,7 @@ const SenderHeaders = t.Object({
 });
 
 type Context = { request: Request; body: unknown };
-/** Who sent these bytes; it throws when nobody proves to have. */
+/** Returns who sent these bytes; throws where no signature proves it. */
 type Proof = (bytes: Uint8Array) => Actor;
 
 /** A sender of metrics: `scope` says for which organization. It proves itself by an ingest key, sent or signed with. */

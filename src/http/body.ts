@@ -16,7 +16,7 @@ const LARGE = new Map([
 const FORMS = new Map([["/admin/knowledge-base/documents", 50 * MIB]]);
 /** Seconds that a large body may take to arrive, data flowing or not: the longest that Bun counts to. */
 const LARGE_BODY_IDLE_SECONDS = 255;
-/** Deeper JSON would overflow the stack of whoever walks it: the validator, or Postgres with its jsonb. */
+/** Deeper JSON would overflow the stack of what walks it: the validator, or Postgres with its jsonb. */
 const LEVELS = 64;
 /** Elysia quotes what it refuses, and stumbles over an object with a field named toString. */
 const QUOTED = { value: () => "an object" };
@@ -27,7 +27,7 @@ export const isReading = ({ method }: Request) => method === "GET" || method ===
 
 type Context = { request: Request; body: unknown };
 
-/** Guards call it once they know the caller, so that nobody else makes the server read a body. */
+/** Guards call it once they know the caller, so that a stranger cannot make the server read a body. */
 export const readBody = hideContext(async (context: Context) => {
   const { request } = context;
   if (isReading(request)) return;

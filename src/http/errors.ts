@@ -46,7 +46,7 @@ function tell({ status, message, headers, reason }: Refusal, request: Request): 
   return status === 401 ? ["", { "www-authenticate": challenge(request) }] : [message, headers];
 }
 
-/** Every failure leaves the server as `{ message }`, and what nobody foresaw is logged, never told. */
+/** Every failure leaves the server as `{ message }`, and what is unexpected is logged, never told. */
 export const errors = ({ log }: { log: Logger }, router: Router) =>
   new Elysia({ name: "errors" })
     .error({ REFUSAL: Refusal, ANSWERED: Answered })

@@ -5,11 +5,11 @@ export type Presentation = { fileName: string; mediaType: string };
 export type ObjectStore = {
   /** Stores all of it or nothing. */
   put: (key: string, bytes: Uint8Array) => Promise<void>;
-  /** The object, read only as far as somebody reads it; undefined when there is none. */
+  /** The object, read only as far as its reader goes; undefined when there is none. */
   get: (key: string) => Promise<Blob | undefined>;
   /** Removing what is not there does nothing. */
   remove: (key: string) => Promise<void>;
-  /** Everything that lies there; a draft is half-written, and nobody reads it. */
+  /** Everything that is stored, drafts included; a draft is half-written, and is never read. */
   list: () => AsyncIterable<{ key: string; modifiedAt: Date; isDraft: boolean }>;
   /** A URL that anybody may read the object from until it expires; `base` is this server's own address. */
   signedUrl: (key: string, presentation: Presentation, expiresAt: Date, base: string) => string;

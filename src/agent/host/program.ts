@@ -24,7 +24,7 @@ const MAX_OUTPUT = 16 * 1024 * 1024;
 const MAX_ERROR = 4_000;
 const SHOWN = 500;
 
-/** Runs a program of the host, without a shell, and answers what it printed. One that fails, or takes longer than the host's patience, is an error in words. */
+/** Runs a program of the host, without a shell. Returns what it printed. One that fails, or takes longer than the host's patience, is an error in words. */
 export async function runProgram(host: Host, [program = "", ...args]: readonly string[], { environment, user, input }: Options = {}): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const { PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", JAVA_HOME, TMPDIR } = host.environment;

@@ -32,7 +32,7 @@ export const assignments = pgTable(
     materialType: text().notNull(),
     includePrivateKey: boolean().notNull(),
     config: jsonb().notNull(),
-    /** Where in the store it lies; the same certificate may stand in one place only once. */
+    /** Its place in the store; the same certificate has a place only once. */
     target: text().notNull(),
     autoRenew: boolean().notNull(),
     enabled: boolean().notNull(),

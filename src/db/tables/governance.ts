@@ -7,7 +7,7 @@ import { organizationId } from "./organizations";
 
 export const controlStatus = pgEnum("control_status", ["not_started", "in_progress", "implemented", "not_applicable"]);
 
-/** A control that somebody has touched; every other one is not_started. */
+/** A control that was changed; every other one is not_started. */
 export const controls = pgTable(
   "controls",
   {

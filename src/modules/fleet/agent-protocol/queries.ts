@@ -34,7 +34,7 @@ const desiredStateCte = (sql: Sql, agent: Fragment) => sql`
 
 /**
  * The agent that holds the token, and the tag of its desired state. That it was seen is noted every five minutes at most, and left
- * to the next poll where somebody else is changing the agent, such as the labels of a whole fleet: a poll waits for nobody.
+ * to the next poll while the agent's row is locked, as by a label update of the whole fleet: a poll waits for no lock.
  */
 export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
   const at = now.toISOString();

@@ -10,7 +10,7 @@ TypeRegistry.Set("Labels", (_, value) => value !== null && typeof value === "obj
 const areLabels = (entries: [string, unknown][]) => entries.length <= MAX_LABELS && entries.every(([name, value]) => isText(name) && isText(value));
 const isText = (value: unknown) => typeof value === "string" && value.length <= 200 && value.trim() !== "" && value.isWellFormed() && !value.includes("\0");
 
-/** Not `Text`, whose trimming would walk ten thousand samples once more: whoever reads them trims. */
+/** Not `Text`, which would trim ten thousand samples once more: `readBatch` trims them. */
 const PlainText = (options: object) => Type.Unsafe<string>({ [Kind]: "Text", type: "string", minLength: 1, maxLength: 200, ...options });
 const Labels = Type.Unsafe<Record<string, string>>({
   [Kind]: "Labels",

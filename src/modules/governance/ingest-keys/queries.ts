@@ -51,7 +51,7 @@ export async function revokeIngestKey(sql: Sql, scope: Scope, id: string) {
   return rows.length > 0 ? "done" : "not found";
 }
 
-/** The live key that a bearer sends, and whose it is. */
+/** The live key that a bearer sends, and its owner. */
 export async function findKeyOwner(sql: Sql, key: string) {
   const [row] = await sql<{ id: string; organizationId: string }[]>`
     select id, organization_id as "organizationId" from ingest_keys where key_hash = decode(${sha256(key)}, 'hex') and revoked_at is null`;

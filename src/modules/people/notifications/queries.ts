@@ -85,14 +85,14 @@ const unreadPage = (sql: Sql, userId: string, page: number, limit: number) => sq
     select * from notices where user_id = ${userId} and read_at is null and position > box.read_up_to and position <= (block + 1) * ${BLOCK}
     order by position desc offset skipped limit (select ${limit}::int)) as notices) shown`;
 
-/** Counts the read notices of all inboxes again, in a transaction. Whoever reads notices waits for its end. */
+/** Counts the read notices of all inboxes again, in a transaction. Reads of notices wait for its end. */
 export async function recountReads(sql: Sql) {
   await sql`lock table notices in share mode`;
   await sql`delete from inbox_reads`;
   await sql`insert into inbox_reads select user_id, (position - 1) / ${BLOCK}::int, count(*) from notices where read_at is not null group by 1, 2`;
 }
 
-/** Marks some notices as read; answers how many were unread before, and how many still are. */
+/** Marks some notices as read. Returns how many were unread before, and how many still are. */
 export async function markRead(sql: Sql, userId: string, ids: string[]) {
   const [row] = await sql<{ marked: number; unread: number }[]>`
     with box as (select user_id, read_up_to from inboxes where user_id = ${userId} for update),

@@ -21,7 +21,7 @@ export const statusOf = (sql: Sql, now: Date) => sql`case when status = 'active'
 
 /**
  * Up to 50 valid certificates, the soonest to expire first, as the JSON of the whole answer: one look at the covering index.
- * The plain number is for the planner: it takes a limit that it cannot see for a tenth of the rows, and plans every call anew.
+ * The plain number is for the planner: it takes a limit that it cannot see for a tenth of the rows, and plans every call again.
  */
 export async function listExpiring(sql: Sql, organizationId: string, limit: number, now: Date) {
   const at = now.toISOString();

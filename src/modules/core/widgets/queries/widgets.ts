@@ -34,7 +34,7 @@ export async function findKind(sql: Sql, organizationId: string, id: string) {
   return row;
 }
 
-/** Whoever changes a dashboard comes one after the other, so that a place is free when it is seen to be. */
+/** Changes of a dashboard are made one after the other, so that a place that is seen free is free. */
 const lockDashboard = (sql: Sql, organizationId: string, dashboard: string) => lockName(sql, `widgets ${organizationId} ${dashboard}`);
 
 const listBoxes = (sql: Sql, organizationId: string, dashboard: string, except: string | null) => sql<(Box & { title: string })[]>`

@@ -4,7 +4,7 @@ import { lockName } from "#db/locks";
 /** Changes of many agents, or of what many have to install, come one after the other as a whole, instead of waiting for each other row by row. */
 export const lockFleet = (tx: Sql, organizationId: string) => lockName(tx, `fleet ${organizationId}`);
 
-/** A transaction under that lock. It begins anew when somebody took a place in a store in the very moment: now it sees who. */
+/** A transaction under that lock. Retried once on a unique violation (23505): the second attempt sees the concurrent row. */
 export async function withFleetLock<Result>(sql: Pool, organizationId: string, change: (tx: Sql) => Promise<Result>) {
   const attempt = () =>
     sql.begin(async (tx) => {

@@ -16,7 +16,7 @@ const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object('id', a
   ${pairs(sql, "a")}, 'version', a.version, 'etag', '"' || a.version || '"', 'commonName', common_name,
   'createdAt', iso(a.created_at), 'updatedAt', iso(a.updated_at)${more})::text`;
 
-/** Where in the store it lies. */
+/** Its place in the store. */
 export const targetOf = (sql: Sql, config: Fragment) =>
   sql`jsonb_build_array(coalesce(${config}->>'trustStorePath', ${config}->>'keychainPath'), ${config}->>'alias')::text`;
 

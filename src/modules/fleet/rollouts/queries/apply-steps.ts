@@ -34,7 +34,7 @@ const renamedConfig = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jsonb_buil
 
 /**
  * Takes the steps of open rings: an agent gets a new assignment, beside the predecessor's where there is one, or the predecessor's
- * changes its certificate. A place that the certificate has already is left as it is, and a step that nobody needs any more is dropped.
+ * changes its certificate. A place that the certificate has already is left as it is, and a step that is not needed any more is dropped.
  * True when that was as much as one transaction should do, so that there may be more. The agents are locked before their assignments,
  * as they are for reports.
  */

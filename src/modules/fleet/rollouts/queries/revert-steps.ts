@@ -6,7 +6,7 @@ import { theRollout } from "./progress";
 
 /**
  * Undoes the steps of a rollout that is rolled back: what it made is deleted, and what changed its certificate changes back, where the
- * place is still free. What somebody gave another certificate meanwhile stays. True when there may be more to undo.
+ * place is still free. What was given another certificate meanwhile stays. True when there may be more to undo.
  */
 export async function revertSteps(tx: Sql, scope: Scope, id: string) {
   const [undone] = await tx<{ count: number }[]>`

@@ -5,7 +5,7 @@ const LOCK = 4_711_002;
 type Month = { name: string; from: string; to: string };
 
 /**
- * Makes the partitions of this month and of the next ones, one process at a time; answers the names of the new ones.
+ * Makes the partitions of this month and of the next ones, one process at a time. Returns the names of the new ones.
  * Samples of such a month that the default partition took meanwhile move over.
  */
 export async function makePartitions(sql: Pool, now: Date, monthsAhead: number) {

@@ -69,5 +69,5 @@ function describeSeries({ metric, unit, labels }: Sample): Series | undefined {
   };
 }
 
-/** 64 bits of SHA-256, which nobody can make collide at will as with a faster hash. */
+/** 64 bits of SHA-256: unlike with a faster hash, collisions cannot be made at will. */
 const hash = (labels: string) => new Bun.CryptoHasher("sha256").update(labels).digest().readBigInt64BE(0);

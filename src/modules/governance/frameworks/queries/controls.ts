@@ -11,7 +11,7 @@ type Assessed = { evidence: ShownEvidence[]; needsAttention: boolean };
 type Shown = Stored & Assessed;
 type HistoryEntry = ControlState & { version: number; at: string; actor: Actor };
 
-/** A control that nobody has touched is in no table. */
+/** A control without a change has no row. */
 const UNSTORED: Stored = { ...UNTOUCHED, version: 0, updatedAt: null };
 const NO_EVIDENCE: Assessed = { evidence: [], needsAttention: false };
 

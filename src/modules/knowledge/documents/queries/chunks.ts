@@ -76,7 +76,7 @@ export async function searchChunks(sql: Sql, organizationId: string, q: string, 
   return rows.map((row) => ({ json: row.json, key: [row.key, row.documentId, String(row.index)] }));
 }
 
-// Two characters that nobody's text may use stand for the marks until the rest is escaped.
+// Two characters that no text may contain stand for the marks until the rest is escaped.
 const [OPEN, CLOSE] = ["\uE000", "\uE001"];
 const HEADLINE = `StartSel=${OPEN}, StopSel=${CLOSE}, MaxFragments=2, MinWords=10, MaxWords=30, FragmentDelimiter=" … "`;
 

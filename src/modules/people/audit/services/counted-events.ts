@@ -26,7 +26,7 @@ export function createCountedEvents({ sql, log, clock, isKnownOrganization, maxE
 
   /** The event itself, or what it counts as where there are too many different ones. */
   function place(event: Counted): Counted {
-    if (events.size >= MAX_EVENTS) return { ...event, ...NOBODY };
+    if (events.size >= MAX_EVENTS) return { ...event, ...ANONYMOUS };
     const source = JSON.stringify([event.organizationId, event.actor.id, event.details.peer]);
     const different = sources.get(source) ?? 0;
     if (different >= maxEach) return { ...event, ...OTHERS, details: { peer: event.details.peer } };
@@ -76,7 +76,7 @@ export function createCountedEvents({ sql, log, clock, isKnownOrganization, maxE
 }
 
 const OTHERS = { targetType: "others", targetId: "others" };
-const NOBODY = { ...OTHERS, organizationId: undefined, actor: { type: "anonymous" as const }, details: {} };
+const ANONYMOUS = { ...OTHERS, organizationId: undefined, actor: { type: "anonymous" as const }, details: {} };
 
 const keyOf = ({ organizationId, actor, action, targetType, targetId, details }: Counted) =>
   JSON.stringify([organizationId, actor, action, targetType, targetId, details]);

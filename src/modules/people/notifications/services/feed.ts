@@ -34,7 +34,7 @@ export function createFeed(sql: Sql, onFailure: (error: unknown) => void) {
     }, LOOK_EVERY);
   }
 
-  /** Listens from `position` on; without one, from now on. Answers how to stop. */
+  /** Listens from `position` on; without one, from now on. Returns a function that stops it. */
   async function listen({ position, ...listener }: Omit<Listener, "position"> & { position: number | undefined }) {
     const [inbox] = position === undefined ? await inboxPositions(sql, [listener.userId]) : [];
     const entry = { ...listener, position: position ?? inbox?.total ?? 0 };

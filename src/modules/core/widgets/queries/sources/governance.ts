@@ -8,7 +8,7 @@ type Row = { data: string };
 
 type Progress = { frameworkKey: FrameworkKey; groupBy: "none" | "group"; countNotApplicable: boolean };
 
-/** How far the controls of a framework are; one that nobody has touched is not started. */
+/** How far the controls of a framework are; one without a row is not started. */
 export async function complianceProgress(sql: Sql, { organizationId, now }: Ask, { frameworkKey, groupBy, countNotApplicable }: Progress) {
   const touched = await listStatuses(sql, organizationId, now);
   const controls = controlsOf(frameworkKey).map(({ id, group }) => ({ group, status: touched.get(id)?.status ?? ("not_started" as const) }));
