@@ -14,6 +14,7 @@ const BUILT = new Map([
   ["src/agent/settings/formats.ts", /^# begin certitude ca-bundle (.*?)\r?$/gm],
   ["src/app.ts", /^\/organizations\/[^/]+\/agents\/[^/]+\/assignments\/[^/]+\/?$/],
   ["src/db/failures.ts", /^(CONNECT(ION)?_\w+|E(CONNREFUSED|CONNRESET|PIPE)|08\w{3}|25006|4000[13]|40P01|57\w{3}|72000)$/],
+  ["src/http/pagination.ts", /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/],
   ["src/modules/core/connections/rules/destination.ts", /^For (\w+ )?approle\b/],
   ["src/modules/knowledge/documents/queries/documents.ts", /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.[0-9a-f]{8}-[0-9a-f]{4}$/],
 ]);

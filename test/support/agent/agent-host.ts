@@ -8,6 +8,7 @@ import { removeAssignment } from "#agent/remove";
 import type { Desired } from "#agent/server-client";
 import { openState } from "#agent/state";
 import { createLog } from "#log";
+import { DEFAULTS } from "#modules/fleet/assignments/schema/assignments";
 
 type Certificate = { pem: string; chain: string[]; fingerprint: string; privateKeyPem?: string };
 
@@ -16,10 +17,8 @@ export const desired = ({ pem, chain, fingerprint }: Certificate, rest: Partial<
   id: crypto.randomUUID(),
   version: 1,
   applicationId: "payments",
-  materialType: "trust_anchor",
-  includePrivateKey: false,
+  ...DEFAULTS,
   config: {},
-  autoRenew: true,
   certificateId: crypto.randomUUID(),
   commonName: "Scratch",
   fingerprintSha256: fingerprint,
