@@ -25,7 +25,7 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
           select id, wanted, wanted <> labels as differs from (
             select id, labels, (labels || ${JSON.stringify(set)}::jsonb) - ${arrayOf(unset)}::text[] as wanted
             from agents where organization_id = ${organizationId} and ${isChosen}) as chosen),
-        overfull as (select id from judged where differs and (select count(*) from jsonb_object_keys(wanted)) > ${MAX_LABELS} order by id limit 1),
+        overfull as (select id from judged where differs and jsonb_array_length(jsonb_path_query_array(wanted, '$.*')) > ${MAX_LABELS} order by id limit 1),
         changed as (
           update agents set labels = wanted, version = version + 1, updated_at = now() from judged
           where organization_id = ${organizationId} and agents.id = judged.id and differs and not ${isDryRun}::boolean and not exists (select from overfull)

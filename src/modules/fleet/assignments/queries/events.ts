@@ -6,9 +6,10 @@ import { pairs } from "./columns";
 /** What decides what is installed on a host and which command runs there, of the assignment row `a`. The config names passwords, it never holds one. */
 const facts = (sql: Sql, alias: string) => sql`jsonb_build_object('agentId', ${sql.unsafe(alias)}.agent_id, ${pairs(sql, alias)})`;
 
-/** The same with a key for each field of the config, such as `config.reloadCommand`. */
-const flatFacts = (sql: Sql, alias: string) => sql`
-  ${facts(sql, alias)} - 'config' || coalesce((select jsonb_object_agg('config.' || key, value) from jsonb_each(${sql.unsafe(alias)}.config)), '{}')`;
+/** The old and new value of each key that differs between two jsonb objects, the keys after a prefix; null where none does. */
+const differences = (sql: Sql, from: Fragment, to: Fragment, prefix = sql`''`) => sql`(
+  select jsonb_object_agg(${prefix} || key, jsonb_build_object('from', ${from}->key, 'to', ${to}->key)) from jsonb_object_keys(${from} || ${to}) as key
+  where ${from}->key is distinct from ${to}->key)`;
 
 type Whole = "assignment.created" | "assignment.deleted";
 
@@ -16,12 +17,17 @@ type Whole = "assignment.created" | "assignment.deleted";
 export const auditAssignments = (sql: Sql, scope: Scope, action: Whole, rows: Fragment, more = sql`'{}'::jsonb`) =>
   audit(sql, scope, action, sql`select id, ${more} || ${facts(sql, "written")} from ${rows} as written`);
 
-/** Part of a writing statement: an audit event with the old and new value of each changed fact; the one row of `before` became that of `after`. */
+/**
+ * Part of a writing statement: an audit event with the old and new value of each changed fact and of each changed field of the config,
+ * such as `config.reloadCommand`; the one row of `before` became that of `after`. `offset 0` keeps Postgres from building both again for each key.
+ */
 export function auditChange(sql: Sql, scope: Scope, before: Fragment, after: Fragment) {
   const changes = sql`
-    select id, jsonb_build_object('changes', (
-      select jsonb_object_agg(key, jsonb_build_object('from', old->key, 'to', new->key)) from jsonb_object_keys(old || new) as key
-      where old->key is distinct from new->key))
-    from (select after.id, ${flatFacts(sql, "before")} as old, ${flatFacts(sql, "after")} as new from ${before} as before cross join ${after} as after) as states`;
+    select id, jsonb_build_object('changes', coalesce(${differences(sql, sql`old`, sql`new`)}, '{}')
+      || case when old_config = new_config then '{}' else ${differences(sql, sql`old_config`, sql`new_config`, sql`'config.'`)} end)
+    from (
+      select after.id, ${facts(sql, "before")} - 'config' as old, ${facts(sql, "after")} - 'config' as new,
+        before.config as old_config, after.config as new_config
+      from ${before} as before cross join ${after} as after offset 0) as states`;
   return audit(sql, scope, "assignment.updated", changes);
 }
