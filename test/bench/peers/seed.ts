@@ -1,4 +1,4 @@
-import postgres from "postgres";
+import { connectDatabase, MAINTENANCE } from "#db/connect";
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates/schema/example";
 import { seededId, THING } from "../requests";
 
@@ -13,7 +13,7 @@ export const SPREAD = { agents: 1_000, systems: 100 };
 
 /** Fills a database that has all tables and no rows with what the operations work on. */
 export async function seedPeers(url: string, { certificates, notices }: { certificates: number; notices: number }) {
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  const { $client: sql } = connectDatabase(url, MAINTENANCE);
   const thing = sql.unsafe(`('${seededId("")}' || (${THING} + i))::uuid`);
   const upTo = (count: number) => sql.unsafe(`generate_series(0, ${count - 1}) i`);
   await sql`insert into organizations (id, name) values (${ORGANIZATION}, 'Bench')`;

@@ -50,7 +50,10 @@ export async function addExample(
 
 type Page = { page: number; limit: number; unread: boolean };
 
-/** One page, newest first, with its exact totals: positions have no gap, so a page is found by its number, not by counting. */
+/**
+ * One page, newest first, with its exact totals: positions have no gap, so a page is found by its number, not by counting.
+ * A LIMIT that the planner can see only in the parameters would make it plan every call, hence a range.
+ */
 export async function readInbox(sql: Sql, userId: string, { page, limit, unread }: Page) {
   const [row] = await sql<{ answer: string }[]>`
     select json_build_object('items', coalesce((
@@ -63,8 +66,8 @@ export async function readInbox(sql: Sql, userId: string, { page, limit, unread 
   return row?.answer ?? "";
 }
 
-const wholePage = (sql: Sql, userId: string, page: number, limit: number) => sql`(
-  select * from notices where user_id = ${userId} and position <= box.total - ${page}::bigint * ${limit} order by position desc limit ${limit}) shown`;
+const wholePage = (sql: Sql, userId: string, page: number, limit: number) => sql`notices where user_id = ${userId}
+  and position <= box.total - ${page}::bigint * ${limit} and position > box.total - (${page}::bigint + 1) * ${limit}`;
 
 /** Positions that `inbox_reads` counts together. */
 const BLOCK = 1_000;
