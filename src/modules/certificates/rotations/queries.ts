@@ -46,10 +46,12 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
   return withFleetLock(sql, organizationId, async (tx) => {
     const created = tx`select id, jsonb_build_object('name', name, 'certificateId', certificate_id, 'predecessorId', predecessor_id) from made`;
     const [judged] = await tx<{ fault: Unsuited | "no certificate" | null; isMade: boolean }[]>`
+      -- the successor, its successor, and so on
       with recursive heir as (
         select ${successorId}::uuid as id
         union
         select r.certificate_id from heir join rollouts r on r.organization_id = ${organizationId} and r.predecessor_id = heir.id and r.status <> 'rolled_back'),
+      -- the reason to reject the rotation or null
       judged as (
         select old.common_name, old.status, case
           when old.id is null or c.id is null then 'no certificate'
@@ -64,11 +66,13 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
         from (values (1)) as one
         left join certificates old on old.organization_id = ${organizationId} and old.id = ${certificateId}
         left join certificates c on c.organization_id = ${organizationId} and c.id = ${successorId}),
+      -- adds the rotation, unless it is rejected or there is one already
       made as (
         insert into rollouts (organization_id, id, name, certificate_id, predecessor_id, rings, halt_share, success_share, retire_share, hold_seconds)
         select ${organizationId}, ${id}, 'Rotation of ' || common_name, ${successorId}, ${certificateId}, ${askedOf(rings)}::jsonb, ${given.haltShare}, ${given.successShare},
           ${retire?.share ?? null}, ${retire?.holdSeconds ?? null}
         from judged where fault is null and status = 'active' on conflict do nothing returning *),
+      -- the audit event of the rotation
       audited as (${audit(tx, scope, "rollout.created", created)})
       select fault, exists (select from made) as "isMade" from judged`;
     if (judged?.fault) return judged.fault;

@@ -16,18 +16,23 @@ const MAX_CHAIN = 10;
  * `tag` that says in short all that an answer is made of. Nothing of it is stored, so nothing can be forgotten when something changes.
  */
 const desiredStateCte = (sql: Sql, agent: Fragment) => sql`
+    -- the agent
     with recursive agent as (${agent}),
+    -- its enabled assignments, with the state of the certificate of each
     held as (
       select a.*, c.version as certificate_version, c.status, c.issuer_id from agent
       join assignments a on a.organization_id = agent.organization_id and a.agent_id = agent.id
       join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
       where a.enabled),
+    -- one row for each issuer above such a certificate, nearest at depth 1
     link as (
       select distinct organization_id, certificate_id as leaf, issuer_id as id, 1 as depth from held where issuer_id is not null
       union all
       select c.organization_id, leaf, c.issuer_id, depth + 1 from link join certificates c on c.organization_id = link.organization_id and c.id = link.id
       where c.issuer_id is not null and depth < ${MAX_CHAIN}),
+    -- the issuers of each certificate, nearest first
     chain as (select leaf, array_agg(id order by depth) as issuers from link group by leaf),
+    -- the tag: a hash of every id, version and issuer
     state as (
       select encode(sha256(convert_to(coalesce(string_agg(concat_ws(' ', held.id, version, certificate_version, issuers), ',' order by held.id), ''), 'UTF8')), 'hex') as tag
       from held left join chain on leaf = certificate_id)`;
@@ -43,9 +48,11 @@ export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
     from agents where token_hash = decode(${tokenHash}, 'hex')`;
   const [agent] = await sql<(Agent & { tag: string })[]>`
     ${desiredStateCte(sql, holder)},
+    -- the agent, when last_seen_at is old and its row is not locked
     due as (
       select a.organization_id, a.id from agent join agents a on a.organization_id = agent.organization_id and a.id = agent.id
       where is_due for no key update of a skip locked),
+    -- updates last_seen_at
     seen as (update agents set last_seen_at = ${at} from due where agents.organization_id = due.organization_id and agents.id = due.id)
     select organization_id as "organizationId", id, tag from agent, state`;
   return agent;
@@ -61,8 +68,10 @@ export async function findDesiredState(sql: Sql, keyring: Keyring, { organizatio
   const releasedKeys = sql`select certificate_id, jsonb_build_object('agentId', ${id}::text, 'assignmentId', id) from item where ${isSent} and "sealedKey" is not null`;
   const rows = await sql<({ tag: string; keep: string } & Item)[]>`
     ${desiredStateCte(sql, sql`select organization_id, id from agents where organization_id = ${organizationId} and id = ${id}`)},
+    -- ids of assignments whose certificate is not active, but stays installed
     kept as (
       select coalesce(json_agg(id order by id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep from held),
+    -- what to install: one row of json for each assignment of an active certificate
     item as (
       select held.id, certificate_id, fingerprint_sha256 as fingerprint, case when include_private_key then sealed_private_key end as "sealedKey",
         json_build_object('id', held.id, 'version', held.version, ${pairs(sql, "held", ["enabled"])}, 'commonName', common_name, 'fingerprintSha256', fingerprint_sha256, 'notAfter', iso(not_after), 'pem', c.pem, 'chain', (
@@ -70,6 +79,7 @@ export async function findDesiredState(sql: Sql, keyring: Keyring, { organizatio
             join certificates issuer on issuer.organization_id = held.organization_id and issuer.id = step.issuer where leaf = certificate_id))::text as json
       from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id
       where held.status = 'active'),
+    -- an audit event for each private key that is sent
     released as (${audit(sql, scope, "certificate.private-key-released", releasedKeys)})
     select tag, keep, json, fingerprint, "sealedKey" from agent cross join state cross join kept left join item on true order by item.id`;
   const [state] = rows;
@@ -99,25 +109,33 @@ export async function saveReports(sql: Sql, scope: Scope, agentId: string, { rep
   const news = sql`
       select id, jsonb_strip_nulls(jsonb_build_object('state', state, 'observedFingerprint', fingerprint, 'message', message)) from reported where is_news`;
   const [row] = await sql<{ unknown: number | null }[]>`
+    -- locks the agent
     with agent as (select id from agents where organization_id = ${organizationId} and id = ${agentId} for no key update),
+    -- the reports of the request
     given as (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as report (index int, id uuid, state text, fingerprint text, message text)),
+    -- locks the reported assignments; is_news when a report differs from the stored one
     current as (
       select a.id, (reported_state, reported_fingerprint, reported_message) is distinct from (given.state, given.fingerprint, given.message) as is_news
       from agent join assignments a on a.organization_id = ${organizationId} and a.agent_id = agent.id join given on given.id = a.id
       for no key update of a),
+    -- index of the first report without an assignment; null when each has one
     missing as (select min(index) as index from given where not exists (select from current where current.id = given.id)),
+    -- stores the last report of each assignment, unless one is missing
     reported as (
       update assignments set reported_state = given.state, reported_fingerprint = given.fingerprint, reported_message = given.message, reported_at = ${at}
       from missing, given join current on current.id = given.id
       where assignments.organization_id = ${organizationId} and assignments.agent_id = ${agentId} and assignments.id = given.id and missing.index is null
       returning assignments.id, is_news, state, fingerprint, given.message),
+    -- updates the agent, unless one is missing
     seen as (
       update agents set last_seen_at = ${at}, host = coalesce(${host ? JSON.stringify(host) : null}::jsonb, host)
       from agent, missing where organization_id = ${organizationId} and agents.id = agent.id and missing.index is null),
+    -- adds the reports with news to the history
     kept as (
       insert into deployment_reports (organization_id, agent_id, assignment_id, id, state, observed_fingerprint, message, reported_at)
       select ${organizationId}, ${agentId}, id, new_id(), state, fingerprint, message, ${at} from reported where is_news),
+    -- an audit event for each report with news
     audited as (${audit(sql, scope, "assignment.reported", news)})
     select index as unknown from missing`;
   return row?.unknown ?? undefined;

@@ -51,8 +51,11 @@ export function inviteMember(sql: Pool, scope: Scope, invite: Invitation): Promi
   return sql.begin(async (tx) => {
     const seatLimit = (await lockOrganization(tx, organizationId))?.seatLimit ?? null;
     const [row] = await tx<Resource[]>`
+      -- the row of this address, when it holds a seat already
       with known as (select status from members where organization_id = ${organizationId} and email = ${invite.email} and ${holdsSeat(tx)}),
+      -- how many seats are in use
       taken as (select count(*)::int as seats from members where organization_id = ${organizationId} and ${holdsSeat(tx)}),
+      -- adds or renews the invitation, when there is a seat for it
       saved as (
         insert into members (organization_id, id, email, first_name, last_name, role, status, invitation_token_hash, invitation_expires_at)
         select ${organizationId}, ${Bun.randomUUIDv7()}, ${invite.email}, ${invite.firstName ?? null}, ${invite.lastName ?? null},
@@ -65,7 +68,9 @@ export function inviteMember(sql: Pool, scope: Scope, invite: Invitation): Promi
           version = members.version + 1, updated_at = now()
         where members.status = 'invited'
         returning *),
+      -- the audit event of the invitation
       audited as (${audit(tx, scope, "member.invited", tx`select id, jsonb_build_object('email', email, 'role', role) from saved`)}),
+      -- an audit event when the response shows the link
       shown as (${audit(tx, scope, "member.link-shown", tx`select id, jsonb_build_object('email', email) from saved where ${invite.isShown}`)})
       select ${memberJson(tx)} as json, version from saved`;
     if (row) return row;

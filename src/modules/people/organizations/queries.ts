@@ -60,14 +60,18 @@ export async function updateOrganization(sql: Sql, by: Act, { id, versions }: Ta
   const scope = { ...by, organizationId: id };
   const difference = sql`select changed.id, ${changeOf(sql)} from changed, current`;
   const [row] = await sql<(Row & { isAccepted: boolean })[]>`
+    -- locks the organization; holds its new values
     with current as (
       select *, ${whereVersion(sql, versions)} as is_accepted, coalesce(${name ?? null}, name) as new_name,
         case when ${seatLimit !== undefined} then ${seatLimit ?? null}::int else seat_limit end as new_limit
       from organizations where id = ${id} for no key update),
+    -- writes the change, when there is one and the version matches
     changed as (
       update organizations set name = new_name, seat_limit = new_limit, version = current.version + 1 from current
       where organizations.id = current.id and is_accepted and (current.name, current.seat_limit) is distinct from (new_name, new_limit) returning organizations.*),
+    -- the audit event of the organization
     audited as (${audit(sql, scope, "organization.updated", difference)}),
+    -- the audit event of the platform, for changes by staff
     audited_for_platform as (${auditForPlatform(sql, scope, "organization.updated", sql`${difference} where ${isByStaff}`)})
     select is_accepted as "isAccepted", id, coalesce((select version from changed), version) as version,
       coalesce((select ${organizationJson(sql, sql`changed`)} from changed), ${organizationJson(sql, sql`current`)}) as json from current`;

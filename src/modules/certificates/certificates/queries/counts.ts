@@ -11,15 +11,19 @@ const BATCH_SIZE = 5_000;
  */
 export async function foldCertificateChanges(sql: Sql): Promise<number> {
   const [row] = await sql<{ folded: number }[]>`
+    -- takes changes from the queue
     with taken as (
       delete from certificate_changes where ctid = any(array(select ctid from certificate_changes limit ${BATCH_SIZE}::int)) returning *),
+    -- their sum for each kind of certificate and last day
     summed as (
       select organization_id, id_of(jsonb_build_array(issuer, key_algorithm, key_size, key_curve, signature_algorithm)::text) as kind_id,
         issuer, key_algorithm, key_size, key_curve, signature_algorithm, ends_on, sum(change)::int as change
       from taken group by 1, 2, 3, 4, 5, 6, 7, 8 having sum(change) <> 0),
+    -- adds new kinds
     named as (
       insert into certificate_kinds
       select distinct organization_id, kind_id, issuer, key_algorithm, key_size, key_curve, signature_algorithm from summed on conflict do nothing),
+    -- adds the sums to the counts of a day, a month, an organization and all organizations
     counted as (
       insert into certificate_counts as c
       select organization_id, 'day', ends_on, kind_id, change from summed

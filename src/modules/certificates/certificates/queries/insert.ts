@@ -56,29 +56,36 @@ export function* toStatements(rows: Iterable<Row>) {
 export async function insertRows(sql: Sql, scope: Scope, rows: Row[]): Promise<Map<string, Stored>> {
   const imported = sql`select id, jsonb_build_object('commonName', common_name, 'fingerprintSha256', fingerprint_sha256) from added`;
   const saved = await sql<({ fingerprint: string } & Stored)[]>`
+    -- the certificates of the import
     with given as (
       select * from jsonb_to_recordset(${`[${rows.map((each) => each.json).join(",")}]`}::jsonb) as row (id uuid, common_name text, fingerprint_sha256 text,
         subject text, issuer text, subject_hash text, issuer_hash text, issuer_id uuid, not_before timestamptz, not_after timestamptz, is_ca boolean, self_signed boolean,
         facts jsonb, pem text, sealed_private_key bytea, words text[])),
+    -- adds those that are new
     added as (
       insert into certificates (organization_id, id, common_name, fingerprint_sha256, subject, issuer, subject_hash, issuer_hash, issuer_id, not_before, not_after,
         is_ca, self_signed, facts, pem, sealed_private_key, search)
       select ${scope.organizationId}, id, common_name, fingerprint_sha256, subject, issuer, subject_hash, issuer_hash, issuer_id, not_before, not_after,
         is_ca, self_signed, facts, pem, sealed_private_key, array_to_tsvector(words) from given order by fingerprint_sha256
       on conflict (organization_id, fingerprint_sha256) do nothing returning id, fingerprint_sha256, common_name),
+    -- locks those that are stored already; says what each of them gets
     present as (
       select c.*, given.sealed_private_key as given_key, lacks_key and given.sealed_private_key is not null as gets_key
       from (select * from given order by fingerprint_sha256) as given cross join lateral (
         select organization_id, id, fingerprint_sha256, sealed_private_key is null as lacks_key, status = 'retired' and revoked_at is null as is_reactivated
         from certificates where organization_id = ${scope.organizationId} and certificates.fingerprint_sha256 = given.fingerprint_sha256
         offset 0 for no key update) as c),
+    -- adds private keys, and makes retired certificates active
     changed as (
       update certificates set sealed_private_key = case when gets_key then given_key else sealed_private_key end,
         status = case when is_reactivated then 'active' else status end, retired_at = case when not is_reactivated then retired_at end,
         version = version + 1, updated_at = now()
       from present where certificates.organization_id = present.organization_id and certificates.id = present.id and (gets_key or is_reactivated)),
+    -- audit events of new certificates
     audited as (${audit(sql, scope, "certificate.imported", imported)}),
+    -- audit events of added private keys
     audited_keys as (${audit(sql, scope, "certificate.key-added", sql`select id, '{}'::jsonb from present where gets_key`)}),
+    -- audit events of certificates that are active again
     audited_returns as (${audit(sql, scope, "certificate.reactivated", sql`select id, '{}'::jsonb from present where is_reactivated`)})
     select id, fingerprint_sha256 as fingerprint, true as "isNew", false as "isReactivated" from added
     union all

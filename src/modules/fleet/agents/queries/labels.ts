@@ -21,15 +21,19 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
       tx`select set_config('plan_cache_mode', 'force_custom_plan', true)`,
       lockFleet(tx, organizationId),
       tx<Report[]>`
+        -- the chosen agents, with the labels that they are to have
         with judged as materialized (
           select id, wanted, wanted <> labels as differs from (
             select id, labels, (labels || ${JSON.stringify(set)}::jsonb) - ${arrayOf(unset)}::text[] as wanted
             from agents where organization_id = ${organizationId} and ${isChosen}) as chosen),
+        -- the first agent that would have too many labels
         overfull as (select id from judged where differs and jsonb_array_length(jsonb_path_query_array(wanted, '$.*')) > ${MAX_LABELS} order by id limit 1),
+        -- writes the labels, unless an agent would have too many or it is a dry run
         changed as (
           update agents set labels = wanted, version = version + 1, updated_at = now() from judged
           where organization_id = ${organizationId} and agents.id = judged.id and differs and not ${isDryRun}::boolean and not exists (select from overfull)
           returning agents.id),
+        -- an audit event for each changed agent
         audited as (${audit(tx, scope, "agent.labels-updated", tx`select id, ${details}::jsonb from changed`)})
         select (select id from overfull) as overfull, json_build_object('matched', count(*), 'updated', count(*) filter (where differs), 'notFound', (
           select coalesce(json_agg(id), '[]') from (select unnest(${ids}::uuid[]) except select id from judged) as absent (id)))::text as json from judged`,

@@ -37,15 +37,19 @@ export async function createAssignment(sql: Sql, scope: Scope, given: Complete):
   const { organizationId } = scope;
   const demands = { isChosen: sql`true`, material: sql`given.material_type`, withKey: sql`given.include_private_key` };
   const [row] = await sql<({ fault: Ineligible | "no agent" | null } & (Created | { id: null }))[]>`
+    -- locks the agent, so that it is not deleted
     with agent as (select id from agents where organization_id = ${organizationId} and id = ${given.agentId} for key share),
+    -- the given assignment, with the reason to reject it or null
     judged as (
       select given.*, common_name, case when not exists (select from agent) then 'no agent' ${ineligibility(sql, demands)} end as fault
       from ${fromJson(sql, sql`${JSON.stringify(given)}::jsonb`, "given")}
       left join certificates c on c.organization_id = ${organizationId} and c.id = given.certificate_id),
+    -- adds the assignment, unless it is rejected or its place is in use
     a as (
       insert into assignments (organization_id, id, agent_id, target, ${columns(sql)})
       select ${organizationId}, ${Bun.randomUUIDv7()}, agent.id, ${targetOf(sql, sql`config`)}, ${columns(sql, "judged")}
       from agent, judged where fault is null on conflict do nothing returning *),
+    -- the audit event of the new assignment
     audited as (${auditAssignments(sql, scope, "assignment.created", sql`a`)})
     select fault, a.id, a.version, ${assignmentJson(sql)} as json from judged left join a on true`;
   if (!row) throw new Error("an assignment was neither made nor refused");
@@ -76,11 +80,14 @@ export async function updateAssignment(
   const { config: _, ...sent } = patch;
   const demands = { isChosen: sql`c.id <> a.certificate_id`, material: sql`w.material_type`, withKey: sql`w.include_private_key` };
   const statement = sql<Judged[]>`
+    -- locks the assignment as it is now
     with a as (select * from assignments where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id} for update),
+    -- the assignment as the patch makes it
     wanted as (
       select ${coalesced(sql, "sent", "a")},
         coalesce(${JSON.stringify(defaults)}::jsonb->a.trust_store_type, '{}') || ((a.config || ${JSON.stringify(set)}::jsonb) - ${arrayOf(remove)}::text[]) as config
       from a, ${fromJson(sql, sql`${JSON.stringify(sent)}::jsonb`, "sent")}),
+    -- the verdict: the first rule that fails, or whether there is a change
     judged as (
       select w.*, common_name, case
         when w.trust_store_type <> all(${suits ? arrayOf(suits) : null}::text[]) then 'unfit config'
@@ -91,9 +98,11 @@ export async function updateAssignment(
         when (${columns(sql, "a")}) = (${columns(sql, "w")}) then 'same'
         else 'changed' end as verdict
       from a cross join wanted w left join certificates c on c.organization_id = ${organizationId} and c.id = w.certificate_id),
+    -- writes the change
     changed as (
       update assignments set ${setAll(sql, "j")}, target = ${targetOf(sql, sql`j.config`)}, version = assignments.version + 1, updated_at = now()
       from judged j where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id} and verdict = 'changed' returning assignments.*),
+    -- the audit event of the change
     audited as (${auditChange(sql, scope, sql`a`, sql`changed`)})
     select verdict, a.trust_store_type as "trustStoreType", a.version, ${assignmentJson(sql)} as json
     from judged cross join lateral (select * from changed union all select * from a where verdict <> 'changed') as a`;

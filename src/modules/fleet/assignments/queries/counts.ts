@@ -23,24 +23,33 @@ const profilesOf = (sql: Sql, agents: Fragment) => sql`
  */
 export async function foldCoverageChanges(sql: Sql): Promise<number> {
   const [row] = await sql<{ folded: number }[]>`
+    -- takes changes from the queue
     with taken as (
       delete from coverage_changes where ctid = any(array(select ctid from coverage_changes limit ${BATCH_SIZE}::int)) returning *),
+    -- each changed agent once
     changed as materialized (select distinct organization_id, agent_id from taken),
+    -- the profile of each changed agent now
     present as materialized (${profilesOf(sql, sql`select * from changed`)}),
+    -- the profile in which each changed agent is counted
     before as (select organization_id, agent_id, profile_id as id from changed join coverage_agents using (organization_id, agent_id)),
+    -- stores the profile of each changed agent
     placed as (
       insert into coverage_agents select organization_id, agent_id, id from present
       on conflict (organization_id, agent_id) do update set profile_id = excluded.profile_id),
+    -- deletes the agents that have no assignment any more
     gone as (
       delete from coverage_agents as c using changed
       where c.organization_id = changed.organization_id and c.agent_id = changed.agent_id
         and not exists (select from present where present.organization_id = c.organization_id and present.agent_id = c.agent_id)),
+    -- by how many agents each profile grows or shrinks
     moved as (
       select organization_id, id, sum(agents)::int as agents
       from (select organization_id, id, 1 as agents from present union all select organization_id, id, -1 from before) as each group by 1, 2),
+    -- changes the counts of known profiles
     recounted as (
       update coverage_profiles as p set agents = p.agents + moved.agents from moved
       where p.organization_id = moved.organization_id and p.id = moved.id and moved.agents <> 0),
+    -- adds new profiles
     added as (
       insert into coverage_profiles
       select distinct on (organization_id, id) organization_id, id, platform, stores, materials, enabled, times, moved.agents

@@ -40,6 +40,7 @@ const renamedConfig = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jsonb_buil
  */
 export async function applySteps(tx: Sql, scope: Scope, id: string) {
   const [taken] = await tx<{ count: number }[]>`
+    -- the next steps, with their agents locked: is_due when needed, is_new when it makes an assignment
     with due as materialized (
       select s.*, r.certificate_id, r.predecessor_id, ${columns(tx, "o", NEW)}, new.config, new.target, is_new, there.id as there_id, case when is_new then coalesce(there.id, new_id()) else s.source_id end as place_id,
         coalesce(s.source_id is null and o.enabled or ${isSuited(tx)} and (is_new or there.id is null), false) as is_due
@@ -61,21 +62,27 @@ export async function applySteps(tx: Sql, scope: Scope, id: string) {
           select case when is_new and s.source_id is not null then ${renamedConfig(tx)} else o.config end as config) as named) as new
       left join lateral (${assignmentAt(tx, tx`s`, tx`(r.certificate_id, o.trust_store_type, new.target)`)}) as there on true
       where r.status = 'running'),
+    -- adds the new assignments
     made as (
       insert into assignments (organization_id, id, agent_id, target, ${columns(tx)})
       select organization_id, place_id, agent_id, target, ${columns(tx)}
       from due where is_due and is_new and there_id is null on conflict do nothing returning *),
+    -- gives the successor to assignments of the predecessor
     changed as (
       update assignments a set certificate_id = due.certificate_id, version = a.version + 1, updated_at = now() from due
       where (a.organization_id, a.agent_id, a.id) = (due.organization_id, due.agent_id, due.source_id) and is_due and not is_new
         and a.certificate_id = due.predecessor_id returning a.id, due.predecessor_id as old, a.certificate_id as new),
+    -- stores in each step which assignment it has
     taken as (
       update rollout_steps s set assignment_id = place_id, is_made = is_new and there_id is null from due
       where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (due.organization_id, due.rollout_id, due.agent_id, due.id) and is_due),
+    -- deletes the steps that are not needed
     dropped as (
       delete from rollout_steps s using due
       where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (due.organization_id, due.rollout_id, due.agent_id, due.id) and not is_due),
+    -- audit events of the new assignments
     making as (${auditPlaces(tx, scope, id, "assignment.created", tx`made`)}),
+    -- audit events of the changed assignments
     changing as (${auditRenewals(tx, scope, id, tx`changed`)})
     select count(*)::int as count from due`;
   return taken?.count === BATCH_SIZE;

@@ -12,6 +12,7 @@ import { theRollout } from "./progress";
 export async function planRotation(tx: Sql, organizationId: string, id: string, rings?: CompiledRing[]) {
   const dealt: Fragment = rings ? assignRings(tx, tx`due`, rings) : tx`select item, last_ring as ring from due as item`;
   const [gathered] = await tx<{ any: boolean }[]>`
+    -- assignments of the predecessor that have no step yet
     with known as materialized (
       select o.agent_id, o.id as source_id, o.enabled, jsonb_array_length(r.rings) as last_ring,
         ${isSuited(tx)} and (${isAnchor(tx)} or not exists (${assignmentAt(tx, tx`o`, tx`(r.certificate_id, o.trust_store_type, o.target)`)})) as is_suited
@@ -20,13 +21,16 @@ export async function planRotation(tx: Sql, organizationId: string, id: string, 
       where r.status = 'running' and not exists (
         select from rollout_steps s
         where (s.organization_id, s.rollout_id, s.agent_id, s.source_id) = (r.organization_id, r.id, o.agent_id, o.id) offset 0)),
+    -- those that the successor suits, with the labels of their agents
     due as (
       select known.*, labels from known
       cross join lateral (select labels from agents where agents.organization_id = ${organizationId} and agents.id = known.agent_id offset 0) as agent
       where is_suited),
+    -- adds a step for each of them
     planned as (
       insert into rollout_steps (organization_id, rollout_id, agent_id, id, source_id, ring)
       select ${organizationId}, ${id}, (item).agent_id, (item).source_id, (item).source_id, ring from (${dealt}) as dealt),
+    -- stores how many enabled assignments the successor does not suit
     counted as (
       update rollouts r set skipped = left_alone from (select count(*) as left_alone from known where enabled and not is_suited) as others
       where r.organization_id = ${organizationId} and r.id = ${id} and r.status = 'running' and r.predecessor_id is not null and r.skipped <> left_alone)

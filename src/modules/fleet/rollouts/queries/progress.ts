@@ -23,6 +23,7 @@ const isHeldByPredecessor = (sql: Sql) => sql`exists (
  * is none.
  */
 export const withProgress = (sql: Sql, organizationId: string, id: Fragment) => sql`
+  -- each step: whether it counts, was observed, failed or is skipped
   with place as (
     select s.ring, s.agent_id, s.assignment_id is not null and case when s.source_id is null then not s.is_made
         else (a.enabled and a.certificate_id = r.certificate_id) is not true and ${isHeldByPredecessor(sql)} end as is_skipped,
@@ -36,14 +37,17 @@ export const withProgress = (sql: Sql, organizationId: string, id: Fragment) => 
     left join lateral (
       select * from assignments
       where (organization_id, agent_id) = (s.organization_id, s.agent_id) and id is not distinct from coalesce(s.assignment_id, s.source_id) offset 0) as a on true),
+  -- the same, summed for each agent of a ring
   agent as (
     select ring, count(*) filter (where counts) as places, count(*) filter (where counts and observed) as observed, count(*) filter (where counts and failed) as failed,
       count(*) filter (where is_skipped) as skipped
     from place group by ring, agent_id),
+  -- the same, summed for each ring
   ring as (
     select ring, count(*) filter (where places > 0)::int as agents, count(*) filter (where places > 0 and observed = places)::int as observed,
       count(*) filter (where failed > 0)::int as failed, sum(places) as places, sum(observed) as places_observed, sum(failed) as places_failed, sum(skipped) as skipped
     from agent group by ring),
+  -- the rollout, with the totals of all rings
   progress as materialized (
     select r.*, coalesce(old.status <> 'active', false) as is_replaced, coalesce(old.retired_at, old.revoked_at) as replaced_at,
       r.skipped + others as left_alone, places + r.skipped + others as total, observed, failed

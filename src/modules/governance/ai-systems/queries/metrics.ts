@@ -10,16 +10,22 @@ export async function storeSamples(sql: Sql, scope: Scope, batch: Batch, webhook
       select id, jsonb_build_object('system', ${batch.system}::text, 'accepted', accepted, 'duplicates', ${batch.count}::int - accepted)
       from system, counted where accepted > 0`;
   const [row] = await sql<{ accepted: number }[]>`
+    -- remembers the webhook id; no row when it is known already
     with delivered as (
       insert into webhook_deliveries (organization_id, webhook_id, accepted)
       select ${organizationId}, ${webhookId}, ${batch.count} where ${webhookId}::text is not null on conflict do nothing returning webhook_id),
+    -- one row when the batch is to be stored, else none
     taken as (select where ${webhookId}::text is null or exists (select from delivered)),
+    -- the AI system, when it exists
     known as (select id from ai_systems where organization_id = ${organizationId} and key = ${batch.system}),
+    -- adds the AI system, when it does not exist
     created as (
       insert into ai_systems (organization_id, id, key, last_sample_at)
       select ${organizationId}, ${Bun.randomUUIDv7()}, ${batch.system}, ${batch.newest} from taken where not exists (select from known)
       on conflict (organization_id, key) do update set last_sample_at = greatest(ai_systems.last_sample_at, excluded.last_sample_at) returning id),
+    -- the AI system, known or new
     system as (select id from known union all select id from created),
+    -- adds the samples; one row for each that was new
     added as (
       insert into metric_samples (organization_id, system_id, metric, recorded_at, labels, labels_hash, value, unit)
       select ${organizationId}, system.id, metric, to_timestamp(moment / 1000000), labels, labels_hash, value, unit
@@ -29,10 +35,13 @@ export async function storeSamples(sql: Sql, scope: Scope, batch: Batch, webhook
         as described (metric, unit, labels, labels_hash, series) using (series)
       order by series, moment
       on conflict do nothing returning 1),
+    -- how many samples were new
     counted as (select count(*)::int as accepted from added),
+    -- updates last_sample_at of a known AI system
     touched as (
       update ai_systems set last_sample_at = ${batch.newest} from known, counted
       where organization_id = ${organizationId} and ai_systems.id = known.id and accepted > 0 and last_sample_at < ${batch.newest}),
+    -- the audit event, when at least one sample was new
     audited as (${audit(sql, scope, "metrics.ingested", ingested, "ai-system")})
     select accepted from counted`;
   const accepted = row?.accepted ?? 0;

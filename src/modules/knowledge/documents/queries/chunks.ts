@@ -12,9 +12,11 @@ export async function saveChunks(sql: Sql, scope: Scope, documentId: string, chu
   const { organizationId } = scope;
   const written = sql`select document.id, jsonb_build_object('chunks', written) from document, counted where written > 0`;
   const rows = await sql`
+    -- locks the document; target is the generation to write to
     with document as (
       select id, coalesce(next_generation, generation) as target, next_generation is null as is_served from documents
       where organization_id = ${organizationId} and id = ${documentId} for update),
+    -- adds or overwrites chunks; one row for each that changed
     saved as (
       insert into document_chunks (organization_id, document_id, generation, chunk_index, text)
       select ${organizationId}, document.id, document.target, given."chunkIndex", given.text
@@ -22,10 +24,13 @@ export async function saveChunks(sql: Sql, scope: Scope, documentId: string, chu
       on conflict (organization_id, document_id, generation, chunk_index) do update set text = excluded.text, updated_at = now()
       where document_chunks.text <> excluded.text
       returning xmax = 0 as is_new),
+    -- how many chunks were written, and how many of them are new
     counted as (select count(*)::int as written, (count(*) filter (where is_new))::int as added from saved),
+    -- updates the document, when its served chunks changed
     changed as (
       update documents set chunk_count = chunk_count + added, version = version + 1, updated_at = now() from document, counted
       where documents.organization_id = ${organizationId} and documents.id = document.id and is_served and written > 0),
+    -- the audit event, when a chunk was written
     audited as (${audit(sql, scope, "document.chunks-saved", written)})
     select id from document`;
   return rows.length > 0;

@@ -37,19 +37,24 @@ export async function statusTrend(sql: Sql, { organizationId, now }: Ask, { fram
   const moved = (status: ControlStatus) => sql`sum(coalesce(delta, 0)) filter (where status = ${status}::control_status)`;
   const sums = (status: ControlStatus) => sql`coalesce(sum(${sql(status)}) over (order by n), 0)::int as ${sql(status)}`;
   const [row] = await sql<Row[]>`
+    -- the stretches of time, numbered from 1
     with stretch as (
       select row_number() over (order by start)::int as n, start at time zone 'UTC' as start,
         least((start + ('1 ' || ${bucket})::interval) at time zone 'UTC', ${at}::timestamptz) as until
       from generate_series(date_trunc(${bucket}, (${at}::timestamptz - make_interval(days => ${rangeDays})) at time zone 'UTC'),
         ${at}::timestamptz at time zone 'UTC', ('1 ' || ${bucket})::interval) as start),
+    -- every change of a status, with the status before
     change as (
       select at, status, lag(status) over (partition by control_id order by version) as before from control_changes
       where organization_id = ${organizationId} and control_id = any(${arrayOf(ids)}::uuid[]) and at <= ${at}),
+    -- the same as +1 for the new status and -1 for the old one
     move as (select at, status, 1 as delta from change union all select at, before, -1 from change where before is not null),
+    -- the sum of each status for each stretch
     moved as (
       select greatest(1, width_bucket(at, (select array_agg(start order by n) from stretch))) as n,
         ${moved("in_progress")} as in_progress, ${moved("implemented")} as implemented, ${moved("not_applicable")} as not_applicable
       from move group by 1),
+    -- the running total at the end of each stretch
     summed as (select until, ${sums("in_progress")}, ${sums("implemented")}, ${sums("not_applicable")} from stretch left join moved using (n))
     select json_build_object('frameworkKey', ${frameworkKey}::text, 'bucket', ${bucket}::text, 'points', (
       select json_agg(json_build_object('at', iso(until), 'not_started', ${ids.length}::int - in_progress - implemented - not_applicable,
