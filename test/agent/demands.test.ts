@@ -55,12 +55,15 @@ for (const member of FAMILY)
       const { directory, item } = assigned(stock, member, agent.pathOf("place"));
       mkdirSync(directory);
       const pid = agent.pathOf("pid");
-      const start = performance.now();
-      expect(await agent.pass({ ...item, config: { ...item.config, reloadCommand: ["sh", "-c", `sleep 300 & echo $! >${pid}`] } })).toMatchObject({
+      const patient = { ...agent.host, patience: { ...agent.host.patience, tool: 300_000 } }; // longer than this test may take
+      expect(
+        await agent.pass({ ...item, config: { ...item.config, reloadCommand: ["sh", "-c", `sleep 300 & echo $! >${pid}`] } }, { host: patient }),
+      ).toMatchObject({
         state: "installed",
       });
-      expect(performance.now() - start).toBeLessThan(20_000);
-      process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL");
+      const left = Number(readFileSync(pid, "utf8"));
+      expect(isRunning(left)).toBe(true); // the agent did not wait for it
+      process.kill(left, "SIGKILL");
       agent.remove();
     });
   });

@@ -75,10 +75,10 @@ if (Bun.env.TEST_DATABASE_URL)
     });
 
     test("refuse a token that the other has revoked or signed out", async () => {
-      const [one, other] = await connectToBoth();
       const admin = await newUser();
       const wish = ["admin", "create-organization", "--name", "Example", "--admin-user", admin.id, "--admin-email", admin.email];
       const { out: id } = await run(wish, place.env);
+      const [one, other] = await connectToBoth(); // now: the server closes a connection that rests
       const bearer = (token: string) => ({ authorization: `Bearer ${token}`, "x-organization-id": id, "x-organization-role": "ORG_ADMIN" });
       const statuses = (token: string) =>
         Promise.all([one, other].map(async ({ ask }) => (await ask("GET", `/organizations/${id}/certificates`, bearer(token))).status));

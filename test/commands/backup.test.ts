@@ -11,7 +11,7 @@ import { populatedOrganization, withQueue } from "../support/server/populated-or
 import { endServers, newDirectory, run, serve } from "../support/server/program";
 import { createScratchDatabase, environment, world } from "../support/server/world";
 
-setDefaultTimeout(300_000);
+setDefaultTimeout(900_000);
 withQueue();
 afterEach(endServers);
 

@@ -102,9 +102,9 @@ describe("a connection to Postgres over TLS", () => {
   });
 
   test("is thrown away too when it falls silent", async () => {
-    const db = connectTo(viaPort(`${postgres.url.split("?")[0]}?sslmode=require`, proxy.port), { max: 1, silence: 300 });
+    const db = connectTo(viaPort(`${postgres.url.split("?")[0]}?sslmode=require`, proxy.port), { max: 1, silence: 2_000 });
     await db.$client`select 1`;
-    await Bun.sleep(500);
+    await Bun.sleep(3_000); // it rests for longer than that
     await db.$client`select 1`;
     proxy.freezeOld();
     const failure = await db.$client`select 1`.then(

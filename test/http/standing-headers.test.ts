@@ -97,7 +97,7 @@ describe("the answers around the operations", () => {
     connection.write(
       `GET /users/me/notifications/stream HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip, identity;q=0\r\nAuthorization: Bearer ${token}\r\n\r\n`,
     );
-    await Bun.sleep(500);
+    while (!connection.received().includes("\r\n\r\n")) await Bun.sleep(20);
     connection.close();
     const { status, headers } = await connection.answer();
     expect({ status, ...standing(headers) }).toEqual({ status: 200, ...NO_STORE });

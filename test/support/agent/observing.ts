@@ -18,7 +18,7 @@ export const stateOf = (directory: string, isWanted: (name: string) => boolean =
 
 /** A reload that nobody waits for takes its moment. */
 export async function until(holds: () => Promise<void>) {
-  for (const end = performance.now() + 5_000; ; await Bun.sleep(50)) {
+  for (const end = performance.now() + 50_000; ; await Bun.sleep(50)) {
     try {
       return await holds();
     } catch (error) {

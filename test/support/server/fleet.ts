@@ -56,5 +56,8 @@ export const deactivateOtherRollouts = async () => {
 };
 
 /** The server's work of a minute, some seconds from now. */
-export const runRolloutJob = (secondsFromNow = 0, deps = world.deps) =>
-  reconcileRollouts({ sql: deps.sql, clock: () => new Date(Date.now() + secondsFromNow * 1_000) })({}, new AbortController().signal);
+export const runRolloutJob = (secondsFromNow = 0, deps = world.deps) => runRolloutJobAt(Date.now() + secondsFromNow * 1_000, deps);
+
+/** The same at a moment, in ms. */
+export const runRolloutJobAt = (moment: number, deps = world.deps) =>
+  reconcileRollouts({ sql: deps.sql, clock: () => new Date(moment) })({}, new AbortController().signal);

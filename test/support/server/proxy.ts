@@ -55,6 +55,14 @@ export async function startProxy(target: NetConnectOpts) {
       isFrozen = true;
       pairs.forEach(freezePair);
     },
+    /** No answer comes back any more on the connections that are there. Resolves at the first bytes that wait for one. */
+    mute: () =>
+      new Promise<void>((resolve) => {
+        for (const [near, far] of pairs) {
+          far.pause();
+          near.once("data", () => resolve());
+        }
+      }),
     /** As after a failover: the old connections stay silent, new ones work. */
     freezeOld: () => pairs.forEach(freezePair),
     thaw() {

@@ -8,19 +8,25 @@ setDefaultTimeout(120_000);
 
 const COUNT = MAX_BLOCKS / 4;
 
-/** Runs `work` and returns how long it took and, of that, the longest time in which the event loop did nothing else. */
+/** In ms of the processor, not by the clock, which runs on while other programs have the processor. */
+function spent() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** Runs `work` and returns what it cost and, of that, the most that the event loop gave it without a look at anything else. */
 async function measure<Result>(work: () => Promise<Result>) {
   let longest = 0;
-  let last = performance.now();
+  let last = spent();
   const timer = setInterval(() => {
-    const now = performance.now();
+    const now = spent();
     longest = Math.max(longest, now - last);
     last = now;
   }, 1);
-  const startedAt = performance.now();
+  const startedAt = spent();
   const result = await work();
   clearInterval(timer);
-  return { result, took: performance.now() - startedAt, longest: Math.max(longest, performance.now() - last) };
+  return { result, took: spent() - startedAt, longest: Math.max(longest, spent() - last) };
 }
 
 describe("POST /organizations/{organizationId}/certificates", () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { deactivateOtherRollouts, desired, newFleet, report, runRolloutJob, type TestAgent } from "../../../support/server/fleet";
+import { deactivateOtherRollouts, desired, newFleet, report, runRolloutJob, runRolloutJobAt, type TestAgent } from "../../../support/server/fleet";
 import { startServer, world } from "../../../support/server/world";
 
 beforeEach(deactivateOtherRollouts);
@@ -81,12 +81,14 @@ describe("the end of an overlap", () => {
     await runRolloutJob();
     expect(await read()).toMatchObject({ observed: 1, reachedAt: null });
     await report("installed", second);
+    const before = Date.now();
     await runRolloutJob();
     const { reachedAt } = await read();
-    expect(Math.abs(Date.parse(reachedAt) - Date.now())).toBeLessThan(10_000);
-    await runRolloutJob(3_590);
+    const reached = Date.parse(reachedAt);
+    expect(reached).toBeWithin(before, Date.now() + 1);
+    await runRolloutJobAt(reached + 3_599_999);
     expect([await statusOfOld(), await bound(first)]).toEqual(["active", [root, next]]);
-    await runRolloutJob(3_620);
+    await runRolloutJobAt(reached + 3_600_000);
     expect(await read()).toMatchObject({ status: "retired", reachedAt, retiredAt: expect.any(String), total: 2, observed: 2 });
     expect(await statusOfOld()).toBe("retired");
     for (const agent of agents) expect(await bound(agent)).toEqual([next]);
