@@ -57,7 +57,7 @@ export function createTokens({ config, sql, log, clock, cluster }: Needs) {
     return caller;
   }
 
-  /** The caller, or undefined when the token proves nothing. */
+  /** Returns the caller, or undefined when the token is not valid. */
   async function verify(token: string) {
     if (token.length > MAX_TOKEN) return;
     if (provider) provider.keepFresh();

@@ -27,7 +27,9 @@ const hasCode = (error: unknown, pattern: RegExp): boolean => {
 /** True when the database was away, in the middle of a failover or too slow, so that the same request may succeed later. */
 export const isDatabaseAway = (error: unknown) => hasCode(error, AWAY);
 
-/** What kept a request from being done that is no fault of the request; undefined for a fault of the program, such as a wrong statement. */
+/**
+ * Returns why the database could not do a request that is not at fault; undefined for a fault of the program, such as a wrong statement.
+ */
 export function unavailability(error: unknown) {
   if (isDatabaseAway(error)) return "away";
   if (hasCode(error, EXHAUSTED)) return "exhausted";

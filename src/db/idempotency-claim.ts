@@ -6,8 +6,8 @@ import type { Sql } from "./connect";
 export const currentClaim = new AsyncLocalStorage<{ id: string | undefined }>();
 
 /**
- * `value`, for a column of a row that a write adds: with the first such row it notes in the same transaction that the write of
- * this request's claim was done. It fails, and the write with it, where the claim was taken over. Just `value` without a claim.
+ * Returns `value` for a column of a row that a write adds. The first such row also marks the claim of this request as done, in the same
+ * transaction. Fails, and the write with it, when another attempt took the claim over. Returns `value` alone when there is no claim.
  */
 export function holdingClaim(sql: Sql, value: Fragment) {
   const id = currentClaim.getStore()?.id;

@@ -58,7 +58,10 @@ function happens<Value>(socket: Socket, event: string) {
   return promise.finally(() => socket.removeListener(event, resolve).removeListener("error", reject).removeListener("close", ended));
 }
 
-/** An end is a failure: postgres.js would try again at once and for ever where a server hangs up during the start. */
+/**
+ * Treats a closed connection as a failure: otherwise postgres.js reconnects at once, again and again, to a server that hangs up during the
+ * start.
+ */
 const failAtEnd = (socket: Duplex) => socket.once("end", () => socket.destroy(failure("CONNECTION_CLOSED", "Postgres ended the connection")));
 
 /** Throws the connection away when a write stays without an answer: a frozen server enforces no time-out. Never, with 0. */

@@ -18,7 +18,7 @@ const FORMS = new Map([["/admin/knowledge-base/documents", 50 * MIB]]);
 const LARGE_BODY_IDLE_SECONDS = 255;
 /** Deeper JSON would overflow the stack of what walks it: the validator, or Postgres with its jsonb. */
 const LEVELS = 64;
-/** Elysia quotes what it refuses, and stumbles over an object with a field named toString. */
+/** Shadows an own `toString` field, on which Elysia crashes when it quotes a rejected value. */
 const QUOTED = { value: () => "an object" };
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
@@ -111,7 +111,7 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** Refuses, or takes the sting out of, what would not reach the validator as it was sent. */
+/** Rejects JSON nested too deep; shadows own `toString` fields, which crash Elysia's error path. */
 function tame(value: unknown, levels: number) {
   if (value === null || typeof value !== "object") return;
   if (levels === 0) throw new Refusal(400, `The body is nested deeper than ${LEVELS} levels.`);

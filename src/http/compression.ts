@@ -56,8 +56,8 @@ function readWeight(entry: string): [string, number][] {
 }
 
 /**
- * True for JSON and text that was read: what a write answers may hold a secret, a version's ETag must stay the one that
- * If-Match names, and files keep their ranges.
+ * True for JSON and text in the answer to a read. Not compressed: answers to writes, which may hold a secret; answers with the ETag of a
+ * version, which must stay the one for If-Match; files, whose byte ranges must stay.
  */
 export const isCompressible = (request: Request, { status, headers }: Response) =>
   status === 200 &&

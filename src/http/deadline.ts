@@ -3,9 +3,9 @@ const LIMIT = 5_000;
 
 type Deadline = { at: number; giveUp: () => void };
 
-/** Those of requests whose body is still arriving. */
+/** Deadlines of requests whose body is still arriving. */
 const arriving = new WeakMap<Request, Deadline>();
-/** Those whose time runs, the first to end first: every request has the same time, so that one timer serves all. */
+/** Deadlines whose time runs, in the order in which they end: every request has the same time, so one timer serves all. */
 const running = new Set<Deadline>();
 let isWatched = false;
 

@@ -47,8 +47,8 @@ export const noteRoutes = () =>
   });
 
 /**
- * Elysia reads a hook's source, and prepares cookies, the query and all headers of each request for one that takes the whole context.
- * A bound function it cannot read.
+ * Elysia reads the source of a hook. For one that uses the whole context it parses cookies, query and headers of every request. It cannot
+ * read a bound function, and then parses nothing.
  */
 export const hideContext = <Hook extends (context: never) => unknown>(hook: Hook) => hook.bind(undefined) as Hook;
 

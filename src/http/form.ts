@@ -1,7 +1,7 @@
 import { Refusal } from "./errors";
 
 const MIB = 1024 * 1024;
-/** Elysia quotes what it refuses, and would stumble over a field named toString. */
+/** Shadows a field named toString, on which Elysia crashes when it quotes a rejected value. */
 const QUOTED = { value: () => "a form" };
 
 /** The fields of a form, each named once; files stay Blobs. */

@@ -11,12 +11,12 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
 /** What an answer is besides its body; the rest belongs to the request or the connection. */
 const KEPT_HEADERS = ["content-type", "etag", "location", "cache-control"];
 const ALIVE_EVERY_MS = 5_000;
-/** Silence after which a process is taken for gone: longer than the driver waits for a frozen database. */
+/** A process without a heartbeat for so long counts as dead: longer than the driver waits for a frozen database. */
 const SILENCE_MS = 15_000;
 /** How long to wait for another attempt: less than a request may take. */
 const WAIT_MS = 4_000;
 const LOOK_EVERY_MS = 150;
-/** An outcome that cannot be kept is tried again for as long as a failover takes; sooner than anybody stops waiting for it. */
+/** Storing an answer is retried for two minutes, as long as a failover takes. */
 const OUTCOME_PAUSE_MS = 1_000;
 const OUTCOME_TRIES = 120;
 

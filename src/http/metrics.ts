@@ -83,7 +83,10 @@ function mergePages(pages: string[]) {
   return `${Array.from(series, ([description, lines]) => [description, ...lines].join("\n")).join("\n\n")}\n`;
 }
 
-/** The figures are about every organization: for METRICS_TOKEN, or a trusted gateway's own request, none that it passes on. */
+/**
+ * Metrics tell about every organization: they need METRICS_TOKEN, or a request that a trusted gateway makes itself and does not only
+ * forward.
+ */
 export const metricsPage = ({ config, metrics, isTrustedGateway }: Page) => {
   const isMetricsToken = createKeyCheck(config.metricsTokens);
   return new Elysia().get(

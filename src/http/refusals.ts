@@ -6,8 +6,8 @@ import { exchangeOf, peerAddress } from "./exchange";
 type Needs = Pick<Deps, "denials" | "limits">;
 
 /**
- * What becomes of an answer that refuses: 401 and 403 are audit events. Where the caller is not known, they are charged to the address,
- * and when that has none left, the answer is 429 in their place. A caller with a valid credential behind the same address is not affected.
+ * Writes an audit event for each 401 and 403. A refusal of an unknown caller counts against the limit of the address; once that is used up,
+ * the answer is 429 instead. A caller with a valid credential at the same address is not affected.
  */
 export function judgeRefusal(deps: Needs, request: Request, answer: Response) {
   if (answer.status !== 401 && answer.status !== 403 && answer.status !== 429) return { answer };

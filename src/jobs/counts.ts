@@ -4,8 +4,8 @@ import { foldCounts } from "#modules/core/widgets/queries/counts";
 const INTERVAL_MS = 5_000;
 
 /**
- * Adds to the counts what changed since, every five seconds; servers take turns. Answers are right without it, and slow where much is left
- * to add up: a failure is logged, and the next turn does it. Returns how to stop, which waits for the statement that runs.
+ * Adds changes to the counts every five seconds; servers take turns. Without it answers are right, but slow while many changes wait. A
+ * failure is logged, and the next turn tries again. Returns a function that stops it and waits for the running statement.
  */
 export function keepCounts({ sql, log }: Pick<Deps, "sql" | "log">) {
   const stopping = new AbortController();

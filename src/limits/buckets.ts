@@ -1,4 +1,4 @@
-/** So many requests at once, and as many again in each window of so many seconds. */
+/** `quota` requests at once; a used-up bucket is full again after `window` seconds. */
 export type Limit = { quota: number; window: number };
 /** What a bucket still has, and in how many seconds it is full again; or, when it is empty, in how many seconds it has one. */
 export type Charge = { remaining: number; reset: number; isEmpty: boolean };

@@ -83,7 +83,7 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
   });
 }
 
-/** Of the certificate `id`; `conflict` once it is over. Where the share changes, the hold begins again. */
+/** Changes when the predecessor `id` is retired. Returns `conflict` once the rotation is over. A new share starts the hold time again. */
 export async function changeRetirement(sql: Pool, scope: Scope, { id: certificateId, versions }: Target, retire: Retirement | null) {
   const id = await newestId(sql, scope, certificateId);
   const { share, holdSeconds } = retire ?? { share: null, holdSeconds: null };
@@ -100,7 +100,7 @@ export async function changeRetirement(sql: Pool, scope: Scope, { id: certificat
   return typeof outcome === "string" ? outcome : findRotation(sql, scope.organizationId, certificateId);
 }
 
-/** Takes the successor from where the rotation brought it. */
+/** Rolls the newest rotation of the certificate `id` back. */
 export async function cancelRotation(sql: Pool, scope: Scope, { id, versions }: Target) {
   const outcome = await rollBack(sql, scope, { id: await newestId(sql, scope, id), versions });
   return typeof outcome === "string" ? outcome : "done";

@@ -11,7 +11,7 @@ const connectionJson = (sql: Sql) => sql`json_build_object('id', id, 'organizati
   'lastTest', case when tested_at is not null then json_build_object('outcome', test_outcome, 'message', test_message, 'testedAt', iso(tested_at)) end,
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
 
-/** Who gives names to an organization's connections comes one after the other, so that a name is free when it is seen to be. */
+/** Serializes requests that name a connection of the organization, so that a name that is seen free stays free. */
 const lockNames = (sql: Sql, organizationId: string) => lockName(sql, `connections ${organizationId}`);
 
 type Position = { limit: number; before: string | undefined };

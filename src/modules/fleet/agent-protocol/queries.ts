@@ -12,8 +12,9 @@ type Item = { json: string | null; fingerprint: string; sealedKey: Uint8Array | 
 const MAX_CHAIN = 10;
 
 /**
- * The beginning of a statement: what the one `agent` holds, every enabled assignment with its certificate and its `chain`, and the
- * `tag` that says in short all that an answer is made of. Nothing of it is stored, so nothing can be forgotten when something changes.
+ * The beginning of a statement that reads the desired state of the one `agent`: its enabled assignments (`held`), the issuers of their
+ * certificates (`chain`), and a `tag` that changes whenever the response does. All of it is computed at each read, so a change cannot be
+ * missed.
  */
 const desiredStateCte = (sql: Sql, agent: Fragment) => sql`
     -- the agent
@@ -38,8 +39,8 @@ const desiredStateCte = (sql: Sql, agent: Fragment) => sql`
       from held left join chain on leaf = certificate_id)`;
 
 /**
- * The agent that holds the token, and the tag of its desired state. That it was seen is noted every five minutes at most, and left
- * to the next poll while the agent's row is locked, as by a label update of the whole fleet: a poll waits for no lock.
+ * Returns the agent that holds the token, and the tag of its desired state. Updates last_seen_at when it is five minutes old. While another
+ * transaction locks the agent's row, the next poll does that: a poll waits for no lock.
  */
 export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
   const at = now.toISOString();
@@ -59,9 +60,9 @@ export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
 }
 
 /**
- * What must be installed on the agent: its enabled assignments of active certificates; the tag is of the same moment. Undefined for
- * an agent that was deleted meanwhile: nothing at all would mean that it must take everything out. Each private key in it leaves an
- * audit event, in the same statement, unless `isSent` is false: HEAD has no body.
+ * Returns what must be installed on the agent, its enabled assignments of active certificates, with the tag of the same snapshot. Returns
+ * undefined when the agent was deleted meanwhile: an empty list would tell it to remove everything. The same statement writes an audit
+ * event for each private key, unless `isSent` is false: HEAD has no body.
  */
 export async function findDesiredState(sql: Sql, keyring: Keyring, { organizationId, id }: Agent, requestId: string | null, isSent = true) {
   const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId };
@@ -93,8 +94,8 @@ export async function findDesiredState(sql: Sql, keyring: Keyring, { organizatio
 }
 
 /**
- * Keeps what an agent reports, all of it or, when a report is of none of its assignments, nothing: then the index of the first
- * such report is the answer. Only where a report says something new, it leaves an audit event and goes down in history.
+ * Stores the reports of an agent, all or none. Returns the index of the first report that is of none of its assignments; then nothing is
+ * stored. A report gets an audit event and a row of history only when it differs from the last one.
  */
 export async function saveReports(sql: Sql, scope: Scope, agentId: string, { reports, host }: AgentReport, now: Date) {
   const { organizationId } = scope;

@@ -9,9 +9,9 @@ import type { ACTOR_TYPES } from "./rules";
 type Who = { type: (typeof ACTOR_TYPES)[number]; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
 /** Who acted: a user, an API token of the organization, a trusted gateway by headers alone, an agent, a sender of metrics by its key, a worker, the server by itself, or the command line. */
 export type Actor = Who & { via?: Who };
-/** Who answers for a write. */
+/** Who is responsible for a write. */
 export type Act = { actor: Actor; requestId: string | null };
-/** Where a write happens and who answers for it. */
+/** The organization of a write, and who is responsible for it. */
 export type Scope = Act & { organizationId: string };
 
 /** Returns what an action is done to: `certificate` of `certificate.revoked`. */

@@ -43,8 +43,8 @@ type Invitation = {
 export const holdsSeat = (sql: Sql) => sql`(status = 'active' or invitation_expires_at > clock_timestamp())`;
 
 /**
- * Invites an address, or refreshes the invitation that it has, keeping what is not said: `member` when it belongs to one
- * already, `full` when no seat is left. The row lock of the organization decides between racing ones.
+ * Invites an address, or renews its invitation; what is not given stays. Returns `member` when the address belongs to a member already,
+ * `full` when no seat is left. The row lock of the organization serializes concurrent requests.
  */
 export function inviteMember(sql: Pool, scope: Scope, invite: Invitation): Promise<Resource | "member" | "full"> {
   const { organizationId } = scope;
@@ -81,7 +81,10 @@ export function inviteMember(sql: Pool, scope: Scope, invite: Invitation): Promi
 
 type Accepting = { tokenHash: string; userId: string; email: string | null };
 
-/** Makes the invited address's owner a member, `conflict` where that is one already. The invitation is good once, until it expires, and for its own address alone: else `stranger`. */
+/**
+ * Makes the owner of the invited address a member. An invitation works once, until it expires: else `not found`. Returns `stranger` for
+ * another address, `conflict` when the user is a member already.
+ */
 export async function acceptInvitation(
   sql: Pool,
   { tokenHash, userId, email }: Accepting,

@@ -11,7 +11,10 @@ type Part = { id: string; fingerprint: string; name: string; spki: string; isIss
 
 const PAGE = 100;
 const NAMES_AT_ONCE = 20;
-/** In ms: after so much time with keys that did not sign, in the work on one page, only the likeliest of each certificate is tried; at last, none. */
+/**
+ * Limits in ms, for one page, of the time spent on keys that did not sign: after `any` only the likeliest key of each certificate is tried,
+ * after `likeliest` none.
+ */
 const MAX_MISSED = { any: 2_000, likeliest: 20_000 };
 
 // Statements that look up many certificates of one organization do so row by row, behind OFFSET 0: the planner takes an organization
@@ -37,7 +40,7 @@ export async function linkChains(sql: Sql, organizationId: string, ids: string[]
 export const findSigners = (sql: Sql, organizationId: string, leaves: ParsedCertificate[], signal: AbortSignal) =>
   createLinker(sql, organizationId, signal).findSigners(leaves);
 
-/** Takes some of what is due for a minute, so that other servers leave it alone meanwhile. A server that dies leaves it to the others. */
+/** Claims pending certificates for one minute, so that other servers skip them. If this server dies, another one takes them after that. */
 export const takePendingLinks = (sql: Sql) => sql<{ organizationId: string; ids: string[] }[]>`
   with taken as (
     update pending_links set due_at = now() + interval '1 minute' where (organization_id, certificate_id) in (
@@ -78,7 +81,10 @@ function createLinker(sql: Sql, organizationId: string, signal: AbortSignal) {
     }
   }
 
-  /** Returns the last of those that it looked at, undefined when there are no more. Their order costs a look at all of them, hence so many. */
+  /**
+   * Returns the id of the last orphan of this page, undefined when there are no more. Each page reads all orphans to sort them, hence the
+   * large limit.
+   */
   async function adoptSome(name: string, candidates: Issuer[], after: string) {
     const orphans = await sql<{ id: string }[]>`
       select id from certificates

@@ -22,7 +22,7 @@ export async function foldCounts(sql: Pool, signal?: AbortSignal) {
     for (let folded = 1; folded > 0 && !signal?.aborted; ) folded = await sql.begin(async (tx) => ((await isLockFree(tx)) ? fold(tx) : 0));
 }
 
-/** True for the one that may fold; another server that is at it does it for all. */
+/** Returns true when this transaction got the lock. Otherwise another server adds the changes for all. */
 async function isLockFree(tx: Sql) {
   const [lock] = await tx<{ isOurs: boolean }[]>`select pg_try_advisory_xact_lock(${LOCK}) as "isOurs"`;
   return lock?.isOurs === true;

@@ -34,7 +34,7 @@ export async function findKind(sql: Sql, organizationId: string, id: string) {
   return row;
 }
 
-/** Changes of a dashboard are made one after the other, so that a place that is seen free is free. */
+/** Serializes changes of a dashboard, so that a place that is seen free stays free. */
 const lockDashboard = (sql: Sql, organizationId: string, dashboard: string) => lockName(sql, `widgets ${organizationId} ${dashboard}`);
 
 const listBoxes = (sql: Sql, organizationId: string, dashboard: string, except: string | null) => sql<(Box & { title: string })[]>`

@@ -20,7 +20,10 @@ const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object('id', a
 export const targetOf = (sql: Sql, config: Fragment) =>
   sql`jsonb_build_array(coalesce(${config}->>'trustStorePath', ${config}->>'keychainPath'), ${config}->>'alias')::text`;
 
-/** Why the certificate `c` cannot play this part; `isChosen` where it has not played it before. */
+/**
+ * Branches of a CASE: why the certificate `c` does not suit an assignment. `isChosen` holds when the request gives it this certificate:
+ * then it must be active.
+ */
 export const ineligibility = (sql: Sql, { isChosen, material, withKey }: Record<"isChosen" | "material" | "withKey", Fragment>) => sql`
   when c.id is null then 'no certificate'
   when ${isChosen} and c.status <> 'active' then 'not active'
@@ -32,7 +35,7 @@ type Created = Resource & { id: string };
 /** An assignment with every default in place. */
 type Complete = Extract<ReturnType<typeof readNewAssignment>, { config: unknown }> & { agentId: string };
 
-/** `not found` when there is no such agent, `conflict` when the certificate has that place in that store of the agent already. */
+/** Returns `not found` when there is no such agent, `conflict` when the agent has this certificate at this place of the store already. */
 export async function createAssignment(sql: Sql, scope: Scope, given: Complete): Promise<Created | Exclude<Failure, "stale">> {
   const { organizationId } = scope;
   const demands = { isChosen: sql`true`, material: sql`given.material_type`, withKey: sql`given.include_private_key` };
@@ -114,7 +117,7 @@ export async function updateAssignment(
   return verdict === "stale" || verdict === "conflict" ? verdict : describeRejection(verdict, trustStoreType, patch.config);
 }
 
-/** An update has no ON CONFLICT: that another assignment has the place already is an error. */
+/** Returns `conflict` for a unique violation (23505), because UPDATE has no ON CONFLICT: another assignment has the place. */
 function conflictOrThrow(error: unknown): ["conflict"] {
   if (error instanceof Error && "code" in error && error.code === "23505") return ["conflict"];
   throw error;

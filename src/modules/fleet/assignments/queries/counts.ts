@@ -18,8 +18,8 @@ const profilesOf = (sql: Sql, agents: Fragment) => sql`
     where stores is not null) as profile`;
 
 /**
- * Counts the changed agents in the profiles that they have now, and returns how many changes were taken. Under the lock of the
- * counts. One statement, so what is taken away and what is read are of one snapshot: an agent that changes meanwhile is changed still.
+ * Counts the changed agents in the profiles that they have now. Runs under the lock of the counts. Returns how many changes it took from
+ * the queue. One statement reads one snapshot: a change that commits meanwhile stays in the queue.
  */
 export async function foldCoverageChanges(sql: Sql): Promise<number> {
   const [row] = await sql<{ folded: number }[]>`
@@ -60,7 +60,10 @@ export async function foldCoverageChanges(sql: Sql): Promise<number> {
   return row?.folded ?? 0;
 }
 
-/** As part of a statement, what agents hold: a holder is a profile of `agents` agents, or one agent that changed since it was counted. */
+/**
+ * Part of a statement that lists what agents hold. A holder is a profile, which `agents` agents share, or one agent with a change that is
+ * not counted yet.
+ */
 export const coverageOf = (sql: Sql, organizationId: string) => sql`
   select id as holder, platform, counted as agents, store, material, is_enabled, held.times
   from (
@@ -82,7 +85,7 @@ export const recountCoverage = (sql: Sql) => sql`
   with agents as (delete from coverage_agents), profiles as (delete from coverage_profiles), changes as (delete from coverage_changes)
   insert into coverage_changes select distinct organization_id, agent_id from assignments`;
 
-/** Judges all assignments again, in a transaction. Writes of assignments wait for its end. */
+/** Computes again which assignments have a drift, in a transaction. Writes of assignments wait for its end. */
 export async function recountDrifts(sql: Sql) {
   await sql`lock table assignments in share mode`;
   await sql`delete from assignment_drifts`;

@@ -12,31 +12,34 @@ const NEW = ["certificateId", "config"] as const;
 /** Steps that one transaction takes: less than a second of work, even while the database is busy. */
 export const BATCH_SIZE = 5_000;
 
-/** Whether there may be several like the assignment `o` in one store: any other kind takes the place of the one before. */
+/** SQL condition: a store may hold several assignments like `o`. One of any other kind replaces the one before. */
 export const isAnchor = (sql: Sql) => sql`o.material_type in ('trust_anchor', 'intermediate_ca')`;
 
-/** Whether the assignment `o` changes to a successor without anybody's asking. */
+/** SQL condition: the assignment `o` gets a successor automatically. */
 export const isRenewed = (sql: Sql) => sql`o.auto_renew and o.config->'autoRenew' is distinct from 'false'`;
 
-/** Whether the certificate of the rollout `r` can and may succeed that of the assignment `o`. */
+/** SQL condition: the certificate of the rollout `r` may replace the one of the assignment `o`. */
 export const isSuited = (sql: Sql) =>
   sql`(r.has_key or not o.include_private_key) and case when ${isAnchor(sql)} then r.is_authority else ${isRenewed(sql)} end`;
 
-/** The assignment of the agent of `row` that has the place: certificate, store and target. */
+/** Selects the id of the assignment at `place` (certificate, store, target) on the agent of `row`. */
 export const assignmentAt = (sql: Sql, row: Fragment, place: Fragment) => sql`
   select holder.id from assignments holder where (holder.organization_id, holder.agent_id) = (${row}.organization_id, ${row}.agent_id)
     and (holder.certificate_id, holder.trust_store_type, holder.target) is not distinct from ${place} offset 0`;
 
-/** The config of the predecessor's assignment `o`, under names that the two do not share; no name is over 200 characters. */
+/**
+ * The config of the predecessor's assignment `o` with another alias and file name, at most 200 characters each, so that both can be
+ * installed.
+ */
 const renamedConfig = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jsonb_build_object(
   'alias', right(o.config->>'alias' || '-' || left(r.fingerprint_sha256, 8), 200),
   'certFileName', right(regexp_replace(o.config->>'certFileName', '(\\.[^.]*)?$', '-' || left(r.fingerprint_sha256, 8) || '\\1'), 200)))`;
 
 /**
- * Takes the steps of open rings: an agent gets a new assignment, beside the predecessor's where there is one, or the predecessor's
- * changes its certificate. A place that the certificate has already is left as it is, and a step that is not needed any more is dropped.
- * True when that was as much as one transaction should do, so that there may be more. The agents are locked before their assignments,
- * as they are for reports.
+ * Applies at most `BATCH_SIZE` steps of open rings. An agent gets a new assignment, in addition to the predecessor's if there is one, or
+ * the predecessor's assignment gets the new certificate. A place that has the certificate already stays as it is; a step that is no longer
+ * needed is deleted. Returns true when the batch was full: there may be more. Locks the agents before their assignments, in the same order
+ * as reports do.
  */
 export async function applySteps(tx: Sql, scope: Scope, id: string) {
   const [taken] = await tx<{ count: number }[]>`

@@ -6,8 +6,8 @@ import { assignRings } from "./assign-rings";
 import { theRollout } from "./progress";
 
 /**
- * Makes a step of every assignment of the predecessor that has none yet and that the successor suits, and counts the others. At the
- * start they are dealt to the `rings`; who comes later joins the last. True when there were any.
+ * Adds a step for each assignment of the predecessor that has none yet and that the successor suits, and counts the others. At the start
+ * the steps are divided among the `rings`; later ones join the last ring. Returns true when there were any.
  */
 export async function planRotation(tx: Sql, organizationId: string, id: string, rings?: CompiledRing[]) {
   const dealt: Fragment = rings ? assignRings(tx, tx`due`, rings) : tx`select item, last_ring as ring from due as item`;

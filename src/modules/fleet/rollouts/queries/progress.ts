@@ -3,24 +3,24 @@ import type { Sql } from "#db/connect";
 import type { Progress } from "../rules";
 
 /**
- * The rollout `r` with what matters of its certificate. The planner takes an organization that its statistics do not know yet for empty,
- * and thinks nothing of reading the whole of it for each row. Hence the fences, OFFSET 0, in all statements about rollouts, and the
- * conditions in words that no index understands, IS NOT DISTINCT FROM: what is an agent's is looked for among what the agent has.
+ * The rollout `r` with the facts of its certificate. For an organization without statistics Postgres estimates 0 rows and picks nested full
+ * scans. So all statements about rollouts use `OFFSET 0`, an optimization fence, and IS NOT DISTINCT FROM, which no index serves: only the
+ * assignments of the one agent are read.
  */
 export const theRollout = (sql: Sql, organizationId: string, id: Fragment) => sql`(
   select r.*, c.fingerprint_sha256, c.status = 'active' as is_active, c.is_ca or c.self_signed as is_authority, c.sealed_private_key is not null as has_key
   from rollouts r join certificates c on (c.organization_id, c.id) = (r.organization_id, r.certificate_id)
   where r.organization_id = ${organizationId} and r.id = ${id} offset 0) as r`;
 
-/** Whether the predecessor is still where the step `s` of the rollout `r` began. */
+/** SQL condition: the assignment from which the step `s` of the rollout `r` starts is enabled and still has the predecessor. */
 const isHeldByPredecessor = (sql: Sql) => sql`exists (
   select from assignments source where (source.organization_id, source.agent_id) = (s.organization_id, s.agent_id) and source.enabled
     and (source.id, source.certificate_id) is not distinct from (s.source_id, r.predecessor_id) offset 0)`;
 
 /**
- * The beginning of a statement that asks how far a rollout is: in each `ring` that has steps, and in all, `progress`. What counts is
- * enabled and of the certificate, or will be; a failure from before the assignment's last change, or before the rollout was resumed,
- * is none.
+ * The beginning of a statement that reads how far a rollout is: `ring` has a row for each ring with steps, `progress` has one row with the
+ * totals. An assignment counts when it is enabled and has the certificate, or will get it. A failure counts only when it is newer than the
+ * last change of the assignment and the last resume of the rollout.
  */
 export const withProgress = (sql: Sql, organizationId: string, id: Fragment) => sql`
   -- each step: whether it counts, was observed, failed or is skipped
@@ -57,7 +57,7 @@ export const withProgress = (sql: Sql, organizationId: string, id: Fragment) => 
       select coalesce(sum(places), 0)::int as places, coalesce(sum(places_observed), 0)::int as observed, coalesce(sum(places_failed), 0)::int as failed,
         coalesce(sum(skipped), 0)::int as others from ring) as sums)`;
 
-/** All that decides how it goes on. */
+/** Returns the facts from which the next change of the rollout's status is decided. */
 export async function readProgress(sql: Sql, organizationId: string, id: string, now: Date) {
   const [progress] = await sql<Progress[]>`
     ${withProgress(sql, organizationId, sql`${id}`)}

@@ -14,8 +14,8 @@ export const listActive = (sql: Sql) => sql<{ organizationId: string; id: string
   select organization_id as "organizationId", id from rollouts where is_busy order by organization_id, id`;
 
 /**
- * Brings a rollout up to date, in as many transactions as it takes. Any number of servers may do so at once: who comes second finds
- * nothing to do.
+ * Brings a rollout up to date, in as many transactions as it needs. Several servers may do this at once: the second one finds nothing to
+ * do.
  */
 export async function reconcileRollout(sql: Pool, scope: Scope, id: string, now: Date, signal: AbortSignal) {
   let isMore = true;
@@ -23,7 +23,7 @@ export async function reconcileRollout(sql: Pool, scope: Scope, id: string, now:
     isMore = await withFleetLock(sql, scope.organizationId, async (tx) => (await revertSteps(tx, scope, id)) || reconcileInTransaction(tx, scope, id, now));
 }
 
-/** Does what is due, under the fleet's lock; true when it was so much that there may be more. */
+/** Does what is due now, under the fleet's lock. Returns true when the batch was full: there may be more. */
 export async function reconcileInTransaction(tx: Sql, scope: Scope, id: string, now: Date): Promise<boolean> {
   const isMore = (await applySteps(tx, scope, id)) || ((await planRotation(tx, scope.organizationId, id)) && (await applySteps(tx, scope, id)));
   if (isMore) return true;
@@ -52,7 +52,7 @@ function changesOf(sql: Sql, event: Exclude<Event, { action: "predecessor-retire
 
 type Named = { action: string; [detail: string]: unknown };
 
-/** One change of the rollout itself, unless it is none; what an action says besides its name goes into the audit trail. */
+/** Changes the rollout's own row and writes the audit event with the details of the action. Does nothing unless `isChange` holds. */
 export async function recordTransition(tx: Sql, scope: Scope, id: string, { action, ...details }: Named, changes: Fragment, isChange = tx`true`) {
   await tx`
     with changed as (

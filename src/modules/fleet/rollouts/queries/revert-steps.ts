@@ -5,8 +5,9 @@ import { auditPlaces, auditRenewals } from "./events";
 import { theRollout } from "./progress";
 
 /**
- * Undoes the steps of a rollout that is rolled back: what it made is deleted, and what changed its certificate changes back, where the
- * place is still free. What was given another certificate meanwhile stays. True when there may be more to undo.
+ * Undoes at most `BATCH_SIZE` steps of a rollout that is rolled back: deletes the assignments that it made, and gives the predecessor back
+ * to those that it changed, where that place is still free. An assignment that has another certificate by now stays as it is. Returns true
+ * when there may be more to undo.
  */
 export async function revertSteps(tx: Sql, scope: Scope, id: string) {
   const [undone] = await tx<{ count: number }[]>`

@@ -42,7 +42,7 @@ export async function listRollouts(sql: Sql, organizationId: string, { limit, be
 
 type NewRollout = { name: string; certificateId: string; recipe: Template; rings: CompiledRing[]; haltShare: number; successShare: number };
 
-/** Deals the agents to the rings and begins with the first. */
+/** Assigns the agents to the rings and starts the first ring. */
 export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: Date): Promise<(Resource & { id: string }) | Ineligible> {
   const { organizationId } = scope;
   const { certificateId, recipe, rings } = given;
@@ -82,7 +82,7 @@ export const haltRollout = (sql: Pool, scope: Scope, target: Target) =>
     recordTransition(tx, scope, target.id, { action: "halted", reason: ON_REQUEST }, tx`status = 'halted', is_busy = false, reason = ${ON_REQUEST}`),
   );
 
-/** What failed until now is forgiven: only newer reports halt it again. */
+/** Resumes a halted rollout. Earlier failures no longer count: only newer reports halt it again. */
 export const resumeRollout = (sql: Pool, scope: Scope, target: Target, haltShare: number | undefined, now: Date) =>
   transition(sql, scope, target, sql`r.status = 'halted'`, async (tx) => {
     const changes = tx`status = 'running', is_busy = true, reason = null, resumed_at = ${now.toISOString()}, halt_share = coalesce(${haltShare ?? null}, halt_share)`;
@@ -90,14 +90,20 @@ export const resumeRollout = (sql: Pool, scope: Scope, target: Target, haltShare
     await reconcileInTransaction(tx, scope, target.id, now);
   });
 
-/** The agents take out what they installed. A rotation whose predecessor is gone cannot be rolled back: nothing would be left. */
+/**
+ * Rolls a rollout back: agents remove what it installed. A rotation whose predecessor is revoked or retired cannot be rolled back: its
+ * agents would have no valid certificate left.
+ */
 export const rollBack = (sql: Pool, scope: Scope, target: Target) =>
   transition(sql, scope, target, sql`r.status <> 'rolled_back' and (old.id is null or old.status = 'active')`, async (tx) => {
     await recordTransition(tx, scope, target.id, { action: "rolled-back" }, tx`status = 'rolled_back', is_busy = true, reason = null`);
     await revertSteps(tx, scope, target.id);
   });
 
-/** `conflict` unless it `may`, which speaks of the rollout `r` and the predecessor `old`. */
+/**
+ * Changes a rollout under the fleet's lock. Returns `conflict` unless `may` holds, an SQL condition on the rollout `r` and the predecessor
+ * `old`.
+ */
 export function transition(sql: Pool, { organizationId }: Scope, { id, versions }: Target, may: Fragment, change: (tx: Sql) => Promise<void>) {
   return withFleetLock(sql, organizationId, async (tx) => {
     const [current] = await tx<{ version: number; may: boolean }[]>`

@@ -4,7 +4,10 @@ import type { Ask, Bucket } from "../../rules/settings";
 
 type Row = { data: string };
 
-/** How many end in each stretch of time, those that hold none included. Whole days are counted already; certificates are read for what is left of the first and the last. */
+/**
+ * How many certificates end in each stretch of time, empty ones included. Whole days are read from the counts; only the parts of the first
+ * and last day are read from the certificates.
+ */
 export async function expiringTimeline(
   sql: Sql,
   { organizationId, now }: Ask,
