@@ -47,17 +47,17 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
     const created = tx`select id, jsonb_build_object('name', name, 'certificateId', certificate_id, 'predecessorId', predecessor_id) from made`;
     const [judged] = await tx<{ fault: Unsuited | "no certificate" | null; isMade: boolean }[]>`
       -- the successor, its successor, and so on
-      with recursive heir as (
+      with recursive successors as (
         select ${successorId}::uuid as id
         union
-        select r.certificate_id from heir join rollouts r on r.organization_id = ${organizationId} and r.predecessor_id = heir.id and r.status <> 'rolled_back'),
+        select r.certificate_id from successors join rollouts r on r.organization_id = ${organizationId} and r.predecessor_id = successors.id and r.status <> 'rolled_back'),
       -- the reason to reject the rotation or null
       judged as (
         select old.common_name, old.status, case
           when old.id is null or c.id is null then 'no certificate'
           when c.id = old.id then 'itself'
           when c.status <> 'active' or c.not_after <= ${now.toISOString()} then 'not active'
-          when exists (select from heir where heir.id = old.id) then 'circle'
+          when exists (select from successors where successors.id = old.id) then 'circle'
           when not (c.is_ca or c.self_signed) and exists (
             select from assignments o where o.organization_id = ${organizationId} and o.certificate_id = old.id and ${isAnchor(tx)}) then 'no authority'
           when c.sealed_private_key is null and exists (

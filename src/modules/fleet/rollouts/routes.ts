@@ -24,7 +24,7 @@ export const rollouts = (deps: Deps) =>
         const { name, haltShare = 0.1, successShare = 1 } = body;
         const read = readNewRollout(body);
         if ("invalid" in read) return respond(read);
-        const given = { name, certificateId: read.certificateId, recipe: read.recipe, rings: read.rings, haltShare, successShare };
+        const given = { name, certificateId: read.certificateId, template: read.template, rings: read.rings, haltShare, successShare };
         const made = await createRollout(deps.sql, scope, given, deps.clock());
         if (made === "no certificate") return respond({ missing: NO_CERTIFICATE });
         if (typeof made === "string") return respond({ invalid: atAssignment(INELIGIBLE[made]) });

@@ -27,11 +27,11 @@ export const atAssignment = (sentence: string) => sentence.replaceAll("body.", "
 export function readNewRollout({ assignment, rings }: NewRollout) {
   const read = readNewAssignment(assignment);
   if ("invalid" in read) return { invalid: atAssignment(read.invalid) };
-  const { enabled: _, certificateId, ...recipe } = read;
+  const { enabled: _, certificateId, ...template } = read;
   const compiled = readRings(rings);
-  return "invalid" in compiled ? compiled : { certificateId, recipe, rings: compiled.rings };
+  return "invalid" in compiled ? compiled : { certificateId, template, rings: compiled.rings };
 }
-export type Template = Exclude<ReturnType<typeof readNewRollout>, { invalid: string }>["recipe"];
+export type Template = Exclude<ReturnType<typeof readNewRollout>, { invalid: string }>["template"];
 
 /** What is in a ring now, counted in agents; there may be none left. */
 type Count = { ring: number; agents: number; observed: number; failed: number };

@@ -31,9 +31,9 @@ export const limits = {
   successShare: t.Optional({ ...Share("The next ring opens when this part of the agents has observed the certificate", [1]), default: 1 }),
 };
 
-const Recipe = t.Omit(NewAssignment, ["enabled"], { additionalProperties: false, title: "RolloutAssignment" });
+const Template = t.Omit(NewAssignment, ["enabled"], { additionalProperties: false, title: "RolloutAssignment" });
 
-export const NewRollout = Body({ name: Text({ examples: ["New root, canaries first"] }), assignment: Recipe, rings, ...limits }, { title: "NewRollout" });
+export const NewRollout = Body({ name: Text({ examples: ["New root, canaries first"] }), assignment: Template, rings, ...limits }, { title: "NewRollout" });
 export type NewRollout = typeof NewRollout.static;
 export type NewRing = NewRollout["rings"][number];
 
@@ -53,7 +53,7 @@ const rollout = {
   reason: Nullable(t.String({ description: "Why it was halted" })),
   certificateId: t.String({ description: "The certificate that the agents get" }),
   predecessorId: Nullable(t.String({ description: "In a rotation, the certificate that it takes the place of" })),
-  assignment: Nullable({ ...Recipe, description: "What each agent gets; a rotation copies what is there" }),
+  assignment: Nullable({ ...Template, description: "What each agent gets; a rotation copies what is there" }),
   haltShare: t.Number({ examples: [0.1] }),
   successShare: t.Number({ examples: [1] }),
   version: Integer(),

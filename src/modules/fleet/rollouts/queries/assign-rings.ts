@@ -8,11 +8,11 @@ import type { CompiledRing } from "../rules";
  */
 export const assignRings = (sql: Sql, items: Fragment, rings: CompiledRing[]): Fragment =>
   rings.reduce(
-    (dealt, { path, share }, index) => sql`
+    (assigned, { path, share }, index) => sql`
     select agent_id, labels, item,
       coalesce(ring, case when finds and place <= ceil(${share}::numeric * max(place) over (partition by finds)) then ${index + 1}::int end) as ring
     from (
       select *, dense_rank() over (partition by finds order by agent_id) as place from (
-        select *, ring is null ${path === undefined ? sql`` : sql`and labels @@ ${path}::jsonpath`} as finds from (${dealt}) as dealt) as judged) as placed`,
+        select *, ring is null ${path === undefined ? sql`` : sql`and labels @@ ${path}::jsonpath`} as finds from (${assigned}) as assigned) as judged) as placed`,
     sql`select agent_id, labels, item, null::int as ring from ${items} as item`,
   );

@@ -10,8 +10,8 @@ import { theRollout } from "./progress";
  * the steps are divided among the `rings`; later ones join the last ring. Returns true when there were any.
  */
 export async function planRotation(tx: Sql, organizationId: string, id: string, rings?: CompiledRing[]) {
-  const dealt: Fragment = rings ? assignRings(tx, tx`due`, rings) : tx`select item, last_ring as ring from due as item`;
-  const [gathered] = await tx<{ any: boolean }[]>`
+  const assigned: Fragment = rings ? assignRings(tx, tx`due`, rings) : tx`select item, last_ring as ring from due as item`;
+  const [planned] = await tx<{ any: boolean }[]>`
     -- assignments of the predecessor that have no step yet
     with known as materialized (
       select o.agent_id, o.id as source_id, o.enabled, jsonb_array_length(r.rings) as last_ring,
@@ -29,11 +29,11 @@ export async function planRotation(tx: Sql, organizationId: string, id: string, 
     -- adds a step for each of them
     planned as (
       insert into rollout_steps (organization_id, rollout_id, agent_id, id, source_id, ring)
-      select ${organizationId}, ${id}, (item).agent_id, (item).source_id, (item).source_id, ring from (${dealt}) as dealt),
+      select ${organizationId}, ${id}, (item).agent_id, (item).source_id, (item).source_id, ring from (${assigned}) as assigned),
     -- stores how many enabled assignments the successor does not suit
     counted as (
       update rollouts r set skipped = left_alone from (select count(*) as left_alone from known where enabled and not is_suited) as others
       where r.organization_id = ${organizationId} and r.id = ${id} and r.status = 'running' and r.predecessor_id is not null and r.skipped <> left_alone)
     select exists (select from known where is_suited) as any`;
-  return gathered?.any === true;
+  return planned?.any === true;
 }

@@ -40,31 +40,31 @@ export async function listRollouts(sql: Sql, organizationId: string, { limit, be
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 
-type NewRollout = { name: string; certificateId: string; recipe: Template; rings: CompiledRing[]; haltShare: number; successShare: number };
+type NewRollout = { name: string; certificateId: string; template: Template; rings: CompiledRing[]; haltShare: number; successShare: number };
 
 /** Assigns the agents to the rings and starts the first ring. */
 export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: Date): Promise<(Resource & { id: string }) | Ineligible> {
   const { organizationId } = scope;
-  const { certificateId, recipe, rings } = given;
+  const { certificateId, template, rings } = given;
   const id = Bun.randomUUIDv7();
-  const demands = { isChosen: sql`true`, material: sql`${recipe.materialType}::text`, withKey: sql`${recipe.includePrivateKey}` };
+  const demands = { isChosen: sql`true`, material: sql`${template.materialType}::text`, withKey: sql`${template.includePrivateKey}` };
   return withFleetLock(sql, organizationId, async (tx) => {
     const [judged] = await tx<{ fault: Ineligible | null }[]>`
       -- the certificate, with the reason to reject it or null
       with judged as (
-        select c.id as certificate_id, recipe, case ${ineligibility(tx, demands)} end as fault
-        from (select ${JSON.stringify(recipe)}::jsonb as recipe) as given
+        select c.id as certificate_id, template, case ${ineligibility(tx, demands)} end as fault
+        from (select ${JSON.stringify(template)}::jsonb as template) as given
         left join certificates c on c.organization_id = ${organizationId} and c.id = ${certificateId}),
       -- all agents of the organization
       agent as (select id as agent_id, labels from agents where organization_id = ${organizationId}),
       -- adds a step for each agent that a ring selects
       planned as (
         insert into rollout_steps (organization_id, rollout_id, agent_id, id, ring)
-        select ${organizationId}, ${id}, agent_id, agent_id, ring from (${assignRings(tx, tx`agent`, rings)}) as dealt, judged where ring is not null and fault is null),
+        select ${organizationId}, ${id}, agent_id, agent_id, ring from (${assignRings(tx, tx`agent`, rings)}) as assigned, judged where ring is not null and fault is null),
       -- adds the rollout, unless it is rejected
       created as (
         insert into rollouts (organization_id, id, name, certificate_id, assignment, rings, halt_share, success_share)
-        select ${organizationId}, ${id}, ${given.name}, certificate_id, recipe || jsonb_build_object('certificateId', certificate_id), ${askedOf(rings)}::jsonb,
+        select ${organizationId}, ${id}, ${given.name}, certificate_id, template || jsonb_build_object('certificateId', certificate_id), ${askedOf(rings)}::jsonb,
           ${given.haltShare}, ${given.successShare} from judged where fault is null returning id, name, certificate_id),
       -- the audit event of the rollout
       audited as (${audit(tx, scope, "rollout.created", tx`select id, jsonb_build_object('name', name, 'certificateId', certificate_id) from created`)})
