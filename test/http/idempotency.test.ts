@@ -5,6 +5,7 @@ import { call, type Wish } from "../support/server/call";
 import { DOCUMENTS, form } from "../support/server/knowledge";
 import { newOrganization, newUser, type TestOrganization } from "../support/server/people";
 import { populatedOrganization, withQueue } from "../support/server/populated-organization";
+import { prepare } from "../support/server/prepare";
 import { startServer, world } from "../support/server/world";
 
 setDefaultTimeout(60_000);
@@ -119,9 +120,11 @@ describe("a write with an Idempotency-Key", () => {
   test("429 for a caller with too many keys, who may go on without", async () => {
     const organization = await newOrganization();
     const first = await newAgent(organization, "one");
-    await world.sql`
-      insert into idempotency_keys (caller, key_hash, body_hash, claim_id)
-      select caller, int4send(n), body_hash, new_id() from idempotency_keys, generate_series(1, 9999) as n where caller like ${`${organization.id}%`}`;
+    await prepare(
+      (sql) => sql`
+        insert into idempotency_keys (caller, key_hash, body_hash, claim_id)
+        select caller, int4send(n), body_hash, new_id() from idempotency_keys, generate_series(1, 9999) as n where caller like ${`${organization.id}%`}`,
+    );
     const answer = await newAgent(organization, "two");
     expect(answer.status).toBe(429);
     expect(answer.headers.get("retry-after")).toBe("3600");

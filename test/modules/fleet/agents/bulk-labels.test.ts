@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { newAgent } from "../../../support/server/agents";
 import { newOrganization } from "../../../support/server/people";
+import { prepare, sendWithKey } from "../../../support/server/prepare";
 import { world } from "../../../support/server/world";
 
 const PATH = "/fleet-operations/bulk-label-update";
@@ -21,10 +22,13 @@ const withFleet = async (...labels: Record<string, string>[]) => {
 };
 
 /** Many agents at once, past the HTTP interface. */
-const fill = (organizationId: string, count: number) => world.sql`
+const fill = (organizationId: string, count: number) =>
+  prepare(
+    (sql) => sql`
   insert into agents (organization_id, id, name, labels, token_hash)
   select ${organizationId}, new_id(), 'agent ' || n, jsonb_build_object('env', case when n % 2 = 0 then 'prod' else 'test' end), sha256((${organizationId} || n::text)::bytea)
-  from generate_series(1, ${count}::int) n`;
+  from generate_series(1, ${count}::int) n`,
+  );
 
 describe("POST /organizations/{organizationId}/fleet-operations/bulk-label-update", () => {
   test("403 for an ORG_MEMBER", async () => {
@@ -126,6 +130,7 @@ describe("POST /organizations/{organizationId}/fleet-operations/bulk-label-updat
     await fill(organization.id, 10_000);
     const rows = await world.sql<{ id: string }[]>`select id from agents where organization_id = ${organization.id}`;
     const body = { agentIds: rows.map((each) => each.id), set: { wave: "1" } };
-    expect(await organization.admin("POST", PATH, { body })).toMatchObject({ status: 200, body: { matched: 10_000, updated: 10_000, notFound: [] } });
+    const answer = await sendWithKey((headers) => organization.admin("POST", PATH, { body, headers }));
+    expect(answer).toMatchObject({ status: 200, body: { matched: 10_000, updated: 10_000, notFound: [] } });
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { prepare } from "../../../support/server/prepare";
 import { scansOf, statementsDuring } from "../../../support/server/statements";
-import { world } from "../../../support/server/world";
 import { newReporter } from "../agent-protocol/reporters";
 
 setDefaultTimeout(60_000);
@@ -12,8 +12,7 @@ let reporter: Awaited<ReturnType<typeof newReporter>>;
 beforeAll(async () => {
   reporter = await newReporter();
   const { organization, certificateId, say } = reporter;
-  await world.sql.begin(async (tx) => {
-    await tx`set local statement_timeout = 0`;
+  await prepare(async (tx) => {
     await tx`
     with agent as (
       insert into agents (organization_id, id, name, token_hash)
@@ -33,7 +32,7 @@ beforeAll(async () => {
     where organization_id = ${organization.id} and id = ${certificateId}`;
   });
   for (const state of ["installed", "failed"]) await say(state);
-  for (const table of ["agents", "assignments", "certificates", "deployment_reports"]) await world.sql.unsafe(`analyze ${table}`);
+  await prepare((sql) => sql.unsafe("analyze agents, assignments, certificates, deployment_reports"));
 });
 
 const readDetails = () => reporter.deployments();

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { aRollout, deactivateOtherRollouts, desired, newFleet, report, runRolloutJob, type TestAgent } from "../../../support/server/fleet";
+import { prepare, sendWithKey } from "../../../support/server/prepare";
 import { world } from "../../../support/server/world";
 
 beforeEach(deactivateOtherRollouts);
@@ -188,17 +189,19 @@ describe("the rings of a rollout", () => {
 
   test("forget no agent where one transaction does not reach all", async () => {
     const { organization, importRoots } = await newFleet();
-    await world.sql`
-      insert into agents (organization_id, id, name, token_hash)
-      select ${organization.id}, new_id(), 'host-' || i, sha256((${organization.id} || i)::bytea) from generate_series(1, 10100) i`;
+    await prepare(
+      (sql) => sql`
+        insert into agents (organization_id, id, name, token_hash)
+        select ${organization.id}, new_id(), 'host-' || i, sha256((${organization.id} || i)::bytea) from generate_series(1, 10100) i`,
+    );
     const count = async () =>
       (await world.sql<{ count: number }[]>`select count(*)::int as count from assignments where organization_id = ${organization.id}`)[0]?.count;
     const [root = ""] = await importRoots("Example Root");
-    const { status, body } = await organization.admin("POST", "/rollouts", { body: aRollout(root, {}, { rings: [{}] }) });
+    const { status, body } = await sendWithKey((headers) => organization.admin("POST", "/rollouts", { body: aRollout(root, {}, { rings: [{}] }), headers }));
     expect([status, await count(), body.rings[0].agents, body.rings[0].pending]).toEqual([201, 5_000, 10_100, 10_100]);
     await runRolloutJob();
     expect(await count()).toBe(10_100);
-    const rolledBack = await organization.admin("POST", `/rollouts/${body.id}/rollback`);
+    const rolledBack = await sendWithKey((headers) => organization.admin("POST", `/rollouts/${body.id}/rollback`, { headers }));
     expect([rolledBack.status, rolledBack.body.status, await count()]).toEqual([200, "rolled_back", 5_100]);
     await runRolloutJob();
     expect(await count()).toBe(0);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type Actor, audit } from "#modules/people/audit/queries";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
+import { prepare } from "../../../support/server/prepare";
 import { world } from "../../../support/server/world";
 
 type Event = { id: string; at: string; action: string; targetId: string };
@@ -91,11 +92,13 @@ describe("GET /organizations/{organizationId}/audit-events with filters", () => 
 
   test("200 from the index that serves the filter, in its order", async () => {
     const organization = await newOrganization();
-    await world.sql`
+    await prepare(async (sql) => {
+      await sql`
       insert into audit_events (organization_id, id, actor, action, target_type, target_id)
       select ${organization.id}, new_id(), json_build_object('type', case when i % 100 = 0 then 'worker' else 'user' end, 'id', md5((i % 100)::text)::uuid),
         'action-' || i % 50, 'test', i % 500 from generate_series(1, 20000) as i`;
-    await world.sql`analyze audit_events`;
+      await sql`analyze audit_events`;
+    });
     const scans: string[] = [];
     for (const query of ["action=action-7", `actor=${crypto.randomUUID()}`, "actor=worker", "targetId=7", "from=2030-01-01T00:00:00Z", ""])
       scans.push(await scanOf(organization, query));
