@@ -34,7 +34,7 @@ for (const member of FAMILY)
       const agent = await newAgentHost();
       const { directory, item } = assigned(stock, member, agent.pathOf("place"));
       mkdirSync(directory);
-      const tool = member[0] === "openssl_ca_dir" ? 3_000 : 800; // its own tool must have its time
+      const tool = member[0] === "openssl_ca_dir" ? 6_000 : 3_000; // its own tool must have its time
       const host = { ...agent.host, patience: { ...agent.host.patience, tool } };
       const pids = agent.pathOf("pids");
       const reloadCommand = ["sh", "-c", `sleep 300 & echo $! $$ >>${pids}; exec sleep 300`];
