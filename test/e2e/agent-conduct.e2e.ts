@@ -88,7 +88,7 @@ describe("the executable as an agent", () => {
     for (const directory of [agent.pathOf("state"), fresh]) {
       const { code, stdout, stderr } = await agent.once("--dry-run", "--state-dir", directory);
       expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toContain('"faults":["root.pem is missing"]');
+      expect(stdout).toContain('"differences":["root.pem is missing"]');
       expect(stdout).toContain("would install or verify");
     }
     await agent.change(agent.assignmentId, { enabled: false });
