@@ -24,7 +24,7 @@ export const ALONE: Cluster = { worker: undefined, workers: 1, runsJobs: true, p
 
 type Transport = { send: (message: Message) => void; onMessage: (receive: (message: Message) => void) => void };
 
-/** Joins the other workers, whose messages the primary passes on. */
+/** Connects this worker to the others. The primary passes their messages on. */
 export function joinCluster(worker: number, workers: number, { send, onMessage }: Transport): Cluster {
   const handlers = new Map<string, (data: never, from: number) => void>();
   onMessage(({ topic, data, from = 0 }) => handlers.get(topic)?.(data as never, from));

@@ -57,7 +57,7 @@ export async function startEmbedded(dataDir: string, { socketDir = dataDir, log,
   return { db, stop };
 }
 
-/** Creates them beside their place and moves them there: files of a creation that was interrupted are never taken for a database. */
+/** Creates the files in another directory, then renames it: an interrupted creation leaves nothing that looks like a database. */
 async function createFiles(files: string, isBare: boolean) {
   const unfinished = `${files}.new`;
   rmSync(unfinished, { recursive: true, force: true });

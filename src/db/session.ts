@@ -27,7 +27,7 @@ export const sessionParameters = (statementTimeout: number): Record<string, stri
   idle_session_timeout: "0",
 });
 
-/** Names what this session lacks: a pooler between us and Postgres may have dropped it. */
+/** Names what this session lacks: a pooler in front of Postgres may have dropped it. */
 export async function missingParameters(sql: Sql) {
   const rows = await sql<{ name: string }[]>`
     select name from jsonb_each_text(${JSON.stringify(MEANING)}::text::jsonb) as wished (name, value) where current_setting(name) <> value order by name`;

@@ -3,9 +3,9 @@ const LIMIT = 5_000;
 
 type Deadline = { at: number; giveUp: () => void };
 
-/** Deadlines of requests whose body is still arriving. */
+/** Deadlines that have not started: the body of the request is still arriving. */
 const arriving = new WeakMap<Request, Deadline>();
-/** Deadlines whose time runs, in the order in which they end: every request has the same time, so one timer serves all. */
+/** Deadlines that have started, in the order in which they end. Every request has the same time, so one timer serves all. */
 const running = new Set<Deadline>();
 let isWatched = false;
 
@@ -32,7 +32,7 @@ export function answerInTime(request: Request, answer: Promise<Response>, answer
   return promise;
 }
 
-/** Starts the time of a request whose body has just been read. */
+/** Starts the deadline of a request, once its body is read. */
 export function startClock(request: Request) {
   const deadline = arriving.get(request);
   if (!deadline) return;
