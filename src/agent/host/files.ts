@@ -32,7 +32,6 @@ export async function readSnapshot(path: string): Promise<Snapshot | undefined> 
 
 export const bytesOf = ({ base64 }: Snapshot) => Buffer.from(base64, "base64");
 export const textOf = (snapshot: Snapshot | undefined) => (snapshot ? bytesOf(snapshot).toString("utf8") : "");
-export const digestOf = (bytes: Uint8Array | string) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
 /** All of the new content or all of the old, whenever the power fails: a temporary file with its attributes, fsync, rename, fsync of the directory. */
 export async function writeAtomically(path: string, content: Uint8Array | string, attributes: Attributes) {

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import { sha256 } from "#crypto/sha256";
 import { readPem } from "#modules/certificates/certificates/x509/pem";
-import { digestOf } from "./files";
 
 const WIDTH = 64;
 
@@ -12,7 +12,7 @@ export const certificatesIn = (text: string) =>
 export function fingerprintOf(pem: string) {
   const [block] = readPem(pem);
   if (!block || !("bytes" in block)) throw new Error("This is not a certificate in PEM.");
-  return digestOf(block.bytes);
+  return sha256(block.bytes);
 }
 
 export function toPem(label: string, bytes: Uint8Array) {

@@ -1,6 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { absent, digestOf, readSnapshot, type Snapshot, textOf } from "../host/files";
+import { sha256 } from "#crypto/sha256";
+import { absent, readSnapshot, type Snapshot, textOf } from "../host/files";
 import { type Host, pathOn } from "../host/host";
 import { certificatesIn, fingerprintOf, isForeignKey, presented, privateKeyIn } from "../host/pem";
 import { keyModeOf, type Material, type Store, type Target } from "../store";
@@ -137,5 +138,5 @@ const lined = (pem: string) => (pem === "" ? "" : `${pem.trimEnd()}\n`);
 /** The certificates in their order, and the keys, however the text around them is laid out. */
 function essenceOf(text: string) {
   const keys = text.match(/-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[^-]*(?:-(?!----)[^-]*)*-----END/g) ?? [];
-  return [...certificatesIn(text).map(fingerprintOf), ...keys.map((key) => digestOf(key.replace(/\s/g, "")))].join();
+  return [...certificatesIn(text).map(fingerprintOf), ...keys.map((key) => sha256(key.replace(/\s/g, "")))].join();
 }

@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
+import { sha256 } from "#crypto/sha256";
 import { type Entry, readOnce } from "../host/entries";
-import { digestOf, readSnapshot } from "../host/files";
+import { readSnapshot } from "../host/files";
 import type { Host } from "../host/host";
 import { certificatesIn, fingerprintOf, presented } from "../host/pem";
 import { ProgramFailure, runProgram } from "../host/program";
@@ -21,7 +22,7 @@ export function keystoreStore(locate: (target: Target, host: Host) => Promise<Ke
   async function look(target: Target, host: Host) {
     const keystore = await locate(target, host);
     const file = await readSnapshot(keystore.path);
-    const entries = file ? await readOnce(host, keystore.path, digestOf(`${file.base64} ${keystore.password}`), () => list(keystore, host)) : [];
+    const entries = file ? await readOnce(host, keystore.path, sha256(`${file.base64} ${keystore.password}`), () => list(keystore, host)) : [];
     const alias = target.alias.toLowerCase(); // as Java itself compares them
     return { keystore, file, entries, entry: entries.find(({ name }) => name.toLowerCase() === alias), claim: `${keystore.path}#${alias}` };
   }

@@ -1,8 +1,9 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { sha256 } from "#crypto/sha256";
 import { type Entry, readOnce } from "../host/entries";
-import { absent, bytesOf, digestOf, inWords, missingDirectories, readSnapshot } from "../host/files";
+import { absent, bytesOf, inWords, missingDirectories, readSnapshot } from "../host/files";
 import { type Host, pathOn } from "../host/host";
 import { resolvePassword } from "../host/password";
 import { toPem } from "../host/pem";
@@ -46,7 +47,7 @@ async function ownerOf(directory: string): Promise<User> {
 export async function readDatabase({ directory, user }: Database, host: Host): Promise<Entry[]> {
   const [certificates, keys] = await Promise.all(["cert9.db", "key4.db"].map((name) => readSnapshot(join(directory, name))));
   if (!certificates) return [];
-  return readOnce(host, directory, digestOf(`${certificates.base64} ${keys?.base64}`), async () => {
+  return readOnce(host, directory, sha256(`${certificates.base64} ${keys?.base64}`), async () => {
     const { stdout } = await runProgram(host, ["certutil", "-d", `sql:${directory}`, "-L"], user && { user }).catch(explain({ directory }));
     const trust = [...stdout.matchAll(/^(.*\S) +([a-zA-Z]*,[a-zA-Z]*,[a-zA-Z]*) *$/gm)];
     const kindOf = (name: string) => [...new Set(trust.flatMap(([, each, flags]) => (each === name && flags ? flags : [])))].join(" and ");

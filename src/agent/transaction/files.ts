@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { attributesIn, bytesOf, digestOf, readSnapshot, removeFile, type Snapshot, writeAtomically } from "../host/files";
+import { sha256 } from "#crypto/sha256";
+import { attributesIn, bytesOf, readSnapshot, removeFile, type Snapshot, writeAtomically } from "../host/files";
 import type { User } from "../host/program";
 import type { Directories } from "./directories";
 import type { Steps } from "./journal";
@@ -19,7 +20,7 @@ export function createFiles({ journal, isOthers, addStep }: Steps, { disclaim }:
     const owned = journal.ownership[path];
     if (isOthers(path)) throw new Error(`${path} belongs to another assignment on this host. Choose another alias or file name.`);
     if (before && !owned && !takesOver) throw new Error(`${path} is there already, and not by this agent. Move it away, or choose another alias or file name.`);
-    const after = digestOf(content);
+    const after = sha256(content);
     journal.ownership[path] = { digest: after, before: owned?.before === undefined ? before : owned.before };
     await addStep({ kind: "file", path, before, after });
     const { uid, gid } = owner ?? before ?? (await attributesIn(dirname(path), mode));
@@ -34,7 +35,7 @@ export function createFiles({ journal, isOthers, addStep }: Steps, { disclaim }:
     const files = [];
     for (const [path, { before = null, digest }] of Object.entries(journal.ownership))
       if (paths.includes(path)) files.push({ path, before, digest, now: (await readSnapshot(path)) ?? null });
-    const isReplaced = files.some(({ now, digest }) => now && digestOf(bytesOf(now)) !== digest);
+    const isReplaced = files.some(({ now, digest }) => now && sha256(bytesOf(now)) !== digest);
     for (const { path, before, now } of files) {
       if (now && !isReplaced) await restoreFile(path, before, now);
       await disclaim(path);
@@ -43,7 +44,7 @@ export function createFiles({ journal, isOthers, addStep }: Steps, { disclaim }:
   }
 
   async function restoreFile(path: string, before: Snapshot | null, now: Snapshot) {
-    await addStep({ kind: "file", path, before: now, after: before && digestOf(bytesOf(before)) });
+    await addStep({ kind: "file", path, before: now, after: before && sha256(bytesOf(before)) });
     await (before ? writeAtomically(path, bytesOf(before), before) : removeFile(path));
   }
 
@@ -51,7 +52,7 @@ export function createFiles({ journal, isOthers, addStep }: Steps, { disclaim }:
   async function editShared(path: string, content: string | Uint8Array | null) {
     await makeDirectory(dirname(path));
     const before = (await readSnapshot(path)) ?? null;
-    await addStep({ kind: "file", path, before, after: content === null ? null : digestOf(content) });
+    await addStep({ kind: "file", path, before, after: content === null ? null : sha256(content) });
     if (content === null) return removeFile(path);
     await writeAtomically(path, content, before ?? (await attributesIn(dirname(path), SHARED_MODE)));
   }
@@ -65,7 +66,7 @@ export function createFiles({ journal, isOthers, addStep }: Steps, { disclaim }:
     await edit(copy);
     const content = await readFile(copy);
     await rm(copy);
-    await addStep({ kind: "file", path, before, after: digestOf(content) });
+    await addStep({ kind: "file", path, before, after: sha256(content) });
     await writeAtomically(path, content, { ...(before ?? (await attributesIn(dirname(path), SHARED_MODE))), ...(mode !== undefined && { mode }) });
   }
 

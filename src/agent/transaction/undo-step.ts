@@ -1,16 +1,6 @@
 import { chmod, chown, mkdir, rmdir } from "node:fs/promises";
-import {
-  type Attributes,
-  absent,
-  bytesOf,
-  digestOf,
-  missingDirectories,
-  readSnapshot,
-  removeFile,
-  removeTemporary,
-  type Snapshot,
-  writeAtomically,
-} from "../host/files";
+import { sha256 } from "#crypto/sha256";
+import { type Attributes, absent, bytesOf, missingDirectories, readSnapshot, removeFile, removeTemporary, type Snapshot, writeAtomically } from "../host/files";
 import type { Host } from "../host/host";
 import { resolvePassword } from "../host/password";
 import { runProgram, type User } from "../host/program";
@@ -51,8 +41,8 @@ export async function execute(host: Host, { argv, user, secret }: Command) {
 async function restoreFile({ path, before, after }: Extract<UndoStep, { kind: "file" }>) {
   await removeTemporary(path);
   const now = await readSnapshot(path);
-  const digest = now ? digestOf(bytesOf(now)) : null;
-  const isAsBefore = digest === (before && digestOf(bytesOf(before)));
+  const digest = now ? sha256(bytesOf(now)) : null;
+  const isAsBefore = digest === (before && sha256(bytesOf(before)));
   if (isAsBefore && now?.mode === before?.mode && now?.uid === before?.uid && now?.gid === before?.gid) return;
   if (!isAsBefore && digest !== after) throw new Error(`${path} was changed by another program meanwhile and was left as it is.`);
   if (before) await writeAtomically(path, bytesOf(before), before);
