@@ -4,7 +4,8 @@ import { addAdmin } from "#modules/people/members/queries";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";
 import { isUuid } from "#uuid";
-import { CommandError, withDatabase } from "./environment";
+import { CommandError } from "./command-error";
+import { withDatabase } from "./environment";
 
 const BY = { actor: { type: "command-line" as const }, requestId: null };
 

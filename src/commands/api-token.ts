@@ -4,7 +4,8 @@ import { createApiToken } from "#modules/people/api-tokens/queries";
 import { hashApiToken, newApiToken } from "#modules/people/api-tokens/rules";
 import { createOrganizationLookup } from "#modules/people/organizations/queries";
 import { readDuration, readUuid } from "./arguments";
-import { CommandError, withDatabase } from "./environment";
+import { CommandError } from "./command-error";
+import { withDatabase } from "./environment";
 
 const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
 const TEN_YEARS = 3_650 * 86_400;

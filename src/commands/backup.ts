@@ -16,7 +16,8 @@ import { createLog } from "#log";
 import { openSource } from "#maintenance/backup-source";
 import { findUnfinished, INDEX_DOCUMENT } from "#modules/knowledge/documents/queries/indexing";
 import { createFileStore } from "#storage/files";
-import { CommandError, readConfigOrExit, withDatabase } from "./environment";
+import { CommandError } from "./command-error";
+import { readConfigOrExit, withDatabase } from "./environment";
 
 export const addBackup = (program: Command) =>
   program

@@ -3,16 +3,7 @@ import { type Db, MAINTENANCE } from "#db/connect";
 import { reachDatabase } from "#db/open";
 import { createLog } from "#log";
 import { terminalLog } from "#log-terminal";
-
-/** Words for a person, and the exit code: 1 failed, 2 wrong usage. */
-export class CommandError extends Error {
-  constructor(
-    message: string,
-    readonly exitCode: 1 | 2 = 1,
-  ) {
-    super(message);
-  }
-}
+import { CommandError } from "./command-error";
 
 export function readConfigOrExit(): Config {
   process.umask(0o077);

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { CommandError, readConfigOrExit } from "./environment";
+import { CommandError } from "./command-error";
+import { readConfigOrExit } from "./environment";
 
 export const addHealthcheck = (program: Command) =>
   program

@@ -8,7 +8,8 @@ import { createLog, createSharedLog } from "#log";
 import { stopOnSignal } from "#shutdown";
 import { openMigrated, startServer } from "#startup";
 import { readWorkers } from "./arguments";
-import { CommandError, readConfigOrExit } from "./environment";
+import { CommandError } from "./command-error";
+import { readConfigOrExit } from "./environment";
 
 type Options = { demo?: boolean; workers?: number; worker?: number };
 

@@ -6,7 +6,8 @@ import { addPlatformEvent } from "#modules/people/audit/queries";
 import { spoolPlatformEvent } from "#modules/people/audit/services/spool";
 import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";
 import { readDuration, readUuid } from "./arguments";
-import { CommandError, readConfigOrExit, withDatabase } from "./environment";
+import { CommandError } from "./command-error";
+import { readConfigOrExit, withDatabase } from "./environment";
 
 const BY = { actor: { type: "command-line" as const }, requestId: null };
 

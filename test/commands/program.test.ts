@@ -10,7 +10,7 @@ setDefaultTimeout(60_000);
 const { env, remove } = newDirectory();
 afterAll(remove);
 
-const COMMANDS = ["serve", "migrate", "token", "api-token", "admin", "secrets", "backup", "restore", "openapi", "healthcheck"];
+const COMMANDS = ["serve", "agent", "migrate", "token", "api-token", "admin", "secrets", "backup", "restore", "openapi", "healthcheck"];
 
 describe.concurrent("certitude", () => {
   test("without a command prints its help, every command and variable in it", async () => {
@@ -20,11 +20,14 @@ describe.concurrent("certitude", () => {
     expect((await run(["--help"])).out).toBe(out);
   });
 
-  test.each([...COMMANDS, "api-token create", "admin grant", "admin revoke", "admin create-organization"])("%s --help explains itself", async (command) => {
-    const { code, out } = await run([...command.split(" "), "--help"]);
-    expect(code).toBe(0);
-    expect(out).toStartWith(`Usage: certitude ${command} `);
-  });
+  test.each([...COMMANDS, "agent run", "api-token create", "admin grant", "admin revoke", "admin create-organization"])(
+    "%s --help explains itself",
+    async (command) => {
+      const { code, out } = await run([...command.split(" "), "--help"]);
+      expect(code).toBe(0);
+      expect(out).toStartWith(`Usage: certitude ${command} `);
+    },
+  );
 
   test("token --help names its defaults in words, not an id that would be another one each time", async () => {
     const { out } = await run(["token", "--help"]);

@@ -1,11 +1,10 @@
-import { readFileSync, statSync } from "node:fs";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { thisHost } from "#agent/host/host";
 import { runAgent } from "#agent/run";
 import { createLog } from "#log";
-import { version } from "../../package.json";
-import { readDuration } from "./arguments";
-import { CommandError } from "./environment";
+import { version } from "../../../package.json";
+import { CommandError } from "../command-error";
+import { readInterval, readServer, readText, readToken, STATE_DIRECTORY } from "./options";
 
 type Options = { server: string; tokenFile: string; caFile?: string; stateDir: string; interval: number; once?: boolean; dryRun?: boolean };
 
@@ -18,21 +17,21 @@ The token is the one that enrolling the agent showed; its file must be readable 
 
 Exit codes: 0 done, 1 something failed (with --once) or the agent cannot run, 2 wrong usage.`;
 
-export const addAgent = (program: Command) =>
-  program
-    .command("agent")
-    .description("Install assigned certificates into this host's trust stores, and keep them there.")
+export const addRun = (agent: Command) =>
+  agent
+    .command("run", { isDefault: true })
+    .description("Run the agent; this is what the agent does without a command.")
     .requiredOption("--server <url>", "the server: https, or http on this machine", readServer)
     .requiredOption("--token-file <path>", "file with the agent's token")
     .option("--ca-file <path>", "PEM of the authority that signed the server's certificate, where the system does not know it")
-    .option("--state-dir <path>", "the agent's own directory", "/var/lib/certitude-agent")
+    .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
     .option("--interval <duration>", "time between two passes, at most a day: 30s, 5m, 1h", readInterval, 60)
     .option("--once", "one pass, then end; failures are tried again at once")
     .option("--dry-run", "only log what would be done: nothing is written or reported")
     .addHelpText("after", HELP)
-    .action(agent);
+    .action(run);
 
-async function agent({ server, tokenFile, caFile, stateDir, interval, once = false, dryRun = false }: Options) {
+async function run({ server, tokenFile, caFile, stateDir, interval, once = false, dryRun = false }: Options) {
   const token = readToken(tokenFile);
   const ca = caFile === undefined ? undefined : readText(caFile, "--ca-file");
   const log = createLog("info");
@@ -44,38 +43,4 @@ async function agent({ server, tokenFile, caFile, stateDir, interval, once = fal
   await new Promise<void>((written) => log.flush(() => written()));
   if (once && unreachable) throw new CommandError(unreachable.message);
   if (once && failed > 0) throw new CommandError(`${failed} ${failed === 1 ? "assignment" : "assignments"} failed; the log says why.`);
-}
-
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-
-function readServer(value: string) {
-  const url = URL.parse(value);
-  if (!url || !/^https?:$/.test(url.protocol)) throw new InvalidArgumentError("It must be an address such as https://certitude.example.");
-  if (url.username || url.password || url.search || url.hash) throw new InvalidArgumentError("It must name a server and nothing else: no user, no ? and no #.");
-  if (url.protocol === "http:" && !LOOPBACK.test(url.hostname))
-    throw new InvalidArgumentError("http would show the token and private keys to the network: use https.");
-  let server = value;
-  while (server.endsWith("/")) server = server.slice(0, -1);
-  return server;
-}
-
-function readInterval(value: string) {
-  const seconds = readDuration(value);
-  if (seconds > 86_400) throw new InvalidArgumentError("It must be at most a day: 24h.");
-  return seconds;
-}
-
-function readToken(path: string) {
-  const token = readText(path, "--token-file").trim();
-  if (statSync(path).mode & 0o077) throw new CommandError(`Others may read the token in ${path}: chmod 600 ${path}`, 2);
-  if (!/^cag_[\w-]{43}$/.test(token)) throw new CommandError(`${path} does not hold an agent's token; it begins with cag_.`, 2);
-  return token;
-}
-
-function readText(path: string, option: string) {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new CommandError(`${option} cannot be read: ${(error as Error).message}`, 2);
-  }
 }

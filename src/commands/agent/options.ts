@@ -1,0 +1,40 @@
+import { readFileSync, statSync } from "node:fs";
+import { InvalidArgumentError } from "commander";
+import { readDuration } from "../arguments";
+import { CommandError } from "../command-error";
+
+export const STATE_DIRECTORY = "/var/lib/certitude-agent";
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+export function readServer(value: string) {
+  const url = URL.parse(value);
+  if (!url || !/^https?:$/.test(url.protocol)) throw new InvalidArgumentError("It must be an address such as https://certitude.example.");
+  if (url.username || url.password || url.search || url.hash) throw new InvalidArgumentError("It must name a server and nothing else: no user, no ? and no #.");
+  if (url.protocol === "http:" && !LOOPBACK.test(url.hostname))
+    throw new InvalidArgumentError("http would show the token and private keys to the network: use https.");
+  let server = value;
+  while (server.endsWith("/")) server = server.slice(0, -1);
+  return server;
+}
+
+export function readInterval(value: string) {
+  const seconds = readDuration(value);
+  if (seconds > 86_400) throw new InvalidArgumentError("It must be at most a day: 24h.");
+  return seconds;
+}
+
+export function readToken(path: string) {
+  const token = readText(path, "--token-file").trim();
+  if (statSync(path).mode & 0o077) throw new CommandError(`Others may read the token in ${path}: chmod 600 ${path}`, 2);
+  if (!/^cag_[\w-]{43}$/.test(token)) throw new CommandError(`${path} does not hold an agent's token; it begins with cag_.`, 2);
+  return token;
+}
+
+export function readText(path: string, option: string) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new CommandError(`${option} cannot be read: ${(error as Error).message}`, 2);
+  }
+}
