@@ -15,6 +15,9 @@ const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"
 
 /** Every fault of the environment at once, a sentence each. */
 export class ConfigError extends Error {
+  /** Of a command that it ends: wrong usage. */
+  readonly exitCode = 2;
+
   constructor(readonly faults: string[]) {
     super(faults.join("\n"));
   }

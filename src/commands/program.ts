@@ -1,15 +1,14 @@
-import { Command, CommanderError } from "commander";
-import { ConfigError } from "#config";
+import { Command } from "commander";
 import { version } from "../../package.json";
 import { addAdminCommand } from "./admin";
 import { addAgent } from "./agent/agent";
 import { addApiToken } from "./api-token";
 import { addBackup, addRestore } from "./backup";
-import { CommandError } from "./command-error";
 import { addCounts } from "./counts";
 import { addHealthcheck } from "./healthcheck";
 import { addMigrate } from "./migrate";
 import { addOpenapi } from "./openapi";
+import { runCommand } from "./run-command";
 import { addSecrets } from "./secrets";
 import { addServe } from "./serve";
 import { addToken } from "./token";
@@ -61,20 +60,5 @@ function createProgram() {
   return program;
 }
 
-/** Runs one command. Faults become a sentence on standard error and the exit code. */
-export async function run(argv: string[]) {
-  const program = createProgram();
-  try {
-    if (argv.length <= 2) program.outputHelp();
-    else await program.parseAsync(argv);
-  } catch (error) {
-    process.exit(exitCode(error)); // whatever a command left open
-  }
-}
-
-function exitCode(error: unknown) {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  console.error(error instanceof Error ? error.message : error);
-  if (error instanceof ConfigError) return 2;
-  return error instanceof CommandError ? error.exitCode : 1;
-}
+/** Runs one command of the executable. */
+export const run = (argv: string[]) => runCommand(createProgram(), argv);

@@ -1,0 +1,17 @@
+import { type Command, CommanderError } from "commander";
+
+/** Runs one command. Faults become a sentence on standard error and the exit code. */
+export async function runCommand(program: Command, argv: string[]) {
+  try {
+    if (argv.length <= 2) program.outputHelp();
+    else await program.parseAsync(argv);
+  } catch (error) {
+    process.exit(exitCodeOf(error)); // whatever a command left open
+  }
+}
+
+function exitCodeOf(error: unknown) {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  console.error(error instanceof Error ? error.message : error);
+  return error instanceof Error && "exitCode" in error && typeof error.exitCode === "number" ? error.exitCode : 1;
+}
