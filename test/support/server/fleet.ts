@@ -6,7 +6,7 @@ import { world } from "./world";
 
 export type TestAgent = Awaited<ReturnType<typeof newAgent>>;
 type Item = { id: string; certificateId: string; fingerprintSha256: string; config: { alias?: string } };
-type State = "installed" | "failed" | "drifted" | "removed";
+type State = "installed" | "failed" | "drifted" | "removed" | "refused";
 
 /** An organization with an agent for each of the labels; they install nothing, but report as if they did. */
 export async function newFleet<const Labels extends Record<string, string>[]>(...labels: Labels) {

@@ -108,17 +108,19 @@ describe("GET /organizations/{organizationId}/core/widgets/{widgetId}/data of ag
       never_reported: await add({ age: 300 }),
       failed: await add({ age: 200, state: "failed", message: "no space left", store: "java_keystore" }),
       drifted: await add({ age: 190, state: "drifted" }),
+      refused: await add({ age: 185, state: "refused" }),
       not_installed: await add({ age: 180, state: "removed" }),
       other_certificate: await add({ age: 170, state: "installed", fingerprint: "00" }),
       outdated: await add({ age: 160, state: "installed", fingerprint, reported: 170 }),
     };
     const notRemoved = await add({ age: 150, enabled: false, state: "installed", fingerprint });
     await add({ state: "installed", fingerprint });
+    const refusedRemoval = await add({ age: 140, enabled: false, state: "refused" });
     await add({ enabled: false, state: "removed" });
     await add({ enabled: false });
     await add({ age: 5 });
     const { total, items } = await show(organization, "assignment_drift");
-    expect(total).toBe(6);
+    expect(total).toBe(7);
     expect(items.map((each: { reason: string; assignmentId: string }) => [each.reason, each.assignmentId])).toEqual(Object.entries(reasons));
     expect(items[1]).toMatchObject({
       agentId,
@@ -130,8 +132,9 @@ describe("GET /organizations/{organizationId}/core/widgets/{widgetId}/data of ag
       message: "no space left",
     });
     const all = await show(organization, "assignment_drift", { onlyEnabled: false, minimumAgeMinutes: 0 });
-    expect(all.total).toBe(8);
+    expect(all.total).toBe(10);
     expect(all.items).toContainEqual(expect.objectContaining({ assignmentId: notRemoved, reason: "not_removed" }));
+    expect(all.items).toContainEqual(expect.objectContaining({ assignmentId: refusedRemoval, reason: "refused" }));
     expect((await show(organization, "assignment_drift", { trustStoreTypes: ["java_keystore"] })).items).toHaveLength(1);
     expect((await show(organization, "assignment_drift", { agentLabels: ["env=test"] })).items).toEqual([]);
   });

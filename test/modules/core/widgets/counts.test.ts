@@ -35,7 +35,7 @@ const USERS = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
 const KEYS = [{ algorithm: "RSA", size: 2048 }, { algorithm: "EC", size: 256, curve: "P-256" }, { algorithm: "Ed25519" }, {}];
 const STORES = ["openssl_ca_dir", "java_cacerts", "nginx_tls"];
 const MATERIALS = ["trust_anchor", "server_certificate"];
-const STATES = ["installed", "installed", "failed", "drifted", "removed"];
+const STATES = ["installed", "installed", "failed", "drifted", "removed", "refused"];
 
 /** A row that is in the table, if there is one. */
 const anyOf = (tx: Sql, table: string) => tx`select ctid from ${tx(table)} order by random() limit 1`;

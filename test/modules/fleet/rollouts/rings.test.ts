@@ -150,12 +150,12 @@ describe("the rings of a rollout", () => {
     expect([await states(), await reached(agents)]).toEqual([["done", "open"], "1111"]);
   });
 
-  test("halt when too many of one report failed, with a sentence that says why", async () => {
+  test("halt when too many of one report failed, or that their host refuses, with a sentence that says why", async () => {
     const { agents, counts, read, events } = await withRollout([CANARY, CANARY, CANARY, PROD], { haltShare: 0.5 });
     await report("failed", agents[0] as TestAgent);
     await runRolloutJob();
     expect(await read()).toMatchObject({ status: "running", reason: null });
-    await report("failed", agents[1] as TestAgent);
+    await report("refused", agents[1] as TestAgent);
     await runRolloutJob();
     const reason = "In ring 1, 2 of 3 agents report failed, and the rollout halts at a share of 0.5.";
     expect(await read()).toMatchObject({ status: "halted", reason, version: 2 });

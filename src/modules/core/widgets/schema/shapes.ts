@@ -73,7 +73,7 @@ const AssignmentDrift = Answer(
         enabled: t.Boolean(),
         version: Integer(),
         updatedAt: DateTime,
-        reason: OneOf(["never_reported", "failed", "drifted", "not_installed", "not_removed", "other_certificate", "outdated"]),
+        reason: OneOf(["never_reported", "failed", "drifted", "refused", "not_installed", "not_removed", "other_certificate", "outdated"]),
         message: Nullable(t.String()),
         reportedAt: Nullable(DateTime),
       }),

@@ -1,7 +1,8 @@
 import { t } from "elysia";
 import { Answer, DateTime, Nullable, OneOf } from "#http/schema";
 
-export const STATES = ["installed", "failed", "drifted", "removed"] as const;
+/** What agents report; `refused`: the policy of the host does not permit it. */
+export const STATES = ["installed", "failed", "drifted", "removed", "refused"] as const;
 
 /** What an agent said of an assignment, and when. */
 /** What an agent reported of an assignment. */

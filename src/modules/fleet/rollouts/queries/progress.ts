@@ -31,7 +31,7 @@ export const withProgress = (sql: Sql, organizationId: string, id: Fragment) => 
         when s.source_id is not null then a.enabled and a.certificate_id = r.predecessor_id
         else exists (select from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id offset 0) end as counts,
       s.assignment_id is not null and a.reported_state in ('installed', 'drifted') and a.reported_fingerprint = r.fingerprint_sha256 as observed,
-      s.assignment_id is not null and a.reported_state = 'failed' and a.reported_at > greatest(a.updated_at, r.resumed_at) as failed
+      s.assignment_id is not null and a.reported_state in ('failed', 'refused') and a.reported_at > greatest(a.updated_at, r.resumed_at) as failed
     from ${theRollout(sql, organizationId, id)}
     cross join lateral (select * from rollout_steps where organization_id = r.organization_id and rollout_id = r.id offset 0) as s
     left join lateral (
