@@ -52,8 +52,8 @@ export function docs() {
       .mapResponse(({ responseValue, path, request, set }) => {
         if (path === "/swagger") return new Response(PAGE, { headers: { "content-type": "text/html; charset=utf-8", "content-security-policy": POLICY } });
         if (path !== "/swagger/json" || !isReading(request)) return;
-        document ??= fixBody(JSON.stringify(toOpenApi(responseValue as Draft)));
-        return answerFixed({ request, set }, document, { "content-type": "application/json", "cache-control": "no-cache" });
+        document ??= fixBody(JSON.stringify(toOpenApi(responseValue as Draft)), { "content-type": "application/json", "cache-control": "no-cache" });
+        return answerFixed({ request, set }, document);
       })
       .get("/swagger/script.js", asset(scriptPath, "text/javascript; charset=utf-8"), { detail: { hide: true } })
       .get("/swagger/style.css", asset(stylePath, "text/css; charset=utf-8"), { detail: { hide: true } })
@@ -65,7 +65,7 @@ export function docs() {
 function asset(path: string, type: string) {
   let file: FixedBody | undefined;
   return async ({ request, set }: Parameters<typeof answerFixed>[0]) => {
-    file ??= fixBody(await Bun.file(path).text());
-    return answerFixed({ request, set }, file, { "content-type": type, "cache-control": "public, max-age=31536000, immutable" });
+    file ??= fixBody(await Bun.file(path).text(), { "content-type": type, "cache-control": "public, max-age=31536000, immutable" });
+    return answerFixed({ request, set }, file);
   };
 }

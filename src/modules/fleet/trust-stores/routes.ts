@@ -6,13 +6,12 @@ import { Empty, Uuid } from "#http/schema";
 import { CATALOGUE_JSON } from "./rules/catalogue";
 import { TrustStoreCatalogue } from "./schema";
 
-const CATALOGUE = fixBody(CATALOGUE_JSON);
-const CACHING = { "content-type": "application/json", "cache-control": "private, max-age=3600" };
+const CATALOGUE = fixBody(CATALOGUE_JSON, { "content-type": "application/json", "cache-control": "private, max-age=3600" });
 
 export const trustStores = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/certs/trust-store-catalog", tags: ["Trust stores"] })
     .use(inOrganization(deps))
-    .get("", ({ request, set }) => answerFixed({ request, set }, CATALOGUE, CACHING), {
+    .get("", ({ request, set }) => answerFixed({ request, set }, CATALOGUE), {
       params: t.Object({ organizationId: Uuid }),
       response: { 200: TrustStoreCatalogue, 304: Empty },
       detail: {

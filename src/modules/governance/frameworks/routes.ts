@@ -14,17 +14,17 @@ import { ChangeControl, Control, ControlWithHistory, Framework, FrameworkCatalog
 
 const NO_CONTROL = "There is no such control in this framework.";
 const OneControl = t.Object({ organizationId: Uuid, frameworkKey: FrameworkKey, controlId: Uuid });
-const serialize = (items: typeof frameworks) => fixBody(JSON.stringify({ items }));
+const CACHING = { "content-type": "application/json", "cache-control": "private, no-cache" };
+const serialize = (items: typeof frameworks) => fixBody(JSON.stringify({ items }), CACHING);
 const CATALOGUE = serialize(frameworks);
 const CATALOGUES = new Map<string | undefined, FixedBody>(frameworks.map((each) => [each.key, serialize([each])]));
-const CACHING = { "content-type": "application/json", "cache-control": "private, no-cache" };
 const VERSION_PART = /^\d{1,9}$/;
 const NEWEST = 2_147_483_647;
 
 export const frameworkCatalogue = (deps: Deps) =>
   new Elysia({ prefix: "/admin/ai-governance/catalog", tags: ["Platform staff"] })
     .use(platformStaff(deps))
-    .get("", ({ query, request, set }) => answerFixed({ request, set }, CATALOGUES.get(query.framework) ?? CATALOGUE, CACHING), {
+    .get("", ({ query, request, set }) => answerFixed({ request, set }, CATALOGUES.get(query.framework) ?? CATALOGUE), {
       query: t.Object({ framework: t.Optional({ ...FrameworkKey, description: "Only this one" }) }),
       response: { 200: FrameworkCatalogue, 304: Empty, 400: Message },
       detail: {
