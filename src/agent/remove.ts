@@ -1,9 +1,9 @@
 import { attemptOf, mustWait, reload, rollBackFailed, type Work } from "./attempt";
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
-import type { Result } from "./report";
+import { kept, type Result, removed } from "./report";
 import { type AssignmentRecord, noteReport } from "./state";
-import type { Target } from "./store";
+import { type Material, remainsIn, type Target } from "./store";
 import { storeOf } from "./stores/stores";
 import { commit } from "./transaction/journal";
 import { beginTransaction } from "./transaction/transaction";
@@ -25,16 +25,18 @@ async function removeInstalled(record: AssignmentRecord, work: Work): Promise<Re
   const { target, certificate, damage } = record;
   const hasInstalled = Object.keys(record.ownership).length > 0;
   if (damage && !hasInstalled) throw new Error(damage);
-  let message = certificate !== undefined && !hasInstalled ? "It was there before this agent, which left it there." : undefined;
   if (target && hasInstalled) {
     const transaction = beginTransaction(attemptOf(record, work));
     const isForeignNow = await storeOf(target.storeType).remove(target, transaction, certificate);
     await reload(target, transaction);
-    const left = certificate && (await findLeft(target, certificate, work.host));
-    if (left === "ours" && isForeignNow !== true) throw new Error("It was removed, but the store still holds it.");
-    if (left) message = "Another owner has put it there too, and that stays.";
+    if (certificate && isForeignNow !== true && (await isStillOurs(target, soughtOf(certificate), work.host)))
+      throw new Error("It was removed, but the store still holds it.");
   }
-  const result = { state: "removed" as const, ...(message && { message }) };
+  const remains = target && certificate ? await remainsIn(storeOf(target.storeType), target, soughtOf(certificate), work.host) : [];
+  const why = hasInstalled
+    ? "Another owner, or another assignment, has put it there too, and that stays"
+    : "It was there before this agent, which left it there";
+  const result = remains.length > 0 ? kept(`${why}: ${remains.join("; ")}.`) : removed();
   record.isRemoved = true;
   record.target = undefined;
   record.certificate = undefined;
@@ -42,13 +44,15 @@ async function removeInstalled(record: AssignmentRecord, work: Work): Promise<Re
   record.retry = undefined;
   noteReport(record, result);
   await commit(attemptOf(record, work));
-  work.log.info({ hasInstalled }, "removed");
+  work.log.info({ hasInstalled, remains }, result.state);
   return result;
 }
 
-/** Returns whether a copy of the certificate is still in the store: the agent's own, or one of another owner. */
-async function findLeft(target: Target, certificate: string, host: Host): Promise<"ours" | "foreign" | undefined> {
-  const fingerprint = fingerprintOf(certificate);
-  const { certificates, isForeign } = await storeOf(target.storeType).observe(target, { certificate, fingerprint, chain: [], privateKey: null }, host);
-  if (certificates.some((each) => fingerprintOf(each) === fingerprint)) return isForeign ? "foreign" : "ours";
+/** Whether the agent's own copy is in the place still, though it was removed. */
+async function isStillOurs(target: Target, material: Material, host: Host) {
+  const { certificates, isForeign } = await storeOf(target.storeType).observe(target, material, host);
+  return !isForeign && certificates.some((each) => fingerprintOf(each) === material.fingerprint);
 }
+
+/** What is to be found no more. */
+const soughtOf = (certificate: string): Material => ({ certificate, fingerprint: fingerprintOf(certificate), chain: [], privateKey: null });

@@ -17,6 +17,11 @@ export const healed = (material: Material, differences: string[]): NonNullable<R
   message: oneLine(`Found and healed: ${differences.join("; ")}`),
 });
 
+export const removed = (): NonNullable<Result> => ({ state: "removed" });
+
+/** What the store's reader still trusts, though it is to be removed. */
+export const kept = (why: string): NonNullable<Result> => ({ state: "kept", message: oneLine(why) });
+
 export const observed = (pem: string | undefined) => (pem ? { observedFingerprint: fingerprintOf(pem) } : {});
 
 export function failed(message: string, log: Logger): NonNullable<Result> {

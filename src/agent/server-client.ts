@@ -52,8 +52,12 @@ export function createServerClient({ server, token, ca, signal }: Options) {
     return { etag: answer.headers.get("etag") ?? "", state };
   }
 
+  /** Whether the server has taken a report only as the release before wrote it. */
+  let isOlder = false;
+
   /** Delivers reports, at most one per assignment, and answers those that the server does not take: of assignments that are gone. */
-  async function deliver(reports: Report[], host?: HostFacts): Promise<Report[]> {
+  async function deliver(given: Report[], host?: HostFacts): Promise<Report[]> {
+    const reports = isOlder ? given.map(asBefore) : given;
     if (reports.length > MAX_REPORTS) return deliverHalves(reports, host);
     const body = JSON.stringify({ reports, ...(host && { host }) });
     const answer = await ask("/agent/reports", { method: "POST", headers: { "content-type": "application/json" }, body });
@@ -61,7 +65,11 @@ export function createServerClient({ server, token, ca, signal }: Options) {
     if (!REFUSES_REPORTS.has(answer.status) || reports.length === 0) throw refusal(answer);
     if (reports.length > 1) return deliverHalves(reports, host);
     if (host) await deliver([], host);
-    return reports;
+    if (isOlder || Bun.deepEquals(reports.map(asBefore), reports)) return given;
+    isOlder = true;
+    const unwanted = await deliver(given);
+    isOlder = unwanted.length === 0;
+    return unwanted;
   }
 
   async function deliverHalves(reports: Report[], host?: HostFacts) {
@@ -71,6 +79,9 @@ export function createServerClient({ server, token, ca, signal }: Options) {
 
   return { fetchDesired, deliver };
 }
+
+/** A report as a server of the release before knows it. */
+const asBefore = ({ state, ...rest }: Report): Report => ({ ...rest, state: state === "kept" ? "removed" : state === "refused" ? "failed" : state });
 
 function refusal({ status, url, headers }: Response) {
   if (status === 401) return new Unreachable(`${url} does not accept the agent's token (401). Was the agent deleted? Enrol it again.`);

@@ -2,6 +2,7 @@ import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignm
 import type { MaterialType } from "#modules/fleet/trust-stores/rules/catalogue";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { Host } from "./host/host";
+import { fingerprintOf } from "./host/pem";
 import type { Transaction } from "./transaction/transaction";
 
 /** One assignment's place on this host. */
@@ -40,6 +41,18 @@ export type Store = {
    * another owner's file is in the place now: one that was there before, or has replaced ours.
    */
   remove(target: Target, transaction: Transaction, certificate?: string): Promise<unknown>;
+  /**
+   * Finds where the store's reader would still find the certificate, whoever put it there, as clauses: "corp.crt holds it". None: the reader
+   * trusts it no more. Without this function, what `observe` reads at the target is all that the reader reads.
+   */
+  findRemains?(target: Target, material: Material, host: Host): Promise<string[]>;
   /** The environment variable in which a reloadCommand finds the password that the config refers to. */
   passwordVariable?: string;
 };
+
+/** As `findRemains`, for any store. */
+export async function remainsIn(store: Store, target: Target, material: Material, host: Host): Promise<string[]> {
+  if (store.findRemains) return store.findRemains(target, material, host);
+  const { certificates } = await store.observe(target, material, host);
+  return certificates.some((each) => fingerprintOf(each) === material.fingerprint) ? ["the store holds it"] : [];
+}

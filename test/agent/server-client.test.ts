@@ -127,6 +127,28 @@ describe("delivering reports", () => {
     await agent.end();
   });
 
+  test("a server of the release before is told in its own words, once it has refused others", async () => {
+    const asked: Report[][] = [];
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      async fetch(request) {
+        const { reports } = (await request.json()) as { reports: Report[] };
+        asked.push(reports);
+        return new Response(null, { status: reports.every(({ state }) => /^(installed|failed|drifted|removed)$/.test(state)) ? 204 : 400 });
+      },
+    });
+    const client = clientWith(`http://127.0.0.1:${server.port}`);
+    const [assignmentId, other] = [crypto.randomUUID(), crypto.randomUUID()];
+    const kept: Report = { assignmentId, state: "kept", message: "It stays." };
+    expect(await client.deliver([kept])).toEqual([]);
+    expect(asked).toEqual([[kept], [{ ...kept, state: "removed" }]]);
+    const refused: Report = { assignmentId: other, state: "refused", message: "The policy forbids it." };
+    expect(await client.deliver([refused])).toEqual([]);
+    expect(asked.slice(2)).toEqual([[{ ...refused, state: "failed" }]]);
+    await server.stop(true);
+  });
+
   test("more than one request may hold are delivered in several", async () => {
     const agent = await newConnectedAgent();
     const ids = await assignMany(agent, 400);

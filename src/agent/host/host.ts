@@ -6,8 +6,11 @@ import type { Entries } from "./entries";
 export type Host = {
   environment: Record<string, string | undefined>;
   home: string;
-  /** The system's trust store: where anchors are dropped, what its tool makes of them, and how the tool is called. */
-  system: { anchors: string; bundle: string; update: string[] };
+  /**
+   * The system's trust store: where anchors are dropped, what its tool makes of them, how the tool is called, the hooks that it tells of each
+   * change, and the keystore that one of those fills.
+   */
+  system: { anchors: string; bundle: string; update: string[]; hooks: string; javaStore: string };
   /** Milliseconds that it waits: for a tool, for one connection to an endpoint, for a server to present its new certificate after a reload. */
   patience: { tool: number; connection: number; reload: number };
   /** What tools have read from stores, so that one that stays as it is costs no tool. */
@@ -17,7 +20,13 @@ export type Host = {
 export const thisHost = (environment: Host["environment"]): Host => ({
   environment,
   home: environment.HOME ?? "/root",
-  system: { anchors: "/usr/local/share/ca-certificates", bundle: "/etc/ssl/certs/ca-certificates.crt", update: ["update-ca-certificates"] },
+  system: {
+    anchors: "/usr/local/share/ca-certificates",
+    bundle: "/etc/ssl/certs/ca-certificates.crt",
+    update: ["update-ca-certificates"],
+    hooks: "/etc/ca-certificates/update.d",
+    javaStore: "/etc/ssl/certs/java/cacerts",
+  },
   patience: { tool: 60_000, connection: 5_000, reload: 10_000 },
   entries: new Map(),
 });

@@ -1,5 +1,5 @@
 import type { Host } from "../host/host";
-import { certificatesIn } from "../host/pem";
+import { certificatesIn, fingerprintOf } from "../host/pem";
 import type { Store } from "../store";
 import type { Transaction } from "../transaction/transaction";
 import { blockNames, holdsBlock, readBlock, withBlock, withoutBlock } from "./block";
@@ -29,6 +29,11 @@ export function bundleAt(path: string, setting?: OneValue): Store {
       if ((await needsRoots(host)) && !holdsBlock(text, ROOTS, await readRoots(host)))
         differences.push(`${path} holds other public roots than ${host.system.bundle}`);
       return { certificates: certificatesIn(readBlock(text, assignmentId)?.join("\n") ?? ""), differences };
+    },
+
+    async findRemains(_target, { fingerprint }) {
+      const holdsIt = certificatesIn((await readText(path)) ?? "").some((each) => fingerprintOf(each) === fingerprint);
+      return holdsIt ? [`${path} holds it`] : [];
     },
 
     async install({ assignmentId }, { certificate }, transaction) {

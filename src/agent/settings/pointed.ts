@@ -1,6 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { type Host, pathOn } from "../host/host";
-import type { Store, Target } from "../store";
+import { remainsIn, type Store, type Target } from "../store";
+import { osAnchor } from "./os-anchor";
 import type { Setting } from "./setting";
 
 /** Where a program's anchors lie, and what tells it. */
@@ -14,6 +15,13 @@ export function pointedStore(pointingOf: (target: Target, host: Host) => Pointin
       const { certificates, differences } = await anchors.observe(target, material, host);
       for (const each of settings) differences.push(...(await each.observe(host)));
       return { certificates, differences };
+    },
+
+    /** The system's store is read with or without a setting; another bundle only where one leads there. */
+    async findRemains(target, material, host) {
+      const { anchors, settings } = await pointingOf(target, host);
+      for (const each of settings) if (anchors !== osAnchor && (await each.observe(host)).length > 0) return [];
+      return remainsIn(anchors, target, material, host);
     },
 
     async install(target, material, transaction) {

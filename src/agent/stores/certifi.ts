@@ -4,7 +4,7 @@ import { absent } from "../host/files";
 import { type Host, pathOn } from "../host/host";
 import { runProgram } from "../host/program";
 import { osAnchor } from "../settings/os-anchor";
-import type { Store, Target } from "../store";
+import { remainsIn, type Store, type Target } from "../store";
 import { bundleOfOthers, pemBundle } from "./pem-bundle";
 
 /** Python's certifi: a block in its bundle; or the system's store, where certifi leads there or the truststore package is to. */
@@ -12,6 +12,10 @@ export const certifi: Store = {
   async observe(target, material, host) {
     const found = await storeFor(target, host).catch(({ message }: Error) => message);
     return typeof found === "string" ? { certificates: [], differences: [found] } : found.observe(target, material, host);
+  },
+  async findRemains(target, material, host) {
+    const found = await storeFor(target, host).catch(() => undefined); // without its Python, nothing reads it
+    return found ? remainsIn(found, target, material, host) : [];
   },
   install: async (target, material, transaction) => (await storeFor(target, transaction.host)).install(target, material, transaction),
   async remove(target, transaction, certificate) {

@@ -29,6 +29,8 @@ export type Layout = {
   check?: (directory: string, target: Target, host: Host) => void | Promise<void>;
   /** What else must hold, once the files are right: the faults, as in an Observation. */
   observe?: (directory: string, target: Target, material: Material, host: Host) => Promise<string[]>;
+  /** Where the reader would find the certificate besides: as in a Store. Without it, it reads the files of the target alone. */
+  findRemains?: (directory: string, target: Target, material: Material, host: Host) => Promise<string[]>;
   /** Makes the store's reader take note of what was written or removed. */
   refresh?: (directory: string, target: Target, transaction: Transaction, isRemoval: boolean) => Promise<void>;
 };
@@ -39,7 +41,7 @@ const CERTIFICATE_MODE = 0o644;
 const KEY_MODE = 0o600;
 
 export function directoryStore(layout: Layout): Store {
-  const { defaultDirectory, mustExist, parts, takesOver = false, needsKey = false, passwordVariable, check, observe, refresh } = layout;
+  const { defaultDirectory, mustExist, parts, takesOver = false, needsKey = false, passwordVariable, check, observe, findRemains, refresh } = layout;
 
   async function directoryOf({ config, storeType }: Target, host: Host) {
     const given = config.trustStorePath ?? (await defaultDirectory?.(host));
@@ -49,6 +51,7 @@ export function directoryStore(layout: Layout): Store {
 
   return {
     ...(passwordVariable && { passwordVariable }),
+    ...(findRemains && { findRemains: async (target, material, host) => findRemains(await directoryOf(target, host), target, material, host) }),
 
     async observe(target, material, host) {
       const directory = await directoryOf(target, host);

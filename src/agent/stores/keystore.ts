@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { sha256 } from "#crypto/sha256";
-import { type Entry, readOnce } from "../host/entries";
+import { type Entry, holds, readOnce } from "../host/entries";
 import { readSnapshot } from "../host/files";
 import type { Host } from "../host/host";
 import { certificatesIn, fingerprintOf, presented } from "../host/pem";
@@ -21,8 +21,7 @@ const FAST_JVM_START = "-J-XX:TieredStopAtLevel=1";
 export function keystoreStore(locate: (target: Target, host: Host) => Promise<Keystore>): Store {
   async function look(target: Target, host: Host) {
     const keystore = await locate(target, host);
-    const file = await readSnapshot(keystore.path);
-    const entries = file ? await readOnce(host, keystore.path, sha256(`${file.base64} ${keystore.password}`), () => list(keystore, host)) : [];
+    const { file, entries } = await readKeystore(keystore, host);
     const alias = target.alias.toLowerCase(); // as Java itself compares them
     return { keystore, file, entries, entry: entries.find(({ name }) => name.toLowerCase() === alias), claim: `${keystore.path}#${alias}` };
   }
@@ -37,6 +36,8 @@ export function keystoreStore(locate: (target: Target, host: Host) => Promise<Ke
       if (file && mode !== undefined && file.mode !== mode) differences.push(`${keystore.path} has mode ${file.mode.toString(8)}`);
       return { certificates: entry?.certificates ?? [], differences };
     },
+
+    findRemains: async (target, { fingerprint }, host) => findInKeystore(await locate(target, host), fingerprint, host),
 
     async install(target, material, transaction) {
       const { keystore, file, entry, claim } = await look(target, transaction.host);
@@ -67,6 +68,19 @@ export function keystoreStore(locate: (target: Target, host: Host) => Promise<Ke
       await transaction.disclaim(claim);
     },
   };
+}
+
+/** The keystore's file, and every entry in it; none where there is no file. */
+export async function readKeystore(keystore: Keystore, host: Host) {
+  const file = await readSnapshot(keystore.path);
+  const entries = file ? await readOnce(host, keystore.path, sha256(`${file.base64} ${keystore.password}`), () => list(keystore, host)) : [];
+  return { file, entries };
+}
+
+/** The names under which the keystore holds the certificate, as clauses. */
+export async function findInKeystore(keystore: Keystore, fingerprint: string, host: Host) {
+  const { entries } = await readKeystore(keystore, host);
+  return entries.flatMap((each) => (holds(each, fingerprint) ? `${keystore.path} holds it as ${each.name}` : []));
 }
 
 function faultOf(entry: Entry | undefined, { certificate, chain, fingerprint, privateKey }: Material) {

@@ -18,6 +18,12 @@ export const nssDatabase: Store = {
     return { certificates: found?.certificates ?? [], differences, isForeign: found !== undefined && found.name !== target.alias };
   },
 
+  async findRemains(target, { fingerprint }, host) {
+    const database = await locateDatabase(target, host);
+    const found = (await readDatabase(database, host)).filter((each) => holds(each, fingerprint));
+    return found.map(({ name }) => `${database.directory} holds it as ${name}`);
+  },
+
   async install(target, material, transaction) {
     const database = await locateDatabase(target, transaction.host);
     const place = `${database.directory}#`;

@@ -26,6 +26,13 @@ export const opensslDirectory = directoryStore({
     return [`no hash link leads to ${nameOf(target)}`];
   },
 
+  async findRemains(directory, _target, { fingerprint }) {
+    const links = (await readdir(directory).catch(absent))?.filter((name) => HASH_LINK.test(name)) ?? [];
+    const clauses: string[] = [];
+    for (const link of links) if (await holdsIt(directory, link, fingerprint)) clauses.push(`${join(directory, link)} leads to it`);
+    return clauses;
+  },
+
   /** Of the links that lead nowhere, rehash leaves some, and OpenSSL looks no further than such a one. */
   async refresh(directory, _target, transaction) {
     await transaction.reload(["find", "-L", directory, "-maxdepth", "1", "-type", "l", "-name", HASH_PATTERN, "-delete"]);
@@ -36,8 +43,11 @@ export const opensslDirectory = directoryStore({
 /** Of several files with the same certificate only one has a link; any of them will do. */
 async function leadsTo(directory: string, link: string, name: string, fingerprint: string) {
   const path = join(directory, link);
-  if ((await readlink(path).catch(unlessPlain)) === name) return true;
-  const text = await readFile(path, "utf8").catch(absent);
+  return (await readlink(path).catch(unlessPlain)) === name || holdsIt(directory, link, fingerprint);
+}
+
+async function holdsIt(directory: string, link: string, fingerprint: string) {
+  const text = await readFile(join(directory, link), "utf8").catch(absent);
   return certificatesIn(text ?? "").some((each) => fingerprintOf(each) === fingerprint);
 }
 

@@ -3,7 +3,7 @@ import { certificatesIn, fingerprintOf } from "../host/pem";
 import { hasMarker, outsideBlocks } from "../settings/block";
 import { bundleAt, bundlesOf } from "../settings/bundle";
 import { readText } from "../settings/shared-text";
-import type { Store, Target } from "../store";
+import { remainsIn, type Store, type Target } from "../store";
 
 /** A bundle of others, to which the agent adds a block; what they have put there themselves counts, and stays. */
 export function bundleOfOthers(pathOf: (target: Target, host: Host) => string | Promise<string>): Store {
@@ -16,6 +16,8 @@ export function bundleOfOthers(pathOf: (target: Target, host: Host) => string | 
       const foreign = certificatesIn(outsideBlocks(text)).find((each) => fingerprintOf(each) === material.fingerprint);
       return foreign ? { certificates: [foreign], differences: [], isForeign: true } : own;
     },
+
+    findRemains: async (target, material, host) => remainsIn(bundleAt(await pathOf(target, host)), target, material, host),
 
     install: async (target, material, transaction) => bundleAt(await pathOf(target, transaction.host)).install(target, material, transaction),
 

@@ -1,4 +1,8 @@
-import type { Store, Target } from "../store";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { absent } from "../host/files";
+import { certificatesIn, fingerprintOf } from "../host/pem";
+import type { Material, Store, Target } from "../store";
 import { directoryStore, type Layout, type Part } from "./directory";
 import { addToHosts, type Names, observeHosts, removeFromHosts } from "./hosts-toml";
 
@@ -7,9 +11,22 @@ const registryStore = (particulars: Pick<Layout, "observe" | "refresh"> = {}): S
   directoryStore({
     ...particulars,
     needsKey: true,
+    findRemains,
     parts: (target) => (isClient(target) ? pair(target) : [{ name: anchorName(target), holds: "certificate" }]),
     check,
   });
+
+/** Container tools read every file of the directory by its ending, whatever its name. */
+async function findRemains(directory: string, target: Target, { fingerprint }: Material) {
+  const ending = isClient(target) ? ".cert" : ".crt";
+  const names = (await readdir(directory).catch(absent))?.filter((name) => name.endsWith(ending)) ?? [];
+  const clauses: string[] = [];
+  for (const name of names) {
+    const [own] = certificatesIn((await readFile(join(directory, name), "utf8").catch(absent)) ?? "");
+    if (own && fingerprintOf(own) === fingerprint) clauses.push(`${join(directory, name)} holds it`);
+  }
+  return clauses;
+}
 
 const isClient = ({ materialType }: Target) => materialType === "client_certificate";
 const certificateName = ({ config }: Target) => config.certFileName ?? "client.cert";

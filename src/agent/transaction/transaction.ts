@@ -3,7 +3,7 @@ import { createDirectories } from "./directories";
 import { createFiles } from "./files";
 import { type Attempt, beginSteps } from "./journal";
 import { createOwnership } from "./ownership";
-import { execute, type Secret, type UndoCommand } from "./undo-step";
+import { type Command, execute, type Secret, type UndoCommand } from "./undo-step";
 
 type Running = { undo?: UndoCommand; user?: User; environment?: Record<string, string>; input?: string };
 type Reloading = { user?: User | undefined; secret?: Secret | undefined; rerun?: string[] };
@@ -35,5 +35,8 @@ export function beginTransaction(attempt: Attempt) {
     await execute(host, { argv, ...by });
   }
 
-  return { host, ...ownership, ...directories, ...createFiles(steps, ownership, directories), run, reload };
+  /** Has a command run where the attempt is rolled back, once the files are as they were. */
+  const afterRollback = (command: Command) => steps.addStep({ kind: "again", ...command });
+
+  return { host, ...ownership, ...directories, ...createFiles(steps, ownership, directories), run, reload, afterRollback };
 }

@@ -10,7 +10,7 @@ import { removeTempDir } from "../host/temp-dir";
 export type UndoCommand = { argv: string[]; input?: string; ignoredError?: string };
 /** A password that a command takes from its environment: the variable's name, and where on this host the password is found. */
 export type Secret = { variable: string; reference: string };
-type Command = { argv: string[]; user?: User; secret?: Secret };
+export type Command = { argv: string[]; input?: string; user?: User; secret?: Secret };
 
 /** How one step of an attempt is undone: `after` is the digest of what the step left, null where it removed the file. */
 export type UndoStep =
@@ -33,9 +33,9 @@ export async function undoStep(host: Host, step: UndoStep): Promise<unknown> {
   });
 }
 
-export async function execute(host: Host, { argv, user, secret }: Command) {
+export async function execute(host: Host, { argv, input, user, secret }: Command) {
   const environment = secret && { [secret.variable]: await resolvePassword(host, secret.reference) };
-  return runProgram(host, argv, { ...(user && { user }), ...(environment && { environment }) });
+  return runProgram(host, argv, { ...(input !== undefined && { input }), ...(user && { user }), ...(environment && { environment }) });
 }
 
 async function restoreFile({ path, before, after }: Extract<UndoStep, { kind: "file" }>) {

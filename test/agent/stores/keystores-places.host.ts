@@ -67,13 +67,14 @@ describe("java_cacerts, where it is", () => {
     agent.remove();
   });
 
-  test("with preferOsStore in the system's store, from which a distribution makes Java's", async () => {
+  test("failed: preferOsStore, where no hook of the system's tool fills what Java reads", async () => {
     const agent = await newAgentHost(withScratchSystem);
-    const item = withoutPlace({ preferOsStore: true });
-    expect(await agent.pass(item)).toEqual(installed(item));
-    expect(readFileSync(agent.host.system.bundle, "utf8")).toContain(authority.root.pem.trim());
-    expect(await agent.withdraw(item)).toEqual({ state: "removed" });
-    expect(agent.files().filter((each) => each.startsWith("anchors"))).toEqual([]);
+    const item = withoutPlace({ preferOsStore: true, storePasswordRef: "env:STORE_PASSWORD", trustStorePath: agent.pathOf("app/trust.store") });
+    agent.host.environment.STORE_PASSWORD = keystoreOf(agent).password;
+    putKnown(agent, "java_cacerts");
+    const before = agent.files();
+    expect(await agent.pass(item)).toMatchObject({ state: "failed", message: expect.stringMatching(/trust.store lacks it: no hook in .* has put it there/) });
+    expect(agent.files().filter((each) => !each.startsWith("certs/"))).toEqual(before.filter((each) => !each.startsWith("certs/")));
     agent.remove();
   });
 });

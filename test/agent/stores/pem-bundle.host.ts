@@ -54,7 +54,7 @@ describe("pem_ca_bundle", () => {
     const item = anchor(agent);
     expect(await agent.pass(item)).toMatchObject({ state: "installed" });
     expect(contentOf(agent)).toEqual(before);
-    expect(await agent.withdraw(item)).toEqual({ state: "removed", message: "It was there before this agent, which left it there." });
+    expect(await agent.withdraw(item)).toEqual({ state: "kept", message: `It was there before this agent, which left it there: ${bundleOf(agent)} holds it.` });
     expect(contentOf(agent)).toEqual(before);
     agent.remove();
   });
@@ -65,7 +65,8 @@ describe("pem_ca_bundle", () => {
     const item = anchor(agent);
     await agent.pass(item);
     appendFileSync(bundleOf(agent), parties.authority.root.pem);
-    expect(await agent.withdraw(item)).toEqual({ state: "removed", message: "Another owner has put it there too, and that stays." });
+    const message = `Another owner, or another assignment, has put it there too, and that stays: ${bundleOf(agent)} holds it.`;
+    expect(await agent.withdraw(item)).toEqual({ state: "kept", message });
     expect(readFileSync(bundleOf(agent), "utf8")).toBe(parties.known.root.pem + parties.authority.root.pem);
     agent.remove();
   });

@@ -91,6 +91,8 @@ export function withScratchSystem(host: Host, directory: string): Host {
       anchors,
       bundle: join(etc, "ca-certificates.crt"),
       update: ["update-ca-certificates", "--localcertsdir", anchors, "--etccertsdir", etc, "--hooksdir", hooks],
+      hooks,
+      javaStore: join(etc, "java/cacerts"),
     },
   };
 }

@@ -1,8 +1,8 @@
 import { t } from "elysia";
 import { Answer, DateTime, Nullable, OneOf } from "#http/schema";
 
-/** What agents report; `refused`: the policy of the host does not permit it. */
-export const STATES = ["installed", "failed", "drifted", "removed", "refused"] as const;
+/** What agents report; `refused`: the policy of the host does not permit it; `kept`: it was to be removed, but the store's reader trusts it still. */
+export const STATES = ["installed", "failed", "drifted", "removed", "refused", "kept"] as const;
 
 /** What an agent said of an assignment, and when. */
 /** What an agent reported of an assignment. */

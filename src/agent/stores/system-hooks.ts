@@ -1,0 +1,71 @@
+import { lstat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { absent, readSnapshot, textOf } from "../host/files";
+import type { Host } from "../host/host";
+import { runProgram } from "../host/program";
+import type { Transaction } from "../transaction/transaction";
+import { findInKeystore, readKeystore } from "./keystore";
+
+/**
+ * The hooks of Debian's update-ca-certificates, each of which fills another store: it is told of what came and went by lines `+link` and
+ * `-link`. The tool itself tells them of no anchor that has gone, `--fresh` or not.
+ */
+async function findHooks(host: Host) {
+  const { hooks } = host.system;
+  if (!(await lstat(hooks).catch(absent))) return [];
+  return (await runProgram(host, ["run-parts", "--test", "--", hooks])).stdout.split("\n").filter(Boolean);
+}
+
+/** The link that the tool makes of an anchor's file. */
+const linkOf = ({ system: { bundle } }: Host, name: string) =>
+  join(
+    dirname(bundle),
+    `${name
+      .replace(/\.crt$/, "")
+      .replace(/[ ,]/g, "_")
+      .replace(/[()]/g, "=")}.pem`,
+  );
+
+const isThere = async (path: string) => (await lstat(path).catch(absent)) !== undefined;
+
+/** Has the hooks told, should the attempt be rolled back, that an anchor has gone which only now comes. */
+export async function tellAfterRollback(transaction: Transaction, name: string) {
+  const link = linkOf(transaction.host, name);
+  if (await isThere(link)) return;
+  for (const hook of await findHooks(transaction.host)) await transaction.afterRollback({ argv: [hook], input: `-${link}\n` });
+}
+
+/** Tells the hooks of an anchor that the tool does not tell them of: it has gone, unless another one has its link now. */
+export async function tellHooks(transaction: Transaction, name: string, change: "+" | "-") {
+  const { host } = transaction;
+  const link = linkOf(host, name);
+  if (change === "-" && (await isThere(link))) return;
+  for (const hook of await findHooks(host)) await transaction.run([hook], { input: `${change}${link}\n` });
+  if (change === "-") await expectGone(host, link);
+}
+
+/** Throws where Java's trust store still has the entry: the hook leaves its work to dpkg, which may be busy. */
+async function expectGone(host: Host, link: string) {
+  const keystore = await javaStoreOn(host);
+  const alias = `debian:${link.slice(link.lastIndexOf("/") + 1)}`.toLowerCase();
+  const entries = keystore ? (await readKeystore(keystore, host)).entries : [];
+  if (entries.some(({ name }) => name.toLowerCase() === alias))
+    throw new Error(`${keystore?.path} still holds it as ${alias}, though the hooks in ${host.system.hooks} were told to remove it. Is dpkg busy?`);
+}
+
+const SETTINGS = "/etc/default/cacerts";
+/** The password that every JDK ships its trust store with. */
+export const SHIPPED_PASSWORD = "changeit";
+
+/** The keystore that a hook fills for Java; undefined where it is not there, or no Java is. */
+async function javaStoreOn({ system: { javaStore: path }, environment: { PATH, JAVA_HOME } }: Host) {
+  if (!(await isThere(path)) || !(JAVA_HOME || Bun.which("keytool", PATH === undefined ? {} : { PATH }))) return;
+  const password = /^storepass=(['"]?)(.+?)\1$/m.exec(textOf(await readSnapshot(SETTINGS)))?.[2];
+  return { path, password: password ?? SHIPPED_PASSWORD };
+}
+
+/** Where Java's trust store holds the certificate, as clauses. */
+export async function findInJava(fingerprint: string, host: Host) {
+  const keystore = await javaStoreOn(host);
+  return keystore ? findInKeystore(keystore, fingerprint, host) : [];
+}
