@@ -65,9 +65,14 @@ export function createServerClient({ server, token, ca, signal }: Options) {
     if (!REFUSES_REPORTS.has(answer.status) || reports.length === 0) throw refusal(answer);
     if (reports.length > 1) return deliverHalves(reports, host);
     if (host) await deliver([], host);
-    if (isOlder || Bun.deepEquals(reports.map(asBefore), reports)) return given;
+    return isOlder ? given : deliverAsBefore(given);
+  }
+
+  /** Delivers a report that was refused in the words of the release before, where those are others. */
+  async function deliverAsBefore(refused: Report[]) {
+    if (Bun.deepEquals(refused.map(asBefore), refused)) return refused;
     isOlder = true;
-    const unwanted = await deliver(given);
+    const unwanted = await deliver(refused);
     isOlder = unwanted.length === 0;
     return unwanted;
   }
