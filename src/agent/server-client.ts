@@ -64,13 +64,13 @@ export function createServerClient({ server, token, ca, signal }: Options) {
     if (answer.status === 204) return [];
     if (!REFUSES_REPORTS.has(answer.status) || reports.length === 0) throw refusal(answer);
     if (reports.length > 1) return deliverHalves(reports, host);
-    if (host) await deliver([], host);
-    return isOlder ? given : deliverAsBefore(given);
+    return deliverAsBefore(given, host);
   }
 
   /** Delivers a report that was refused in the words of the release before, where those are others. */
-  async function deliverAsBefore(refused: Report[]) {
-    if (Bun.deepEquals(refused.map(asBefore), refused)) return refused;
+  async function deliverAsBefore(refused: Report[], host?: HostFacts) {
+    if (host) await deliver([], host);
+    if (isOlder || Bun.deepEquals(refused.map(asBefore), refused)) return refused;
     isOlder = true;
     const unwanted = await deliver(refused);
     isOlder = unwanted.length === 0;

@@ -20,7 +20,7 @@ describe("POST /agent/reports", () => {
     [{ reports: [{ state: "installed" }] }, "body.reports.0.assignmentId is required."],
     [{ reports: [{ assignmentId: "x", state: "installed" }] }, "body.reports.0.assignmentId must be a UUID."],
     [{ reports: [{ assignmentId: ID }] }, "body.reports.0.state is required."],
-    [{ reports: [{ assignmentId: ID, state: "gone" }] }, "body.reports.0.state must be one of installed, failed, drifted, removed, refused."],
+    [{ reports: [{ assignmentId: ID, state: "gone" }] }, "body.reports.0.state must be one of installed, failed, drifted, removed, refused, kept."],
     [{ reports: [{ assignmentId: ID, state: "installed", observedFingerprint: "abc" }] }, "body.reports.0.observedFingerprint must be the SHA-256 fingerprint"],
     [{ reports: [{ assignmentId: ID, state: "installed", observedFingerprint: `${HASH}0` }] }, "body.reports.0.observedFingerprint must be"],
     [{ reports: [{ assignmentId: ID, state: "failed", message: "" }] }, "body.reports.0.message must be text of 1 to 1000 characters, without NUL."],
