@@ -25,7 +25,7 @@ export async function writeBackup(path: string, sql: Pool, objects: Objects, tel
   const file = await open(draft, "wx", 0o600);
   try {
     const encoder = createEncoder((bytes) => file.writeFile(bytes));
-    const totals = await sql.begin("isolation level repeatable read read only", (tx) => writeContent(encoder, tx, objects, tell));
+    const totals = await sql.begin((tx) => writeContent(encoder, tx, objects, tell), "isolation level repeatable read read only");
     await encoder.end();
     await file.sync();
     await file.close();

@@ -1,14 +1,13 @@
 import { drizzle, type PostgresJsDatabase } from "drizzle-orm/postgres-js";
-import postgres, { type ISql, type Options, type Sql as Pool } from "postgres";
+import postgres, { type Options } from "postgres";
 import { sessionParameters } from "./session";
 import { openSocket } from "./socket";
+import { createPool, type Pool } from "./sql";
 import { readUrl } from "./url";
 
+export type { Fragment, Pool, Sql } from "./sql";
 /** drizzle for the cold paths; `$client` is the same pool for statements written by hand, which postgres.js prepares once per connection. */
 export type Db = PostgresJsDatabase & { $client: Pool };
-/** What runs statements: the pool or a transaction of it. */
-export type Sql = ISql;
-export type { Pool };
 
 export type Settings = { max?: number; statementTimeout?: number; silence?: number };
 
@@ -39,7 +38,8 @@ export function connectDatabase(url: string, { max = POOL_SIZE, statementTimeout
     connection: { application_name: applicationName ?? "certitude", ...(serverOptions && { options: serverOptions }), ...sessionParameters(statementTimeout) },
     socket: () => openSocket(targets, { tls, silence, timeout: connectTimeout * 1_000 }),
   } as unknown as Options<Record<string, never>>;
-  return drizzle(postgres(options), { casing: "snake_case" });
+  const client = postgres(options);
+  return Object.assign(drizzle(client, { casing: "snake_case" }), { $client: createPool(client) });
 }
 
 /** The array literal of ids or hashes, whose characters need no quoting. */

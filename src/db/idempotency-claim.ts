@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Fragment } from "postgres";
-import type { Sql } from "./connect";
+import type { Fragment, Sql } from "./connect";
 
 /** The claim of the request at hand: its id, once the Idempotency-Key is claimed. */
 export const currentClaim = new AsyncLocalStorage<{ id: string | undefined }>();

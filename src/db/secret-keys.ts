@@ -44,6 +44,6 @@ async function keysOfSamples(sql: Sql, keyring: Keyring): Promise<string[] | "no
 
 async function readSamples(sql: Sql, column: SealedColumn) {
   const rows = await sql<({ value: Uint8Array } & Record<string, unknown>)[]>`
-    select ${sql(column.column)} as value, ${sql(column.boundTo)} from ${sql(column.table)} where ${sql(column.column)} is not null limit ${SAMPLES}`;
+    select ${sql.text(column.column)} as value, ${sql.text(column.boundTo.join(", "))} from ${sql.text(column.table)} where ${sql.text(column.column)} is not null limit ${SAMPLES}`;
   return rows.map((row) => ({ value: row.value, context: contextOf(column, row) }));
 }

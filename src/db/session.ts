@@ -1,4 +1,4 @@
-import type { ISql as Sql } from "postgres";
+import type { Sql } from "./sql";
 
 /** What results mean: whatever the database, the role or the environment say, each session has these. */
 const MEANING = {

@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import { arrayOf, type Sql } from "./connect";
+import { arrayOf, type Fragment, type Sql } from "./connect";
 
 /** The versions that a caller accepts, none of them where the list is empty; undefined accepts any. */
 export type Versions = number[] | undefined;

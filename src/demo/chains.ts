@@ -1,4 +1,5 @@
 import { rootCertificates } from "node:tls";
+import { arrayOf } from "#db/connect";
 import type { Deps } from "#deps";
 import { importCertificates } from "#modules/certificates/certificates/services/import";
 import type { Scope } from "#modules/people/audit/queries";
@@ -21,7 +22,7 @@ export async function addCertificates({ sql, config, clock }: Pick<Deps, "sql" |
 
   async function findRoots() {
     const rows = await sql<{ id: string }[]>`
-      select id from certificates where organization_id = ${scope.organizationId} and common_name in ${sql(SERVICES.map(rootName))}
+      select id from certificates where organization_id = ${scope.organizationId} and common_name = any(${arrayOf(SERVICES.map(rootName))})
       order by not_after`;
     return rows.map((each) => each.id);
   }

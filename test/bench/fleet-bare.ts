@@ -1,11 +1,11 @@
-import postgres from "postgres";
+import { connectDatabase } from "#db/connect";
 import { hashAgentToken } from "#guards/agent";
 import { findPollingAgent } from "#modules/fleet/agent-protocol/queries";
 
 /** The least that can answer a poll: one handler, the one query, a comparison. */
 if (import.meta.main) {
   const [, , port = "", url = ""] = Bun.argv;
-  const sql = postgres(url, { max: 8, fetch_types: false });
+  const sql = connectDatabase(url).$client;
   Bun.serve({
     hostname: "127.0.0.1",
     port,

@@ -25,7 +25,7 @@ export async function seedFleet(url: string, agents: number) {
     from made join made issuer on issuer.n = made.issuer`;
   await sql`
     insert into agents (organization_id, id, name, token_hash)
-    select ${ORGANIZATION}, new_id(), n, ${sql.unsafe(tokenHash("n"))} from generate_series(1, ${agents}::int) n`;
+    select ${ORGANIZATION}, new_id(), n, ${sql.text(tokenHash("n"))} from generate_series(1, ${agents}::int) n`;
   await sql`
     insert into assignments (organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key,
       config, target, auto_renew, enabled)

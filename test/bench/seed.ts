@@ -74,7 +74,7 @@ async function dropIndexes(sql: Sql) {
 
 /** The first of an organization is a root, the second an intermediate, which issued the others; one in twelve has expired, one in fifty is revoked. */
 function insertCertificates(sql: Sql, organization: number, from: number, to: number) {
-  const id = (n: string) => sql.unsafe(`('018f' || lpad(to_hex(${n}), 8, '0') || '70008000' || lpad('${organization}', 12, '0'))::uuid`);
+  const id = (n: string) => sql.text(`('018f' || lpad(to_hex(${n}), 8, '0') || '70008000' || lpad('${organization}', 12, '0'))::uuid`);
   return sql`
     insert into certificates (organization_id, id, common_name, fingerprint_sha256, subject, issuer, subject_hash, issuer_hash, issuer_id,
       not_before, not_after, is_ca, self_signed, facts, pem, status, revoked_at, revocation_reason, search)

@@ -1,13 +1,14 @@
 import postgres from "postgres";
+import { createPool, type Sql } from "#db/sql";
 
 /** A statement as it goes over the wire. */
 export type Statement = { text: string; parameters: (string | number)[] };
 
 /** The one statement that a query sends. */
-export async function capture(url: string, query: (sql: postgres.Sql) => Promise<unknown>): Promise<Statement> {
+export async function capture(url: string, query: (sql: Sql) => Promise<unknown>): Promise<Statement> {
   const seen: Statement[] = [];
   const sql = postgres(url, { max: 1, fetch_types: false, debug: (_, text, parameters) => void seen.push({ text, parameters }) });
-  if (!(await query(sql))) throw new Error("a measured query found nothing");
+  if (!(await query(createPool(sql)))) throw new Error("a measured query found nothing");
   await sql.end();
   const [statement] = seen;
   if (!statement || seen.length !== 1) throw new Error(`a measured query sent ${seen.length} statements`);

@@ -13,7 +13,7 @@ export async function seedWidgets(url: string, { certificates, agents, assignmen
   const [organization] = await seed(url, [certificates]);
   if (!organization) throw new Error("the seed made no organization");
   const sql = connectDatabase(url, { max: 1, statementTimeout: 0, silence: 0 }).$client;
-  const pick = (values: string[], n: string) => sql.unsafe(`(array[${values.map((each) => `'${each}'`)}])[1 + (${n}) % ${values.length}]`);
+  const pick = (values: string[], n: string) => sql.text(`(array[${values.map((each) => `'${each}'`)}])[1 + (${n}) % ${values.length}]`);
   await sql`
     insert into agents (organization_id, id, name, labels, token_hash, host, last_seen_at)
     select ${organization.id}, new_id(), 'host-' || lpad(n::text, 6, '0'),

@@ -168,7 +168,7 @@ describe("connectDatabase", () => {
     const db = connectTo(url, MAINTENANCE);
     await db.$client`select 1`;
     proxy.freeze();
-    const asked = db.$client<{ one: number }[]>`select 1 as one`.execute();
+    const asked = db.$client<{ one: number }[]>`select 1 as one`.then((rows) => rows);
     await Bun.sleep(700);
     proxy.thaw();
     expect(await asked).toMatchObject([{ one: 1 }]);

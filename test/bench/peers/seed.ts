@@ -14,8 +14,8 @@ export const SPREAD = { agents: 1_000, systems: 100 };
 /** Fills a database that has all tables and no rows with what the operations work on. */
 export async function seedPeers(url: string, { certificates, notices }: { certificates: number; notices: number }) {
   const { $client: sql } = connectDatabase(url, MAINTENANCE);
-  const thing = sql.unsafe(`('${seededId("")}' || (${THING} + i))::uuid`);
-  const upTo = (count: number) => sql.unsafe(`generate_series(0, ${count - 1}) i`);
+  const thing = sql.text(`('${seededId("")}' || (${THING} + i))::uuid`);
+  const upTo = (count: number) => sql.text(`generate_series(0, ${count - 1}) i`);
   await sql`insert into organizations (id, name) values (${ORGANIZATION}, 'Bench')`;
   await sql`insert into users (id, email) values (${READER}, 'bench@people.example')`;
   await sql`insert into members (organization_id, id, user_id, email, role, status) values (${ORGANIZATION}, ${READER}, ${READER}, 'bench@people.example', 'ORG_ADMIN', 'active')`;

@@ -49,10 +49,11 @@ export async function replay(sql: Pool, { recordedAt, texts, steps }: Recording)
 }
 
 async function runStep(tx: Sql, text: string, parameters: unknown[]): Promise<Outcome> {
+  await tx`savepoint step`;
   try {
-    return await (tx as unknown as Transaction).savepoint(async (inner) => ({ text, count: (await inner.unsafe(text, parameters as string[])).count ?? 0 }));
+    return { text, count: (await tx.unsafe(text, parameters as string[])).count ?? 0 };
   } catch (error) {
+    await tx`rollback to step`;
     return { text, failure: (error as Error).message };
   }
 }
-type Transaction = { savepoint: <Result>(work: (sql: Sql) => Promise<Result>) => Promise<Result> };

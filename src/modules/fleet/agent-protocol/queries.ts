@@ -1,6 +1,5 @@
-import type { Fragment } from "postgres";
 import type { Keyring } from "#crypto/keyring";
-import type { Sql } from "#db/connect";
+import type { Fragment, Sql } from "#db/connect";
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
 import { pairs } from "#modules/fleet/assignments/queries/columns";
 import { audit, type Scope } from "#modules/people/audit/queries";

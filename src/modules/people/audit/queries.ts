@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import type { Sql } from "#db/connect";
+import type { Fragment, Sql } from "#db/connect";
 import { holdingClaim } from "#db/idempotency-claim";
 import { MAX_UUID, MIN_UUID } from "#db/ids";
 import type { Target } from "#db/outcome";
@@ -28,9 +27,9 @@ type Deletion = { table: "api_tokens" | "connections" | "widgets"; action: strin
 /** Deletes a row in an accepted version, with its audit event; `details` speaks of the row's columns. */
 export async function deleteAudited(sql: Sql, scope: Scope, { id, versions }: Target, { table, action, details }: Deletion) {
   const [row] = await sql<{ outcome: "done" | "stale" }[]>`
-    with current as (select id, version from ${sql(table)} where organization_id = ${scope.organizationId} and id = ${id} for update),
+    with current as (select id, version from ${sql.text(table)} where organization_id = ${scope.organizationId} and id = ${id} for update),
     deleted as (
-      delete from ${sql(table)} as row using current
+      delete from ${sql.text(table)} as row using current
       where row.organization_id = ${scope.organizationId} and row.id = current.id and ${whereVersion(sql, versions, sql`current.version`)} returning row.*),
     audited as (${audit(sql, scope, action, sql`select id, ${details} from deleted`)})
     select case when exists (select from deleted) then 'done' else 'stale' end as outcome from current`;

@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import { arrayOf, type Sql } from "#db/connect";
+import { arrayOf, type Fragment, type Sql } from "#db/connect";
 import { holdingClaim } from "#db/idempotency-claim";
 import { NOTICE_KINDS, type NoticeKind } from "./rules";
 

@@ -38,7 +38,7 @@ const MATERIALS = ["trust_anchor", "server_certificate"];
 const STATES = ["installed", "installed", "failed", "drifted", "removed", "refused"];
 
 /** A row that is in the table, if there is one. */
-const anyOf = (tx: Sql, table: string) => tx`select ctid from ${tx(table)} order by random() limit 1`;
+const anyOf = (tx: Sql, table: string) => tx`select ctid from ${tx.text(table)} order by random() limit 1`;
 
 async function addCertificates(tx: Sql) {
   const rows = Array.from({ length: 1 + any(5) }, () => ({
@@ -133,7 +133,7 @@ async function write() {
 /** Racing writers lock rows in any order, and refer to rows that are deleted meanwhile: Postgres then takes one of them back whole. */
 const isTakenBack = (error: unknown) => error instanceof TakenBack || /^(40P01|23503)$/.test(String((error as { code?: unknown }).code));
 
-const inOneSnapshot = () => sql.begin("isolation level repeatable read", (tx) => wrongCounts(tx));
+const inOneSnapshot = () => sql.begin((tx) => wrongCounts(tx), "isolation level repeatable read");
 
 describe("the counts of certificates, assignments and read notices", () => {
   beforeAll(async () => {

@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import type { Sql } from "#db/connect";
+import type { Fragment, Sql } from "#db/connect";
 import type { Resource, Target } from "#db/outcome";
 import { matchesVersion, whereVersion } from "#db/versions";
 import { audit, type Scope } from "#modules/people/audit/queries";

@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import type { Sql } from "#db/connect";
+import type { Fragment, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 
 /** Changes that one statement takes, so that others need not wait long for the database. */

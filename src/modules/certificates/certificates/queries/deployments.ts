@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import type { Sql } from "#db/connect";
+import type { Fragment, Sql } from "#db/connect";
 import { newestReports } from "#modules/fleet/assignments/queries/history";
 
 type Wanted = { organizationId: Fragment; certificateId: Fragment; limit: Fragment; after?: string | undefined };

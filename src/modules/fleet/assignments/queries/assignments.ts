@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import { arrayOf, type Sql } from "#db/connect";
+import { arrayOf, type Fragment, type Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import type { Failure, Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";

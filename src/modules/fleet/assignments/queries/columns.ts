@@ -1,4 +1,4 @@
-import type { Sql } from "#db/connect";
+import type { Fragment, Sql } from "#db/connect";
 
 /** What a caller says of an assignment: each field of the JSON with its column and type. Statements list these columns from here alone. */
 const COLUMNS = {
@@ -19,22 +19,29 @@ function write(each: (field: Field, column: string, type: string) => string, wit
   return wanted.map((field) => each(field, COLUMNS[field][0], COLUMNS[field][1])).join(", ");
 }
 
-const definition = write((field, _, type) => `"${field}" ${type}`);
+/** Requests ask for the same few texts again and again: each is written once. */
+function once<Arguments extends unknown[]>(write: (...given: Arguments) => string) {
+  const written = new Map<string, string>();
+  return (sql: Sql, ...given: Arguments) => sql.text(written.getOrInsertComputed(String(given), () => write(...given)));
+}
 
 /** Lists the columns, of the row `alias` if it is given, but those `without`. */
-export const columns = (sql: Sql, alias?: string, without?: readonly Field[]) =>
-  sql.unsafe(write((_, column) => (alias ? `${alias}.${column}` : column), without));
+export const columns = once((alias?: string, without?: readonly Field[]) => write((_, column) => (alias ? `${alias}.${column}` : column), without));
 
 /** Pairs of field and value, for json_build_object and its like. */
-export const pairs = (sql: Sql, alias: string, without?: readonly Field[]) => sql.unsafe(write((field, column) => `'${field}', ${alias}.${column}`, without));
+export const pairs = once((alias: string, without?: readonly Field[]) => write((field, column) => `'${field}', ${alias}.${column}`, without));
 
 /** Sets each column to that of the row `alias`. */
-export const setAll = (sql: Sql, alias: string) => sql.unsafe(write((_, column) => `${column} = ${alias}.${column}`));
-
-/** The row `alias` with the columns in place of the fields of a JSON object; null for what it lacks. */
-export const fromJson = (sql: Sql, json: ReturnType<Sql>, alias: string) =>
-  sql`(select ${sql.unsafe(write((field, column) => `"${field}" as ${column}`))} from jsonb_to_record(${json}) as given(${sql.unsafe(definition)})) as ${sql.unsafe(alias)}`;
+export const setAll = once((alias: string) => write((_, column) => `${column} = ${alias}.${column}`));
 
 /** Each column of `sent` or, where that is null, of `stored`; the config is another's matter. */
-export const coalesced = (sql: Sql, sent: string, stored: string) =>
-  sql.unsafe(write((_, column) => `coalesce(${sent}.${column}, ${stored}.${column}) as ${column}`, ["config"]));
+export const coalesced = once((sent: string, stored: string) =>
+  write((_, column) => `coalesce(${sent}.${column}, ${stored}.${column}) as ${column}`, ["config"]),
+);
+
+const fields = once(() => write((field, column) => `"${field}" as ${column}`));
+const definition = once(() => write((field, _, type) => `"${field}" ${type}`));
+
+/** The row `alias` with the columns in place of the fields of a JSON object; null for what it lacks. */
+export const fromJson = (sql: Sql, json: Fragment, alias: string) =>
+  sql`(select ${fields(sql)} from jsonb_to_record(${json}) as given(${definition(sql)})) as ${sql.text(alias)}`;

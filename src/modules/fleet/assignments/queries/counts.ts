@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import type { Sql } from "#db/connect";
+import type { Fragment, Sql } from "#db/connect";
 
 /** Changes that one statement takes, so that others need not wait long for the database. */
 const BATCH_SIZE = 1_000;

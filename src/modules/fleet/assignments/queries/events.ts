@@ -1,10 +1,9 @@
-import type { Fragment } from "postgres";
-import type { Sql } from "#db/connect";
+import type { Fragment, Sql } from "#db/connect";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { pairs } from "./columns";
 
 /** What decides what is installed on a host and which command runs there, of the assignment row `a`. The config names passwords, it never holds one. */
-const facts = (sql: Sql, alias: string) => sql`jsonb_build_object('agentId', ${sql.unsafe(alias)}.agent_id, ${pairs(sql, alias)})`;
+const facts = (sql: Sql, alias: string) => sql`jsonb_build_object('agentId', ${sql.text(alias)}.agent_id, ${pairs(sql, alias)})`;
 
 /** The old and new value of each key that differs between two jsonb objects, the keys after a prefix; null where none does. */
 const differences = (sql: Sql, from: Fragment, to: Fragment, prefix = sql`''`) => sql`(

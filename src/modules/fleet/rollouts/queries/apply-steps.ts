@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import type { Sql } from "#db/connect";
+import type { Fragment, Sql } from "#db/connect";
 import { targetOf } from "#modules/fleet/assignments/queries/assignments";
 import { columns, fromJson } from "#modules/fleet/assignments/queries/columns";
 import type { Scope } from "#modules/people/audit/queries";

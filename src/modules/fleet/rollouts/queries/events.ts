@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import type { Sql } from "#db/connect";
+import type { Fragment, Sql } from "#db/connect";
 import { auditAssignments } from "#modules/fleet/assignments/queries/events";
 import { audit, type Scope } from "#modules/people/audit/queries";
 

@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import type { Sql } from "#db/connect";
+import type { Fragment, Sql } from "#db/connect";
 import type { CompiledRing } from "../rules";
 import { assignmentAt, isAnchor, isSuited } from "./apply-steps";
 import { assignRings } from "./assign-rings";

@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import type { Pool, Sql } from "#db/connect";
+import type { Fragment, Pool, Sql } from "#db/connect";
 import { retireCertificate } from "#modules/certificates/certificates/queries/certificates";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { audit, type Scope } from "#modules/people/audit/queries";

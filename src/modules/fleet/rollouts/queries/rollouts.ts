@@ -1,5 +1,4 @@
-import type { Fragment } from "postgres";
-import type { Pool, Sql } from "#db/connect";
+import type { Fragment, Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";

@@ -35,7 +35,7 @@ export async function statusTrend(sql: Sql, { organizationId, now }: Ask, { fram
   const at = now.toISOString();
   const ids = controlsOf(frameworkKey).map((each) => each.id);
   const moved = (status: ControlStatus) => sql`sum(coalesce(delta, 0)) filter (where status = ${status}::control_status)`;
-  const sums = (status: ControlStatus) => sql`coalesce(sum(${sql(status)}) over (order by n), 0)::int as ${sql(status)}`;
+  const sums = (status: ControlStatus) => sql`coalesce(sum(${sql.text(status)}) over (order by n), 0)::int as ${sql.text(status)}`;
   const [row] = await sql<Row[]>`
     -- the stretches of time, numbered from 1
     with stretch as (

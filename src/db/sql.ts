@@ -1,0 +1,143 @@
+import postgres, { type Sql as Client, type MaybeRow, type Row, type RowList, type Serializable } from "postgres";
+
+/** What runs statements: the pool, a session of it or a transaction. */
+export interface Sql {
+  /** A statement, which runs once it is awaited, or a part of another one. */
+  <Rows extends readonly MaybeRow[] = Row[]>(strings: TemplateStringsArray, ...values: Value[]): Statement<Rows>;
+  /** A part that is text of our own, such as a list of columns; of few kinds, because the text of each statement is kept. */
+  text: (text: string) => Fragment;
+  /** Runs text of our own; without values it may be several statements. */
+  unsafe: Client["unsafe"];
+}
+
+export interface Pool extends Sql, Pick<Client, "options" | "end"> {
+  /** Runs `work` in a transaction; `mode` says in which, as after BEGIN. */
+  begin: <Result>(work: (tx: Sql) => Promise<Result>, mode?: string) => Promise<Result>;
+  /** One session, until it is released. */
+  reserve: () => Promise<Sql & { release: () => void }>;
+}
+
+/** A value becomes a parameter; undefined is an error. */
+type Value = Serializable | undefined | Fragment;
+
+/** A part of a statement: pieces of text, and between them values and other parts. */
+export class Fragment {
+  constructor(
+    readonly pieces: readonly string[],
+    readonly values: readonly Value[],
+  ) {}
+}
+
+const PREPARED = { prepare: true, simple: false };
+
+/**
+ * A statement as it was written. postgres.js has parts too, but makes a promise of each and joins their texts at each call, which costs
+ * more than to send the statement. Here parts are light, and a text is joined once.
+ */
+class Statement<Rows extends readonly MaybeRow[]> extends Fragment implements Promise<RowList<Rows>> {
+  readonly [Symbol.toStringTag] = "Statement";
+  #result: Promise<RowList<Rows>> | undefined;
+
+  constructor(
+    readonly client: Pick<Client, "unsafe">,
+    pieces: TemplateStringsArray,
+    values: Value[],
+  ) {
+    super(pieces, values);
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: awaiting is what runs it
+  then<Done = RowList<Rows>, Failed = never>(done?: Then<RowList<Rows>, Done>, failed?: Catch<Failed>): Promise<Done | Failed> {
+    this.#result ??= this.#run();
+    return this.#result.then(done, failed && ((error) => failed(withOrigin(error, this.pieces))));
+  }
+
+  catch<Failed = never>(failed?: Catch<Failed>) {
+    return this.then(undefined, failed);
+  }
+
+  finally(ended?: (() => void) | null) {
+    return this.then().finally(ended);
+  }
+
+  #run() {
+    const values: Value[] = [];
+    const shape = walk(this, SHAPES, values);
+    shape.text ??= join(this, { count: 0 });
+    return this.client.unsafe(shape.text, values as Serializable[], PREPARED) as unknown as Promise<RowList<Rows>>;
+  }
+}
+
+type Then<Given, Result> = ((given: Given) => Result | PromiseLike<Result>) | null | undefined;
+type Catch<Result> = Parameters<typeof Promise.prototype.catch<Result>>[0];
+
+/** What statements are made of, in the order in which they are read: each way through the tree is a text. */
+class Shape {
+  text: string | undefined;
+  #value: Shape | undefined;
+  readonly #fragments = new Map<readonly string[], Shape>();
+
+  get value() {
+    this.#value ??= new Shape();
+    return this.#value;
+  }
+
+  fragment(pieces: readonly string[]) {
+    const known = this.#fragments.get(pieces);
+    if (known) return known;
+    const shape = new Shape();
+    this.#fragments.set(pieces, shape);
+    return shape;
+  }
+}
+const SHAPES = new Shape();
+
+/** Returns the shape of a fragment that follows `from`, and adds its values to `found`. */
+function walk({ pieces, values }: Fragment, from: Shape, found: Value[]): Shape {
+  let shape = from.fragment(pieces);
+  for (const value of values) {
+    if (value instanceof Fragment) shape = walk(value, shape, found);
+    else {
+      found.push(value);
+      shape = shape.value;
+    }
+  }
+  return shape;
+}
+
+const join = ({ pieces, values }: Fragment, parameters: { count: number }): string =>
+  String.raw({ raw: pieces }, ...values.map((value) => (value instanceof Fragment ? join(value, parameters) : `$${++parameters.count}`)));
+
+/** One array for each text, because shapes know fragments by their pieces. */
+const texts = new Map<string, Fragment>();
+const text = (given: string) => texts.getOrInsertComputed(given, () => new Fragment([given], []));
+
+/** Where the code of a statement stands: an error arrives from the socket, with no trace of who asked. */
+const origins = new Map<readonly string[], string>();
+
+function withOrigin(error: unknown, pieces: readonly string[]) {
+  if (error instanceof postgres.PostgresError) Object.defineProperty(error, "stack", { value: `${error.stack}\n${origins.get(pieces)}` });
+  return error;
+}
+
+const noteOrigin = (strings: TemplateStringsArray) => origins.set(strings, (new Error().stack ?? "").split("\n").slice(3, 6).join("\n"));
+
+function createTag(client: Pick<Client, "unsafe">): Sql {
+  const tag = (strings: TemplateStringsArray, ...values: Value[]) => {
+    if (!origins.has(strings)) noteOrigin(strings);
+    return new Statement(client, strings, values);
+  };
+  return Object.assign(tag, { text, unsafe: client.unsafe }) as Sql;
+}
+
+/** The pool whose statements are joined once. */
+export const createPool = (client: Client): Pool =>
+  Object.assign(createTag(client), {
+    options: client.options,
+    end: client.end,
+    begin: <Result>(work: (tx: Sql) => Promise<Result>, mode = "") => client.begin(mode, (tx) => work(createTag(tx))) as Promise<Result>,
+    async reserve() {
+      const session = await client.reserve();
+      return Object.assign(createTag(session), { release: session.release });
+    },
+  });
