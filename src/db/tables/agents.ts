@@ -43,6 +43,8 @@ export const assignments = pgTable(
     reportedFingerprint: text(),
     reportedMessage: text(),
     reportedAt: moment(),
+    /** Reported, and not as it should be, as `drift_reason` judges. A trigger sets it. */
+    isAdrift: boolean().notNull().default(false),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.agentId, table.id] }),

@@ -1,6 +1,5 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, date, index, integer, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { moment } from "./columns";
 import { organizationId } from "./organizations";
 
 // What is counted as it is written, so that a dashboard reads no million rows. Triggers fill these tables, in the transaction of the
@@ -29,21 +28,6 @@ export const certificateChanges = pgTable(
   "certificate_changes",
   { organizationId: organizationId(), endsOn: date().notNull(), ...kind, change: integer().notNull(), id: number() },
   (table) => [primaryKey({ columns: [table.organizationId, table.id] })],
-);
-
-/** Assignments that are not as they should be, as `drift_reason` judges. */
-export const assignmentDrifts = pgTable(
-  "assignment_drifts",
-  {
-    organizationId: organizationId(),
-    /** The assignment's, and its id. */
-    updatedAt: moment().notNull(),
-    id: uuid().notNull(),
-    agentId: uuid().notNull(),
-    trustStoreType: text().notNull(),
-    enabled: boolean().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.organizationId, table.updatedAt, table.id] })],
 );
 
 /** How many agents of a platform have the same assignments: these so many times in stores of these types. */

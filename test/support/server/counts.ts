@@ -33,7 +33,7 @@ const PAIRS: Record<string, [kept: string, counted: string]> = {
     `select ${ENDS}, count(*) from certificates where status = 'active' group by 1`,
   ],
   drifts: [
-    `select organization_id, updated_at, id, agent_id, trust_store_type, enabled from assignment_drifts`,
+    `select organization_id, updated_at, id, agent_id, trust_store_type, enabled from assignments where is_adrift or (enabled and reported_state is null)`,
     `select a.organization_id, a.updated_at, a.id, agent_id, trust_store_type, enabled
     from assignments a join certificates c on (c.organization_id, c.id) = (a.organization_id, a.certificate_id)
     where case when reported_state is null then enabled when reported_state in ('failed', 'drifted') then true when not enabled then reported_state <> 'removed'

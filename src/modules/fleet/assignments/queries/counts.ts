@@ -84,12 +84,14 @@ export const recountCoverage = (sql: Sql) => sql`
   with agents as (delete from coverage_agents), profiles as (delete from coverage_profiles), changes as (delete from coverage_changes)
   insert into coverage_changes select distinct organization_id, agent_id from assignments`;
 
-/** Computes again which assignments have a drift, in a transaction. Writes of assignments wait for its end. */
+/** True for an assignment that is not as it should be, as `drift_reason` judges: the condition of the index that counts them. */
+export const hasDrift = (sql: Sql) => sql`(is_adrift or (enabled and reported_state is null))`;
+
+/** Computes again which reported assignments have a drift, in a transaction. Writes of assignments wait for its end. */
 export async function recountDrifts(sql: Sql) {
-  await sql`lock table assignments in share mode`;
-  await sql`delete from assignment_drifts`;
+  await sql`lock table assignments in share row exclusive mode`;
   await sql`
-    insert into assignment_drifts select a.organization_id, a.updated_at, a.id, agent_id, trust_store_type, enabled
-    from assignments a join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
-    where drift_reason(enabled, reported_state, reported_fingerprint, fingerprint_sha256, reported_at, a.updated_at) is not null`;
+    update assignments as a set is_adrift = not is_adrift from certificates c
+    where c.organization_id = a.organization_id and c.id = a.certificate_id and is_adrift <> (reported_state is not null
+      and drift_reason(enabled, reported_state, reported_fingerprint, fingerprint_sha256, reported_at, a.updated_at) is not null)`;
 }

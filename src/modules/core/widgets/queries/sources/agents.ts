@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { coverageOf } from "#modules/fleet/assignments/queries/counts";
+import { coverageOf, hasDrift } from "#modules/fleet/assignments/queries/counts";
 import stores from "#modules/fleet/trust-stores/rules/catalog.json";
 import { type Ask, json } from "../../rules/settings";
 
@@ -55,21 +55,20 @@ export async function assignmentDrift(
   { organizationId, now }: Ask,
   { trustStoreTypes = [], onlyEnabled, minimumAgeMinutes, agentLabels = [] }: Drift,
 ) {
-  const isAsked = sql`organization_id = ${organizationId} and updated_at <= ${now.toISOString()}::timestamptz - make_interval(mins => ${minimumAgeMinutes})
+  const isAsked = sql`organization_id = ${organizationId} and ${hasDrift(sql)} and updated_at <= ${now.toISOString()}::timestamptz - make_interval(mins => ${minimumAgeMinutes})
     ${onlyEnabled ? sql`and enabled` : sql``}
     ${agentLabels.length > 0 ? sql`and agent_id in (select id from labelled)` : sql``}
     ${trustStoreTypes.length > 0 ? sql`and trust_store_type = any(array(select jsonb_array_elements_text(${json(trustStoreTypes)}::jsonb)))` : sql``}`;
   const [row] = await sql<Row[]>`
     with labelled as materialized (select id from agents where organization_id = ${organizationId} and ${hasLabels(sql, agentLabels)}),
-    oldest as (select agent_id, id from assignment_drifts where ${isAsked} order by updated_at, id limit ${MAX_DRIFTS}),
+    oldest as (select * from assignments where ${isAsked} order by updated_at, id limit ${MAX_DRIFTS}),
     judged as (
       select a.*, agents.name as agent_name, c.common_name,
         drift_reason(a.enabled, reported_state, reported_fingerprint, fingerprint_sha256, reported_at, a.updated_at) as reason
-      from oldest
-      join assignments a on a.organization_id = ${organizationId} and a.agent_id = oldest.agent_id and a.id = oldest.id
+      from oldest a
       join agents on agents.organization_id = a.organization_id and agents.id = a.agent_id
       join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id)
-    select json_build_object('total', (select count(*)::int from assignment_drifts where ${isAsked}),
+    select json_build_object('total', (select count(*)::int from assignments where ${isAsked}),
       'items', coalesce(json_agg(json_build_object('assignmentId', id, 'agentId', agent_id,
       'agentName', agent_name, 'certificateId', certificate_id, 'commonName', common_name, 'trustStoreType', trust_store_type, 'enabled', enabled,
       'version', version, 'updatedAt', iso(updated_at), 'reason', reason, 'message', reported_message, 'reportedAt', iso(reported_at))
