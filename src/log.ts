@@ -11,12 +11,25 @@ const INFO = pino.levels.values.info;
 /** JSON lines on standard output, or to `destination`; on a terminal short lines for a person. */
 export function createLog(level: Config["logLevel"], destination: DestinationStream = process.stdout.isTTY ? terminalLog() : createLogOutput(1)): Log {
   const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } }, destination);
-  const write = (fields: object) => destination.write(`{"level":${INFO},"time":"${new Date().toISOString()}",${JSON.stringify(fields).slice(1)}\n`);
+  const time = createTimestamp();
+  const write = (fields: object) => destination.write(`{"level":${INFO},"time":"${time()}",${JSON.stringify(fields).slice(1)}\n`);
   return Object.assign(log, { request: log.isLevelEnabled("info") ? write : () => {} });
 }
 
 /** As `createLog`, where other processes write to standard output too. */
 export const createSharedLog = (level: Config["logLevel"]) => createLog(level, process.stdout.isTTY ? terminalLog() : createLogOutput(1, true));
+
+/** Returns the time as ISO 8601; it is written once a millisecond, however many lines there are. */
+function createTimestamp() {
+  let at = 0;
+  let text = "";
+  return () => {
+    const now = Date.now();
+    if (now !== at) text = new Date(now).toISOString();
+    at = now;
+    return text;
+  };
+}
 
 type Failure = Error & { code?: unknown; table_name?: string; constraint_name?: string };
 

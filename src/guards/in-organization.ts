@@ -63,7 +63,8 @@ export const inOrganization = (deps: Deps, { namesActor = false }: Options = {})
 
 async function enter(deps: Deps, request: Request): Promise<Scope> {
   const { id, pathOrganizationId } = exchangeOf(request);
-  const caller = await findCaller(deps, request);
+  const token = bearerToken(request);
+  const caller = token === undefined ? undefined : await findCaller(deps, request, token);
   if (!caller && !deps.isTrustedGateway(request)) throw new Refusal(403, UNTRUSTED);
   const { organizationId, role } = readHeaders(request.headers, pathOrganizationId);
   if (!(await deps.organizationExists(organizationId))) throw new Refusal(403, "You have no access to this organization.");
@@ -84,7 +85,8 @@ async function nameActor({ sql }: Deps, scope: Scope, headers: Headers): Promise
 }
 
 function readHeaders(headers: Headers, organizationId: string | undefined) {
-  const role = ROLES.find((each) => each === headers.get("x-organization-role"));
+  const sent = headers.get("x-organization-role");
+  const role = ROLES.find((each) => each === sent);
   if (!role) throw new Refusal(403, "The header x-organization-role must be ORG_ADMIN or ORG_MEMBER.");
   const named = headers.get("x-organization-id");
   if (!isUuid(named) || named.toLowerCase() !== organizationId?.toLowerCase())
@@ -95,10 +97,8 @@ function readHeaders(headers: Headers, organizationId: string | undefined) {
 type RoleOf = Role | undefined;
 type Caller = { type: "user" | "api-token"; id: string; roleIn: (organizationId: string) => RoleOf | Promise<RoleOf> };
 
-/** Who the bearer token says it is, or 401; undefined without one. */
-async function findCaller(deps: Deps, request: Request): Promise<Caller | undefined> {
-  const token = bearerToken(request);
-  if (token === undefined) return;
+/** Who the bearer token says it is, or 401. */
+async function findCaller(deps: Deps, request: Request, token: string): Promise<Caller> {
   if (isApiToken(token)) {
     const { apiTokenId, organizationId, role } = await authenticateApiToken(deps, request, token);
     return { type: "api-token", id: apiTokenId, roleIn: (asked) => (asked === organizationId ? role : undefined) };

@@ -26,16 +26,19 @@ type Exchange = {
 const SANE_ID = /^[\w.:-]{1,100}$/;
 const MAPPED = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
-const exchanges = new WeakMap<Request, Exchange>();
+/** What is known is kept on the request itself: each look into a WeakMap costs more. */
+const EXCHANGE = Symbol("exchange");
+type Noted = Request & { [EXCHANGE]?: Exchange };
 
 /** Returns what is known of the request. Its id is the caller's own `x-request-id` if that is sane, else a new one. */
-export function exchangeOf(request: Request, server: Server<unknown> | null = null): Exchange {
-  const known = exchanges.get(request);
-  if (known) return known;
-  const given = request.headers.get("x-request-id");
-  const exchange = { id: given !== null && SANE_ID.test(given) ? given : crypto.randomUUID(), server, headers: {} };
-  exchanges.set(request, exchange);
-  return exchange;
+export function exchangeOf(request: Noted, server: Server<unknown> | null = null): Exchange {
+  request[EXCHANGE] ??= open(request, server);
+  return request[EXCHANGE];
+}
+
+function open({ headers }: Request, server: Server<unknown> | null): Exchange {
+  const given = headers.get("x-request-id");
+  return { id: given !== null && SANE_ID.test(given) ? given : crypto.randomUUID(), server, headers: {} };
 }
 
 /** Notes which route answers, for the log and the audit trail. */

@@ -10,22 +10,26 @@ type Series = { labels: { method: string; route: string; status: number }; count
 
 /** A histogram of requests. prom-client's own checks and hashes the labels of each observation, which costs more than the rest of it. */
 export function createRequestDurations() {
-  const all = new Map<string, Series>();
+  const all: Series[] = [];
+  const byRoute = new Map<string, Map<string, Map<number, Series>>>();
 
   function observe(method: string, route: string, status: number, seconds: number) {
-    const key = `${status} ${method} ${route}`;
-    let series = all.get(key);
-    if (!series) {
-      series = { labels: { method, route, status }, counts: Array.from({ length: BOUNDS.length + 1 }, () => 0), sum: 0 };
-      all.set(key, series);
-    }
+    const byStatus = byRoute.getOrInsertComputed(route, () => new Map()).getOrInsertComputed(method, () => new Map());
+    const series = byStatus.get(status) ?? add(byStatus, { method, route, status });
     const bucket = BOUNDS.findIndex((bound) => seconds <= bound);
     const index = bucket < 0 ? BOUNDS.length : bucket;
     series.counts[index] = (series.counts[index] ?? 0) + 1;
     series.sum += seconds;
   }
 
-  const get = async () => ({ name: NAME, help: HELP, type: "histogram", aggregator: "sum", values: [...all.values()].flatMap(toValues) });
+  function add(byStatus: Map<number, Series>, labels: Series["labels"]) {
+    const series = { labels, counts: Array.from({ length: BOUNDS.length + 1 }, () => 0), sum: 0 };
+    byStatus.set(labels.status, series);
+    all.push(series);
+    return series;
+  }
+
+  const get = async () => ({ name: NAME, help: HELP, type: "histogram", aggregator: "sum", values: all.flatMap(toValues) });
   return { observe, metric: { name: NAME, get } as unknown as Metric };
 }
 

@@ -21,35 +21,43 @@ export function createFetch(app: AnyElysia, deps: Pick<Deps, "config" | "sql" | 
   const namesOrigins = deps.config.corsOrigins.length > 0;
 
   function handle(request: Request) {
+    if (!isHost(request.headers.get("host") ?? "")) return refuse(400, "The Host header must name one host.");
     const key = isReading(request) ? null : request.headers.get("idempotency-key");
     const answer = key === null ? app.fetch(request) : runKeyed(deps, request, key, () => app.fetch(request));
     return answer instanceof Response ? answer : answerInTime(request, answer, () => refuse(503, LATE, { "retry-after": "1" }));
   }
 
-  async function answerOf(request: Request) {
-    if (!isHost(request.headers.get("host") ?? "")) return refuse(400, "The Host header must name one host.");
-    try {
-      const answer = await handle(request);
-      return isCompressible(request, answer) ? await compressAnswer(request, answer) : answer;
-    } catch (error) {
-      // What fails while an answer is written passes by the application's own errors.
-      deps.log.error({ err: error, method: request.method, requestId: exchangeOf(request).id }, "unexpected error");
-      return refuse(500, FAILED);
-    }
+  /** What fails while an answer is written passes by the application's own errors. */
+  function handleFailure(error: unknown, request: Request) {
+    deps.log.error({ err: error, method: request.method, requestId: exchangeOf(request).id }, "unexpected error");
+    return refuse(500, FAILED);
   }
 
-  return async (request: Request, server: Server<unknown>) => {
-    const startedAt = performance.now();
-    const exchange = exchangeOf(request, server);
-    deps.metrics.begin();
-    const { answer, refused } = judgeRefusal(deps, request, await answerOf(request));
+  /** Adds what every answer has, and records the request. */
+  function finish(request: Request, given: Response, startedAt: number) {
+    const { answer, refused } = judgeRefusal(deps, request, given);
     const { headers } = answer;
+    const exchange = exchangeOf(request);
     if (namesOrigins) dropNeedlessCors(request, answer);
     headers.set("x-request-id", exchange.id);
     headers.set("x-content-type-options", "nosniff");
     if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
-    for (const name in exchange.headers) if (!headers.has(name)) headers.set(name, exchange.headers[name] ?? "");
+    for (const name in exchange.headers) headers.set(name, exchange.headers[name] ?? "");
     recordRequest(deps, request, answer.status, (performance.now() - startedAt) / 1000, refused);
     return answer;
+  }
+
+  return async (request: Request, server: Server<unknown>) => {
+    const startedAt = performance.now();
+    exchangeOf(request, server);
+    deps.metrics.begin();
+    let answer: Response;
+    try {
+      const given = await handle(request);
+      answer = isCompressible(request, given) ? await compressAnswer(request, given) : given;
+    } catch (error) {
+      answer = handleFailure(error, request);
+    }
+    return finish(request, answer, startedAt);
   };
 }
