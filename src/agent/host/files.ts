@@ -1,6 +1,7 @@
-import { constants } from "node:fs";
-import { lstat, open, readlink, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, sep } from "node:path";
+import { constants, type Stats } from "node:fs";
+import { lstat, open, readlink, rename, rm } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { type HeldDirectory, withDirectory } from "./held-directory";
 
 /** A file as it was: enough to put it back. */
 export type Snapshot = { base64: string; mode: number; uid: number; gid: number };
@@ -10,51 +11,84 @@ const TEMPORARY = ".certitude-tmp";
 const MAX_FILE = 32 * 1024 * 1024;
 
 /** Where a file is written before it takes its name. One name per file, so that what a killed agent left is found again. */
-const temporaryOf = (path: string) => join(dirname(path), `.${basename(path)}${TEMPORARY}`);
+const temporaryOf = (path: string) => `.${basename(path)}${TEMPORARY}`;
 export const isTemporary = (name: string) => name.startsWith(".") && name.endsWith(TEMPORARY);
 
-/** The file, or undefined where there is none. Only a plain file: never through a symbolic link in its name, never a pipe or device. */
-export async function readSnapshot(path: string): Promise<Snapshot | undefined> {
-  await refusePlantedLinks(path).catch(inWords(path, "read"));
-  const found = await lstat(path).catch(absent).catch(inWords(path, "read"));
-  if (!found) return undefined;
-  if (found.isSymbolicLink()) throw new Error(`${path} is a symbolic link to ${await readlink(path)}. Name the file itself, or remove the link.`);
-  if (!found.isFile()) throw new Error(`${path} is not a plain file.`);
-  if (found.size > MAX_FILE) throw new Error(`${path} has over ${MAX_FILE / 1024 / 1024} MiB, which no trust store has.`);
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(inWords(path, "read"));
+/** The place of a file, in a directory that is held open: whatever is done there is done in the same directory. */
+export type Place = {
+  /** The file, or undefined where there is none. Only a plain file: never a link, a pipe or a device. */
+  read(): Promise<Snapshot | undefined>;
+  /** Attributes of a new file of this mode: it belongs to whom its directory belongs. */
+  attributes(mode: number): Attributes;
+  /** All of the new content or all of the old, whenever the power fails: a temporary file with its attributes, fsync, rename, fsync of the directory. */
+  write(content: Uint8Array | string, attributes: Attributes): Promise<void>;
+  remove(): Promise<void>;
+  /** Takes the temporary file away, where there is one: a disk that is read-only complains even about removing nothing. */
+  removeTemporary(): Promise<void>;
+};
+
+/** Goes to a file's place once, and works there. Rejects with ENOENT where its directory does not exist. */
+export const withPlace = <Result>(path: string, use: (place: Place) => Promise<Result>): Promise<Result> =>
+  withDirectory(dirname(path), (directory) => use(placeIn(directory, path)));
+
+function placeIn(directory: HeldDirectory, path: string): Place {
+  const file = directory.at(basename(path));
+  const temporary = directory.at(temporaryOf(path));
+
+  async function removeTemporary() {
+    if (await lstat(temporary).catch(absent)) await rm(temporary);
+  }
+
+  async function read() {
+    const found = await lstat(file).catch(absent).catch(inWords(path, "read"));
+    if (!found) return undefined;
+    if (found.isSymbolicLink()) throw new Error(`${path} is a symbolic link to ${await readlink(file)}. Name the file itself, or remove the link.`);
+    if (!found.isFile()) throw new Error(`${path} is not a plain file.`);
+    return readPlain(file, path);
+  }
+
+  async function write(content: Uint8Array | string, attributes: Attributes) {
+    try {
+      await removeTemporary();
+      await writeNew(temporary, path, content, attributes);
+      await rename(temporary, file).catch(inWords(path, "written"));
+      directory.flush();
+    } catch (error) {
+      await removeTemporary();
+      throw error;
+    }
+  }
+
+  async function remove() {
+    await rm(file, { force: true }).catch(inWords(path, "removed"));
+    directory.flush();
+  }
+
+  function attributes(mode: number) {
+    const { uid, gid } = directory.attributes();
+    return { mode, uid, gid };
+  }
+
+  return { read, attributes, write, remove, removeTemporary };
+}
+
+async function readPlain(file: string, path: string): Promise<Snapshot> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(inWords(path, "read"));
   try {
-    const { mode, uid, gid } = await handle.stat();
+    const found = await handle.stat();
+    if (!found.isFile()) throw new Error(`${path} is not a plain file.`);
+    if (found.size > MAX_FILE) throw new Error(`${path} has over ${MAX_FILE / 1024 / 1024} MiB, which no trust store has.`);
+    const { mode, uid, gid } = found;
     return { base64: (await handle.readFile()).toString("base64"), mode: mode & 0o7777, uid, gid };
   } finally {
     await handle.close();
   }
 }
 
-export const bytesOf = ({ base64 }: Snapshot) => Buffer.from(base64, "base64");
-export const textOf = (snapshot: Snapshot | undefined) => (snapshot ? bytesOf(snapshot).toString("utf8") : "");
-
-/** All of the new content or all of the old, whenever the power fails: a temporary file with its attributes, fsync, rename, fsync of the directory. */
-export async function writeAtomically(path: string, content: Uint8Array | string, attributes: Attributes) {
-  try {
-    await writeTemporary(path, content, attributes);
-    await rename(temporaryOf(path), path).catch(inWords(path, "written"));
-    await sync(dirname(path));
-  } catch (error) {
-    await removeTemporary(path);
-    throw error;
-  }
-}
-
-/** Takes the temporary file of `path` away, where there is one: a disk that is read-only complains even about removing nothing. */
-export async function removeTemporary(path: string) {
-  if (await lstat(temporaryOf(path)).catch(absent)) await rm(temporaryOf(path));
-}
-
 /** The attributes are set on the open file: by its name, the owner of the directory could redirect them to another file. */
-async function writeTemporary(path: string, content: Uint8Array | string, { mode, uid, gid }: Attributes) {
-  await removeTemporary(path);
+async function writeNew(temporary: string, path: string, content: Uint8Array | string, { mode, uid, gid }: Attributes) {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-  const handle = await open(temporaryOf(path), flags, 0o600).catch(inWords(path, "written"));
+  const handle = await open(temporary, flags, 0o600).catch(inWords(path, "written"));
   try {
     await handle.writeFile(content).catch(inWords(path, "written"));
     if (process.getuid?.() === 0) await handle.chown(uid, gid);
@@ -65,45 +99,37 @@ async function writeTemporary(path: string, content: Uint8Array | string, { mode
   }
 }
 
-export async function removeFile(path: string) {
-  await rm(path, { force: true }).catch(inWords(path, "removed"));
-  await sync(dirname(path));
-}
+export const bytesOf = ({ base64 }: Snapshot) => Buffer.from(base64, "base64");
+export const textOf = (snapshot: Snapshot | undefined) => (snapshot ? bytesOf(snapshot).toString("utf8") : "");
 
-async function sync(path: string) {
-  const handle = await open(path, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
+/** Returns the file, or undefined where there is none. */
+export const readSnapshot = (path: string) =>
+  withPlace(path, (place) => place.read())
+    .catch(absent)
+    .catch(inWords(path, "read"));
+export const writeAtomically = (path: string, content: Uint8Array | string, attributes: Attributes) =>
+  withPlace(path, (place) => place.write(content, attributes)).catch(inWords(path, "written"));
+export const removeFile = (path: string) =>
+  withPlace(path, (place) => place.remove())
+    .catch(absent)
+    .catch(inWords(path, "removed"));
+
+/** What has this name, no link on the way to it followed but a trusted one; undefined where there is nothing. */
+export const findEntry = (path: string): Promise<Stats | undefined> =>
+  withDirectory(dirname(path), (directory) => lstat(directory.at(basename(path)))).catch(absent);
+
+/** Returns the owner of a directory. Rejects with ENOENT where there is none. */
+export const ownerOf = (directory: string) =>
+  withDirectory(directory, async (held) => {
+    const { uid, gid } = held.attributes();
+    return { uid, gid };
+  });
 
 /** The directories that are missing on the way to `path` and itself, the outermost first. */
 export async function missingDirectories(path: string): Promise<string[]> {
-  await refusePlantedLinks(join(path, "it"));
   const missing: string[] = [];
-  for (let each = path; (await lstat(each).catch(absent)) === undefined; each = dirname(each)) missing.unshift(each);
+  for (let each = path; (await findEntry(each)) === undefined; each = dirname(each)) missing.unshift(each);
   return missing;
-}
-
-/** Attributes for a new file of ours: it belongs to whom its directory belongs. */
-export async function attributesIn(directory: string, mode: number): Promise<Attributes> {
-  const { uid, gid } = await stat(directory);
-  return { mode, uid, gid };
-}
-
-/** A link on the way to a file may only be one of root's or the agent's own: anyone else's could lead a privileged agent anywhere. */
-async function refusePlantedLinks(path: string) {
-  const trusted = [0, process.getuid?.()];
-  const names = dirname(path).split(sep).filter(Boolean);
-  for (let depth = 1; depth <= names.length; depth++) {
-    const each = sep + names.slice(0, depth).join(sep);
-    const found = await lstat(each).catch(absent);
-    if (!found) return;
-    if (found.isSymbolicLink() && !trusted.includes(found.uid))
-      throw new Error(`${each}, on the way to ${path}, is a symbolic link of another user. It is not followed.`);
-  }
 }
 
 const REASONS: Record<string, string> = {
@@ -113,6 +139,7 @@ const REASONS: Record<string, string> = {
   EACCES: "the agent's user may not. Run the agent as root, or give its user the right",
   EPERM: "the agent's user may not, or the file is immutable. Run the agent as root, or give its user the right",
   ENOENT: "its directory does not exist. Create it first",
+  ELOOP: "a symbolic link took its place meanwhile. Name the file itself",
   ENOTDIR: "something on the way to it is not a directory. Correct the path",
   ENAMETOOLONG: "its name is too long for the file system. Choose a shorter one",
 };

@@ -1,10 +1,13 @@
 import { spawn } from "node:child_process";
+import { withDirectory } from "./held-directory";
 import type { Host } from "./host";
 
 export type User = { uid: number; gid: number };
 type Options = {
   environment?: Record<string, string>;
   user?: User;
+  /** Where it works; without a user as the one to whom that belongs. By a relative name it stays there, whatever takes the place of the path. */
+  directory?: string;
   /** What the tool reads from its standard input. */
   input?: string;
 };
@@ -25,12 +28,24 @@ const MAX_ERROR = 4_000;
 const SHOWN = 500;
 
 /** Runs a program of the host, without a shell. Returns what it printed. One that fails, or takes longer than the host's patience, is an error in words. */
-export async function runProgram(host: Host, [program = "", ...args]: readonly string[], { environment, user, input }: Options = {}): Promise<Outcome> {
+export function runProgram(host: Host, argv: readonly string[], { directory, ...options }: Options = {}): Promise<Outcome> {
+  if (directory === undefined) return runIn("/", host, argv, options);
+  return withDirectory(directory, (held) => {
+    const { uid, gid } = held.attributes();
+    const owner = process.getuid?.() === 0 && uid !== 0 ? { uid, gid } : undefined;
+    const user = options.user ?? owner;
+    return runIn(held.at("."), host, argv, { ...options, ...(user && { user }) });
+  });
+}
+
+type Run = Omit<Options, "directory">;
+
+async function runIn(cwd: string, host: Host, [program = "", ...args]: readonly string[], { environment, user, input }: Run): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const { PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", JAVA_HOME, TMPDIR } = host.environment;
   const env = { PATH, HOME: host.home, LC_ALL: "C.UTF-8", ...(JAVA_HOME && { JAVA_HOME }), ...(TMPDIR && { TMPDIR }), ...environment };
   // Its own process group, so that whatever it started ends with it.
-  const options = { env, cwd: "/", detached: true, ...user };
+  const options = { env, cwd, detached: true, ...user };
   const child = input === undefined ? spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] }) : spawn(program, args, options);
   child.stdin?.on("error", () => {}).end(input); // a tool that ends before it has read everything tells why by its exit code
   const timeout = host.patience.tool;

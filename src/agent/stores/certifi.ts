@@ -1,6 +1,5 @@
-import { lstat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { absent } from "../host/files";
+import { dirname } from "node:path";
+import { absent, findEntry, ownerOf } from "../host/files";
 import { type Host, pathOn } from "../host/host";
 import { runProgram } from "../host/program";
 import { osAnchor } from "../settings/os-anchor";
@@ -37,21 +36,20 @@ async function storeFor(target: Target, host: Host) {
 
 type Python = Awaited<ReturnType<typeof pythonFor>>;
 
-/** A virtual environment may be anyone's: what root runs there runs as its owner. */
+/** A virtual environment may be anyone's: what root runs there runs as its owner, and sees nothing of the directory but the environment. */
 async function pythonFor(target: Target, host: Host) {
-  const owner = await ownerOf(target, host);
-  const program = target.config.pythonVenvPath === undefined ? "python3" : join(venvOf(target, host), "bin/python");
-  const user = process.getuid?.() === 0 ? owner : undefined;
-  return (...args: string[]) => runProgram(host, [program, ...args], user && { user });
+  if (target.config.pythonVenvPath === undefined) return (...args: string[]) => runProgram(host, ["python3", ...args]);
+  const directory = venvOf(target, host);
+  await ownerOfVenv(directory);
+  return (...args: string[]) => runProgram(host, ["./bin/python", "-I", ...args], { directory });
 }
 
 const venvOf = ({ config: { pythonVenvPath = "" } }: Target, host: Host) => pathOn(host, pythonVenvPath, "pythonVenvPath");
 
-async function ownerOf(target: Target, host: Host) {
-  if (target.config.pythonVenvPath === undefined) return undefined;
-  const found = await lstat(venvOf(target, host)).catch(absent);
-  if (!found) throw new Error(`${venvOf(target, host)} does not exist. Let config.pythonVenvPath name a virtual environment.`);
-  return { uid: found.uid, gid: found.gid };
+async function ownerOfVenv(directory: string) {
+  const owner = await ownerOf(directory).catch(absent);
+  if (!owner) throw new Error(`${directory} does not exist. Let config.pythonVenvPath name a virtual environment.`);
+  return owner;
 }
 
 /** Where certifi leads; in a user's virtual environment only to that user's files, or to the system's bundle. */
@@ -59,9 +57,9 @@ async function bundleOf(target: Target, host: Host, python: Python) {
   const { trustStorePath } = target.config;
   if (trustStorePath !== undefined) return pathOn(host, trustStorePath, "trustStorePath");
   const path = (await python("-m", "certifi")).stdout.trim();
-  const owner = await ownerOf(target, host);
-  if (!owner || path === host.system.bundle) return path;
-  const { uid } = (await lstat(path).catch(absent)) ?? (await lstat(dirname(path)));
+  if (target.config.pythonVenvPath === undefined || path === host.system.bundle) return path;
+  const owner = await ownerOfVenv(venvOf(target, host));
+  const { uid } = (await findEntry(path)) ?? (await ownerOf(dirname(path)));
   if (uid !== owner.uid) throw new Error(`${path}, where certifi leads, belongs to another user than ${venvOf(target, host)}. It is left alone.`);
   return path;
 }

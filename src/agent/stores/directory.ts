@@ -1,7 +1,6 @@
-import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { sha256 } from "#crypto/sha256";
-import { absent, readSnapshot, type Snapshot, textOf } from "../host/files";
+import { findEntry, readSnapshot, type Snapshot, textOf } from "../host/files";
 import { type Host, pathOn } from "../host/host";
 import { certificatesIn, fingerprintOf, isForeignKey, presented, privateKeyIn } from "../host/pem";
 import { keyModeOf, type Material, type Store, type Target } from "../store";
@@ -68,7 +67,7 @@ export function directoryStore(layout: Layout): Store {
 
     async install(target, material, transaction) {
       const directory = await directoryOf(target, transaction.host);
-      if (mustExist && !(await lstat(directory).catch(absent)))
+      if (mustExist && !(await findEntry(directory)))
         throw new Error(`${directory} does not exist on this host. Create it, or name the directory that the server reads.`);
       const files = await readFiles(directory, parts(target));
       for (const file of files) {

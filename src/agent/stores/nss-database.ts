@@ -1,9 +1,8 @@
 import { Database as Sqlite } from "bun:sqlite";
-import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { sha256 } from "#crypto/sha256";
 import { type Entry, readOnce } from "../host/entries";
-import { absent, bytesOf, inWords, missingDirectories, readSnapshot } from "../host/files";
+import { bytesOf, findEntry, inWords, missingDirectories, ownerOf, readSnapshot } from "../host/files";
 import { type Host, pathOn } from "../host/host";
 import { resolvePassword } from "../host/password";
 import { toPem } from "../host/pem";
@@ -19,6 +18,9 @@ export type Database = { directory: string; user: User | undefined; password: st
 /** An entry to be made. */
 export type NewEntry = { name: string; certificate: string; trust: string; privateKey: string | null };
 
+/** The database of the directory in which the tool works. */
+const HERE = "sql:.";
+
 /** Where Chromium looks; it reads the second only where the first is missing, and older releases read the first alone. */
 const DEFAULTS = [".pki/nssdb", ".local/share/pki/nssdb"];
 
@@ -28,19 +30,19 @@ export async function locateDatabase({ config }: Target, host: Host): Promise<Da
   const home = account?.home ?? host.home;
   const directory = config.trustStorePath === undefined ? await findDefault(home) : pathOn({ ...host, home }, config.trustStorePath, "trustStorePath");
   const password = config.storePasswordRef === undefined ? undefined : await resolvePassword(host, config.storePasswordRef);
-  return { directory, user: account ? user : actAs(await ownerOf(directory), directory), password };
+  return { directory, user: account ? user : actAs(await ownerAt(directory), directory), password };
 }
 
 async function findDefault(home: string) {
   const places = DEFAULTS.map((each) => join(home, each));
-  for (const each of places) if (await lstat(each).catch(absent)) return each;
+  for (const each of places) if (await findEntry(each)) return each;
   return join(home, DEFAULTS[0] ?? "");
 }
 
 /** Returns the owner of the directory or, where it does not exist yet, of its parent. */
-async function ownerOf(directory: string): Promise<User> {
+async function ownerAt(directory: string): Promise<User> {
   const [outermost] = await missingDirectories(directory).catch(inWords(directory, "read"));
-  return lstat(outermost === undefined ? directory : dirname(outermost));
+  return ownerOf(outermost === undefined ? directory : dirname(outermost));
 }
 
 /** Every certificate of the database: its nickname, the trust in it (with a u where the private key is there), and itself. */
@@ -48,7 +50,7 @@ export async function readDatabase({ directory, user }: Database, host: Host): P
   const [certificates, keys] = await Promise.all(["cert9.db", "key4.db"].map((name) => readSnapshot(join(directory, name))));
   if (!certificates) return [];
   return readOnce(host, directory, sha256(`${certificates.base64} ${keys?.base64}`), async () => {
-    const { stdout } = await runProgram(host, ["certutil", "-d", `sql:${directory}`, "-L"], user && { user }).catch(explain({ directory }));
+    const { stdout } = await runProgram(host, ["certutil", "-d", HERE, "-L"], { directory, ...(user && { user }) }).catch(explain({ directory }));
     const trust = [...stdout.matchAll(/^(.*\S) +([a-zA-Z]*,[a-zA-Z]*,[a-zA-Z]*) *$/gm)];
     const kindOf = (name: string) => [...new Set(trust.flatMap(([, each, flags]) => (each === name && flags ? flags : [])))].join(" and ");
     return namesAndCertificates(bytesOf(certificates)).map(({ name, der }) => ({ name, kind: kindOf(name), certificates: [toPem("CERTIFICATE", der)] }));
@@ -70,11 +72,11 @@ export type Tools = Awaited<ReturnType<typeof openDatabase>>;
 
 /** What certutil and pk12util do to a database, which is made where there is none. Passwords go by files that only its user may read. */
 export async function openDatabase({ directory, user, password }: Database, transaction: Transaction) {
-  const as = user && { user };
+  const as = { directory, ...(user && { user }) };
   const secret = async (text: string) => writeTemp(await transaction.tempDirectory(), `${text}\n`, user);
   const file = password === undefined ? undefined : await secret(password);
-  const certutil = (...args: string[]) => ["certutil", "-d", `sql:${directory}`, ...args, ...(file ? ["-f", file] : [])];
-  const pk12util = (...args: string[]) => ["pk12util", "-d", `sql:${directory}`, ...args, ...(file ? ["-k", file] : [])];
+  const certutil = (...args: string[]) => ["certutil", "-d", HERE, ...args, ...(file ? ["-f", file] : [])];
+  const pk12util = (...args: string[]) => ["pk12util", "-d", HERE, ...args, ...(file ? ["-k", file] : [])];
   const run: Transaction["run"] = (argv, options) => transaction.run(argv, { ...options, ...as }).catch(explain({ directory, password }));
 
   /** An empty database is like none, so it stays after a failure. */
@@ -94,11 +96,11 @@ export async function openDatabase({ directory, user, password }: Database, tran
 
   async function add({ name, certificate, trust, privateKey }: NewEntry) {
     if (privateKey === null) {
-      const undo = { argv: certutil("-D", "-n", name), moot: "could not find certificate" };
+      const undo = { argv: certutil("-D", "-n", name), ignoredError: "could not find certificate" };
       return run(certutil("-A", "-n", name, "-t", trust, "-a"), { input: certificate, undo });
     }
     const source = await writePkcs12(transaction, { name, certificates: [certificate], privateKey }, user);
-    const undo = { argv: certutil("-F", "-n", name), moot: "Could not find cert" };
+    const undo = { argv: certutil("-F", "-n", name), ignoredError: "Could not find cert" };
     return run(pk12util("-i", source.path, "-w", await secret(source.password)), { undo });
   }
 
@@ -113,7 +115,7 @@ export async function openDatabase({ directory, user, password }: Database, tran
     return run(certutil("-F", "-n", name), { undo: { argv: pk12util("-i", copy, "-w", copyPassword) } });
   }
 
-  await ((await lstat(join(directory, "cert9.db")).catch(absent)) ? authenticate() : create());
+  await ((await findEntry(join(directory, "cert9.db"))) ? authenticate() : create());
   return { add, erase };
 }
 

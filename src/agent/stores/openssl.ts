@@ -35,8 +35,8 @@ export const opensslDirectory = directoryStore({
 
   /** Of the links that lead nowhere, rehash leaves some, and OpenSSL looks no further than such a one. */
   async refresh(directory, _target, transaction) {
-    await transaction.reload(["find", "-L", directory, "-maxdepth", "1", "-type", "l", "-name", HASH_PATTERN, "-delete"]);
-    await transaction.reload(["openssl", "rehash", directory]);
+    await transaction.reload(["find", "-L", ".", "-maxdepth", "1", "-type", "l", "-name", HASH_PATTERN, "-delete"], { directory });
+    await transaction.reload(["openssl", "rehash", "."], { directory });
   },
 });
 

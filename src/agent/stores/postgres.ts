@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { attributesIn, readSnapshot, textOf } from "../host/files";
+import { ownerOf, readSnapshot, textOf } from "../host/files";
 import { secretIn, serverStore } from "./servers";
 
 const PASSWORD = "PGPASSWORD";
@@ -12,7 +12,7 @@ export const postgres = serverStore({
   },
   /** As the account to which the server and its files belong: the one that it lets in without a password. */
   async reload(directory, target, transaction) {
-    const { uid, gid } = await attributesIn(directory, 0);
+    const { uid, gid } = await ownerOf(directory);
     const user = process.getuid?.() === 0 ? { uid, gid } : undefined;
     const { dbUser } = target.config;
     if (dbUser) {

@@ -1,6 +1,6 @@
-import { lstat, mkdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { absent, inWords, missingDirectories } from "../host/files";
+import { basename, dirname, join } from "node:path";
+import { makeDirectory as makeDirectoryAt } from "../host/directories";
+import { findEntry, inWords, missingDirectories } from "../host/files";
 import { runProgram, type User } from "../host/program";
 import { makeTempDir } from "../host/temp-dir";
 import type { Steps } from "./journal";
@@ -16,14 +16,15 @@ export function createDirectories({ host, journal, isOthers, addStep }: Steps, {
     for (const each of await missingDirectories(path)) {
       journal.ownership[each] = {};
       await addStep({ kind: "directory", path: each });
-      await (user ? runProgram(host, ["mkdir", "-m", "700", each], { user }) : mkdir(each, { mode: 0o755 }).catch(inWords(each, "made")));
+      const making = user ? runProgram(host, ["mkdir", "-m", "700", "--", basename(each)], { user, directory: dirname(each) }) : makeDirectoryAt(each, 0o755);
+      await making.catch(inWords(each, "made"));
     }
   }
 
   /** Removes a directory, and those above it, as far as they were made for this assignment and are empty now. */
   async function removeEmptyDirectories(path: string) {
     for (let each = path; each in journal.ownership; each = dirname(each)) {
-      const found = await lstat(each).catch(absent);
+      const found = await findEntry(each);
       if (found) await addStep({ kind: "vacated", path: each, mode: found.mode & 0o7777, uid: found.uid, gid: found.gid });
       if (found && !(await removeDirectory(each))) return;
       await disclaim(each);

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { sha256 } from "#crypto/sha256";
-import { attributesIn, bytesOf, readSnapshot, removeFile, type Snapshot, writeAtomically } from "../host/files";
+import { bytesOf, inWords, type Place, readSnapshot, type Snapshot, withPlace } from "../host/files";
 import type { User } from "../host/program";
 import type { Directories } from "./directories";
 import type { Steps } from "./journal";
@@ -13,18 +13,24 @@ const SHARED_MODE = 0o644;
 
 /** Changes of files, each with its undo step. */
 export function createFiles({ journal, isOthers, addStep }: Steps, { disclaim }: OwnershipOf, { makeDirectory, tempDirectory }: Directories) {
+  /** Works at a file's place: what is found there, and what is written after the step is in the journal, are of the same directory. */
+  const atPlace = <Result>(path: string, use: (place: Place, before: Snapshot | null) => Promise<Result>) =>
+    withPlace(path, async (place) => use(place, (await place.read()) ?? null)).catch(inWords(path, "written"));
+
   /** Writes a file that is all ours. One that was there already is refused or, with `takesOver`, kept to be restored on removal. */
   async function writeOwned(path: string, content: string, { mode, owner, takesOver = false }: Writing) {
     await makeDirectory(dirname(path));
-    const before = (await readSnapshot(path)) ?? null;
-    const owned = journal.ownership[path];
-    if (isOthers(path)) throw new Error(`${path} belongs to another assignment on this host. Choose another alias or file name.`);
-    if (before && !owned && !takesOver) throw new Error(`${path} is there already, and not by this agent. Move it away, or choose another alias or file name.`);
-    const after = sha256(content);
-    journal.ownership[path] = { digest: after, before: owned?.before === undefined ? before : owned.before };
-    await addStep({ kind: "file", path, before, after });
-    const { uid, gid } = owner ?? before ?? (await attributesIn(dirname(path), mode));
-    await writeAtomically(path, content, { uid, gid, mode });
+    await atPlace(path, async (place, before) => {
+      const owned = journal.ownership[path];
+      if (isOthers(path)) throw new Error(`${path} belongs to another assignment on this host. Choose another alias or file name.`);
+      if (before && !owned && !takesOver)
+        throw new Error(`${path} is there already, and not by this agent. Move it away, or choose another alias or file name.`);
+      const after = sha256(content);
+      journal.ownership[path] = { digest: after, before: owned?.before === undefined ? before : owned.before };
+      await addStep({ kind: "file", path, before, after });
+      const { uid, gid } = owner ?? before ?? place.attributes(mode);
+      await place.write(content, { uid, gid, mode });
+    });
   }
 
   /**
@@ -43,31 +49,35 @@ export function createFiles({ journal, isOthers, addStep }: Steps, { disclaim }:
     return isReplaced || files.some(({ before, now }) => before && now);
   }
 
-  async function restoreFile(path: string, before: Snapshot | null, now: Snapshot) {
-    await addStep({ kind: "file", path, before: now, after: before && sha256(bytesOf(before)) });
-    await (before ? writeAtomically(path, bytesOf(before), before) : removeFile(path));
-  }
+  const restoreFile = (path: string, before: Snapshot | null, seen: Snapshot) =>
+    atPlace(path, async (place, now) => {
+      if (now?.base64 !== seen.base64) throw new Error(`${path} was changed by another program meanwhile and was left as it is.`);
+      await addStep({ kind: "file", path, before: now, after: before && sha256(bytesOf(before)) });
+      await (before ? place.write(bytesOf(before), before) : place.remove());
+    });
 
   /** Writes a file that others write too, or removes it with null; it keeps its owner and mode. */
   async function editShared(path: string, content: string | Uint8Array | null) {
     await makeDirectory(dirname(path));
-    const before = (await readSnapshot(path)) ?? null;
-    await addStep({ kind: "file", path, before, after: content === null ? null : sha256(content) });
-    if (content === null) return removeFile(path);
-    await writeAtomically(path, content, before ?? (await attributesIn(dirname(path), SHARED_MODE)));
+    await atPlace(path, async (place, before) => {
+      await addStep({ kind: "file", path, before, after: content === null ? null : sha256(content) });
+      if (content === null) return place.remove();
+      await place.write(content, before ?? place.attributes(SHARED_MODE));
+    });
   }
 
   /** Lets a program edit a copy of a file, which then replaces the file; where there is none yet, the program makes it. A given mode holds for both. */
   async function editWith(path: string, edit: (copy: string) => Promise<unknown>, mode?: number) {
     await makeDirectory(dirname(path));
-    const before = (await readSnapshot(path)) ?? null;
-    const copy = join(await tempDirectory(), basename(path));
-    if (before) await writeFile(copy, bytesOf(before), { mode: 0o600 });
-    await edit(copy);
-    const content = await readFile(copy);
-    await rm(copy);
-    await addStep({ kind: "file", path, before, after: sha256(content) });
-    await writeAtomically(path, content, { ...(before ?? (await attributesIn(dirname(path), SHARED_MODE))), ...(mode !== undefined && { mode }) });
+    await atPlace(path, async (place, before) => {
+      const copy = join(await tempDirectory(), basename(path));
+      if (before) await writeFile(copy, bytesOf(before), { mode: 0o600 });
+      await edit(copy);
+      const content = await readFile(copy);
+      await rm(copy);
+      await addStep({ kind: "file", path, before, after: sha256(content) });
+      await place.write(content, { ...(before ?? place.attributes(SHARED_MODE)), ...(mode !== undefined && { mode }) });
+    });
   }
 
   return { writeOwned, restore, editShared, editWith };

@@ -5,8 +5,8 @@ import { type Attempt, beginSteps } from "./journal";
 import { createOwnership } from "./ownership";
 import { type Command, execute, type Secret, type UndoCommand } from "./undo-step";
 
-type Running = { undo?: UndoCommand; user?: User; environment?: Record<string, string>; input?: string };
-type Reloading = { user?: User | undefined; secret?: Secret | undefined; rerun?: string[] };
+type Running = { undo?: UndoCommand; user?: User; directory?: string; environment?: Record<string, string>; input?: string };
+type Reloading = { user?: User | undefined; directory?: string; secret?: Secret | undefined; rerun?: string[] };
 export type Transaction = ReturnType<typeof beginTransaction>;
 
 /**
@@ -21,15 +21,15 @@ export function beginTransaction(attempt: Attempt) {
 
   /** Runs a program; `undo` is the command that reverts its effect. */
   async function run(argv: readonly string[], { undo, ...options }: Running = {}) {
-    const { user } = options;
-    if (undo) await steps.addStep({ kind: "run", ...undo, ...(user && { user }) });
+    const { user, directory } = options;
+    if (undo) await steps.addStep({ kind: "run", ...undo, ...(user && { user }), ...(directory && { directory }) });
     log.info({ argv }, "running a program");
     return runProgram(host, argv, options);
   }
 
   /** Runs a command that makes a program read the files; it, or `rerun`, runs once more after a rollback. */
-  async function reload(argv: string[], { user, secret, rerun = argv }: Reloading = {}) {
-    const by = { ...(user && { user }), ...(secret && { secret }) };
+  async function reload(argv: string[], { user, directory, secret, rerun = argv }: Reloading = {}) {
+    const by = { ...(user && { user }), ...(directory && { directory }), ...(secret && { secret }) };
     await steps.addStep({ kind: "again", argv: rerun, ...by });
     log.info({ argv }, "running a reload command");
     await execute(host, { argv, ...by });
