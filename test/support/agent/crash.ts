@@ -1,7 +1,12 @@
+import { basename } from "node:path";
 import { type Place, PROGRAM } from "../server/executable";
 
 const CHANGES = "mkdir,rmdir,write,pwrite64,fsync,fdatasync,chmod,fchmod,chown,fchown,rename,renameat,renameat2,unlink,unlinkat,execve";
 const MESSAGES = "connect,sendto";
+
+/** The handles by which the agent may hold a directory open: it names what lies there below one of them. */
+const HANDLES = Array.from({ length: 60 }, (_, index) => `/proc/self/fd/${index + 3}`);
+const waysTo = (path: string) => [path, ...HANDLES.map((handle) => `${handle}/${basename(path)}`)];
 
 /** The step that is never taken: the first is 1. Each is held for so many milliseconds, so that the kill comes in time. */
 type Doom = { step: number; hold: number };
@@ -16,7 +21,7 @@ export async function runAndKillAt({ cwd, env }: Place, paths: string[], { step,
   const tracing = ["-f", "-q", "-yy", "-s", "0", "-e", "signal=none", "-e", `trace=${calls}`, "-e", `inject=${calls}:delay_enter=${hold * 1_000}`];
   // The shell tells its process id, which then is the program's.
   const program = ["sh", "-c", 'echo $$; exec "$0" "$@"', PROGRAM, ...args];
-  const child = Bun.spawn(["strace", ...tracing, ...paths.flatMap((path) => ["-P", path]), ...program], {
+  const child = Bun.spawn(["strace", ...tracing, ...paths.flatMap(waysTo).flatMap((path) => ["-P", path]), ...program], {
     cwd,
     env: { PATH: Bun.env.PATH ?? "", ...env },
     stdin: "ignore",
