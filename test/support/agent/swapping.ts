@@ -30,7 +30,8 @@ async function swap(one: string, other: string) {
   process.setgid?.(NOBODY);
   process.setuid?.(NOBODY);
   const { symbols } = dlopen("libc.so.6", { renameat2: { args: ["i32", "cstring", "i32", "cstring", "u32"], returns: "i32" } });
-  const [from, to] = [one, other].map((path) => Buffer.from(`${path}\0`));
+  const from = Buffer.from(`${one}\0`);
+  const to = Buffer.from(`${other}\0`);
   let isEnding = false;
   void Bun.stdin.text().then(() => {
     isEnding = true;
