@@ -64,29 +64,38 @@ function happens<Value>(socket: Socket, event: string) {
  */
 const failAtEnd = (socket: Duplex) => socket.once("end", () => socket.destroy(failure("CONNECTION_CLOSED", "Postgres ended the connection")));
 
-/** Throws the connection away when a write stays without an answer: a frozen server enforces no time-out. Never, with 0. */
+/**
+ * Throws the connection away when a write stays without an answer: a frozen server enforces no time-out. Never, with 0.
+ * The timer goes on between statements, because a new one for each would cost more.
+ */
 function watchSilence(socket: Duplex, silence: number) {
   if (silence === 0) return socket;
   const { write } = socket;
+  let waitingSince: number | undefined;
   let timer: Timer | undefined;
   let tail: Buffer = Buffer.alloc(0);
-  const rest = () => {
-    clearTimeout(timer);
-    timer = undefined;
-  };
   const wait = () => {
-    timer ??= setTimeout(() => socket.destroy(failure("CONNECTION_CLOSED", "Postgres does not answer")), silence);
+    waitingSince ??= performance.now();
+    timer ??= setTimeout(check, silence);
+  };
+  const check = () => {
+    timer = undefined;
+    if (waitingSince === undefined) return;
+    const left = waitingSince + silence - performance.now();
+    if (left > 0) timer = setTimeout(check, left);
+    else socket.destroy(failure("CONNECTION_CLOSED", "Postgres does not answer"));
   };
   socket.write = (...args: unknown[]) => {
     wait();
     return Reflect.apply(write, socket, args);
   };
-  socket.on("close", rest).on("data", (chunk: Buffer) => {
-    if (!timer) return;
-    tail = chunk.length < READY ? Buffer.concat([tail, chunk]).subarray(-READY) : chunk.subarray(-READY);
-    rest();
-    if (!isReady(tail)) wait();
-  });
+  socket
+    .on("close", () => clearTimeout(timer))
+    .on("data", (chunk: Buffer) => {
+      if (waitingSince === undefined) return;
+      tail = chunk.length < READY ? Buffer.concat([tail, chunk]).subarray(-READY) : chunk.subarray(-READY);
+      waitingSince = isReady(tail) ? undefined : performance.now();
+    });
   return socket;
 }
 

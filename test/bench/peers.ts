@@ -21,7 +21,7 @@ also divided by those of Bun.serve + Bun.sql.
 Needs wrk, Node and a Postgres on this machine: TEST_DATABASE_URL, or the local one. It makes databases of its own there and
 drops them at the end. Callers, servers and Postgres share this machine's cores, so read the ratios.
 
-  --quick        short rounds, in about three minutes
+  --quick        short rounds, in about six minutes
   --operations   only these, by their numbers
   --callers      requests in flight
   --binary       measures dist/certitude
@@ -40,7 +40,7 @@ const { values: options } = parseArgs({
     before: { type: "string" },
   },
 });
-const plan = options.quick ? { rounds: 3, seconds: 1, warmUp: 2 } : { rounds: 7, seconds: 2, warmUp: 5 };
+const plan = options.quick ? { rounds: 3, seconds: 1, warmUp: 6 } : { rounds: 7, seconds: 2, warmUp: 20 };
 const SIZES = { certificates: 10_000, notices: 100_000 };
 
 /** A server that is measured; `application` is the name of its sessions in Postgres. */
@@ -83,7 +83,7 @@ async function measure(calls: (Peer & { operation: Operation })[], directory: st
     compare(Object.fromEntries(given.map(({ name, contestant }) => [name, contestant])), Number(options.callers), rounds);
 
   const isSlow = calls.some(({ operation }) => operation.isSlow);
-  await race(await contestants(plan.warmUp), 1); // the compiler of hot code needs seconds of load
+  await race(await contestants(plan.warmUp), 1); // the compiler of hot code is done after some twenty seconds of load
   const measured = await contestants(plan.seconds * (isSlow ? 4 : 1));
   const rates = await race(measured, plan.rounds);
   const limit = measured.find(({ name }) => name === "bun")?.perRequest() ?? { server: 0, Postgres: 0 };
