@@ -90,7 +90,7 @@ export async function findDetailsForMember(sql: Sql, organizationId: string, id:
   const at = now.toISOString();
   // Ids of the row, not of the request: some certificates are on three hosts and some on all, so Postgres would plan every call for its own.
   const held = { organizationId: sql`chain.organization_id`, certificateId: sql`chain.id`, limit: sql`1000` };
-  const [row] = await sql<{ details: string }[]>`
+  const [row] = await sql<{ certificate: string; deployed: string }[]>`
     with recursive chain as (
       select c.*, 0 as depth from certificates c
       where c.organization_id = ${organizationId} and c.id = ${id}
@@ -98,17 +98,17 @@ export async function findDetailsForMember(sql: Sql, organizationId: string, id:
       union all
       select issuer.*, depth + 1 from chain join certificates issuer
         on issuer.organization_id = chain.organization_id and issuer.id = chain.issuer_id where depth < 10)
-    select left((${certificateJson(sql, now)} || jsonb_build_object('pem', pem,
+    select (${certificateJson(sql, now)} || jsonb_build_object('pem', pem,
       'daysRemaining', greatest(0, floor(extract(epoch from not_after - ${at}::timestamptz) / 86400)::int),
       'chain', (
         select coalesce(jsonb_agg(jsonb_build_object('id', id, 'commonName', common_name, 'subject', subject, 'fingerprintSha256', fingerprint_sha256,
           'notAfter', iso(not_after), 'isCa', is_ca, 'selfSigned', self_signed, 'status', ${statusOf(sql, now)}, 'pem', pem) order by depth), '[]')
-        from chain where depth > 0)))::text, -1) || ', "deploymentCount": ' || (
+        from chain where depth > 0)))::text as certificate, ', "deploymentCount": ' || (
         select count(*) from assignments a where a.organization_id = chain.organization_id and a.certificate_id = chain.id) || ', "deployments": ' || (
         select coalesce(json_agg(deployment order by id), '[]')::text from (${deploymentsOf(sql, held)}) as first)
-        || '}' as details
+        || '}' as deployed
     from chain where depth = 0`;
-  return row?.details;
+  return row && row.certificate.slice(0, -1) + row.deployed;
 }
 
 /** A change of status: what it is called, which certificates it is for, what it sets, and what the audit trail keeps of it. */
