@@ -1,8 +1,10 @@
+import { hostname } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import { Value } from "@sinclair/typebox/value";
 import { DesiredState } from "#modules/fleet/agent-protocol/schema";
 import { completeConfig, storesFor, unknownMaterial } from "#modules/fleet/assignments/rules";
 import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
+import { withPreset } from "#modules/fleet/trust-stores/rules/presets";
 import { fingerprintOf, isForeignKey } from "./host/pem";
 import type { Desired } from "./server-client";
 import type { Material, Target } from "./store";
@@ -17,7 +19,8 @@ export function readTarget(item: Desired): Target {
   if (!storesFor(materialType).includes(trustStoreType)) throw new Error(unknownMaterial(trustStoreType).replace("body.", ""));
   const checked = completeConfig(trustStoreType, given);
   if ("invalid" in checked) throw new Error(checked.invalid.replace("body.", ""));
-  return { assignmentId: id, storeType: trustStoreType, materialType, alias: checked.config.alias ?? `certitude-${id}`, config: checked.config };
+  const config = trustStoreType === "pem_files" ? withPreset(checked.config, hostname()) : checked.config;
+  return { assignmentId: id, storeType: trustStoreType, materialType, alias: config.alias ?? `certitude-${id}`, config };
 }
 
 export function readMaterial({ pem, chain, privateKeyPem, fingerprintSha256, includePrivateKey }: Desired): Material {
@@ -35,6 +38,9 @@ const NOT_PLACE: (keyof AssignmentConfig)[] = [
   "storePasswordRef",
   "verifyEndpoint",
   "verifyServerName",
+  "verifyStartTls",
+  "fileOwner",
+  "fileGroup",
   "keyPermissionMode",
 ];
 

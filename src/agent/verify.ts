@@ -1,29 +1,40 @@
 import { connect, isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
+import { isStartTls, type StartTls } from "#modules/fleet/trust-stores/rules/start-tls";
+import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { Host } from "./host/host";
 import { fingerprintOf, toPem } from "./host/pem";
+import { startTls } from "./start-tls";
 import type { Material, Target } from "./store";
 
 const PAUSE = 250;
 
-type Endpoint = { host: string; port: number; serverName: string; isPostgres: boolean; patience: Host["patience"] };
+type Endpoint = { host: string; port: number; serverName: string; protocol: StartTls; patience: Host["patience"] };
 
 /**
  * Verifies over TLS that what is in the store works: that the endpoint's chain leads to the anchors as they were read from the store
  * (`found`), or that the server presents the certificate. Nothing where the config names no endpoint.
  */
-export async function verifyEndpoint({ config, materialType, storeType }: Target, { fingerprint, chain }: Material, found: string[], { patience }: Host) {
+export async function verifyEndpoint(target: Target, { fingerprint, chain }: Material, found: string[], { patience }: Host) {
+  const { config, materialType } = target;
   if (!config.verifyEndpoint || materialType === "client_certificate") return;
   const { hostname, port } = new URL(config.verifyEndpoint.replace(/^tls:/i, "https:"));
   const host = hostname.replace(/^\[|\]$/g, "");
-  const isPostgres = storeType === "postgresql_server_tls";
-  const endpoint = { host, port: Number(port || 443), serverName: config.verifyServerName ?? host, isPostgres, patience };
+  const endpoint = { host, port: Number(port || 443), serverName: config.verifyServerName ?? host, protocol: protocolOf(target), patience };
   if (materialType === "server_certificate") return expectPresented(endpoint, fingerprint);
   const certificates = materialType === "intermediate_ca" ? [...found, ...chain] : found;
   await handshake(endpoint, { ca: certificates, rejectUnauthorized: true }, async () => {}).catch((error: Error) => {
     throw new Error(`${nameOf(endpoint)} is not trusted by what is in the store: ${error.message}.`);
   });
 }
+
+/** How the server is asked for TLS: in the store's own protocol, or in the config's. */
+function protocolOf({ storeType, config: { verifyStartTls = "none" } }: Target): StartTls {
+  return OWN_PROTOCOLS[storeType] ?? (isStartTls(verifyStartTls) ? verifyStartTls : "none");
+}
+const OWN_PROTOCOLS: { [Type in TrustStoreType]?: StartTls } = { postgresql_server_tls: "postgres", mariadb_server_tls: "mysql" };
+/** Ports on which these protocols begin with TLS (RFC 8314 and the register of IANA). */
+const TLS_AT_ONCE = [465, 636, 990, 993, 995, 5223];
 
 async function expectPresented(endpoint: Endpoint, fingerprint: string) {
   const end = performance.now() + endpoint.patience.reload;
@@ -66,9 +77,9 @@ async function handshake<Seen>(endpoint: Endpoint, trust: Trust, look: (socket: 
   }
 }
 
-async function secure(plain: Socket, { host, serverName, isPostgres }: Endpoint, trust: Trust, reject: (error: Error) => void) {
+async function secure(plain: Socket, { host, port, serverName, protocol }: Endpoint, trust: Trust, reject: (error: Error) => void) {
   await new Promise<void>((resolve) => plain.once("connect", resolve));
-  if (isPostgres) await askPostgresForTls(plain);
+  if (!TLS_AT_ONCE.includes(port)) await startTls(plain, protocol, serverName);
   const { promise, resolve } = Promise.withResolvers<TLSSocket>();
   const socket = connectTls(
     {
@@ -83,16 +94,4 @@ async function secure(plain: Socket, { host, serverName, isPostgres }: Endpoint,
   socket.on("error", (error) => reject(error.message.includes("WRONG_VERSION_NUMBER") ? new Error("it does not speak TLS") : error));
   socket.on("close", () => reject(new Error("it closed the connection during the handshake")));
   return promise;
-}
-
-/** Postgres speaks TLS only when asked in its own protocol: the message SSLRequest, answered by one letter. */
-async function askPostgresForTls(socket: Socket) {
-  const request = Buffer.alloc(8);
-  request.writeInt32BE(8, 0);
-  request.writeInt32BE(80877103, 4);
-  const answered = new Promise<Buffer>((resolve) => socket.once("data", resolve));
-  socket.write(request);
-  const answer = String(await answered);
-  if (answer === "N") throw new Error("this Postgres server does not speak TLS: its setting ssl is off");
-  if (answer !== "S") throw new Error("it does not speak as a Postgres server does");
 }

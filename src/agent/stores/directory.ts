@@ -1,16 +1,18 @@
-import { join } from "node:path";
+import { dirname, resolve } from "node:path";
 import { sha256 } from "#crypto/sha256";
 import { findEntry, readSnapshot, type Snapshot, textOf } from "../host/files";
 import { type Host, pathOn } from "../host/host";
 import { certificatesIn, fingerprintOf, isForeignKey, presented, privateKeyIn } from "../host/pem";
+import type { User } from "../host/program";
 import { keyModeOf, type Material, type Store, type Target } from "../store";
 import type { Transaction } from "../transaction/transaction";
 
 /**
- * One file of a store, and what it holds: the certificate alone, followed by its intermediates, the private key, or all of that; then
- * a key that the operator keeps may also lie beside it, in a file of its name and `.key`.
+ * One file of a store, by its name in the directory or its path, and what it holds: the certificate alone, followed by its
+ * intermediates, those alone, the private key, or certificate, intermediates and key; then a key that the operator keeps may also lie
+ * beside it, in a file of its name and `.key`.
  */
-export type Part = { name: string; holds: "certificate" | "chain" | "key" | "chain and key" };
+export type Part = { name: string; holds: "certificate" | "chain" | "issuers" | "key" | "chain and key" };
 
 /** A store that is a directory of files, and what is particular to it. */
 export type Layout = {
@@ -24,6 +26,8 @@ export type Layout = {
   /** Whether the store's reader fails without a key in its place. */
   needsKey?: boolean;
   passwordVariable?: string;
+  /** To whom the files are to belong; to whom the ones before them did, else their directory, where it does not say. */
+  ownerOf?: (target: Target, host: Host) => Promise<Partial<User>>;
   /** Throws where the config does not suit the store. */
   check?: (directory: string, target: Target, host: Host) => void | Promise<void>;
   /** What else must hold, once the files are right: the faults, as in an Observation. */
@@ -40,7 +44,7 @@ const CERTIFICATE_MODE = 0o644;
 const KEY_MODE = 0o600;
 
 export function directoryStore(layout: Layout): Store {
-  const { defaultDirectory, mustExist, parts, takesOver = false, needsKey = false, passwordVariable, check, observe, findRemains, refresh } = layout;
+  const { defaultDirectory, mustExist, parts, takesOver = false, needsKey = false, passwordVariable, ownerOf, check, observe, findRemains, refresh } = layout;
 
   async function directoryOf({ config, storeType }: Target, host: Host) {
     const given = config.trustStorePath ?? (await defaultDirectory?.(host));
@@ -56,9 +60,10 @@ export function directoryStore(layout: Layout): Store {
       const directory = await directoryOf(target, host);
       await check?.(directory, target, host);
       const files = await readFiles(directory, parts(target));
+      const owner = await ownerOf?.(target, host);
       const differences: string[] = [];
       for (const file of files) {
-        const fault = faultOf(file, target, material) ?? (await faultOfKey(file, material, needsKey));
+        const fault = faultOf(file, target, material) ?? faultOfOwner(file, owner, material) ?? (await faultOfKey(file, material, needsKey));
         if (fault) differences.push(`${file.name} ${fault}`);
       }
       if (differences.length === 0 && observe) differences.push(...(await observe(directory, target, material, host)));
@@ -74,17 +79,18 @@ export function directoryStore(layout: Layout): Store {
         const fault = await faultOfKey(file, material, needsKey);
         if (fault) throw new Error(`${file.path} ${fault}. Include the private key in the assignment, or put the right one there first.`);
       }
-      for (const file of files)
-        if (!isLeft(file, material))
-          await transaction.writeOwned(file.path, contentOf(file, material), { mode: modeOf(file, target), takesOver: takesOver && isServer(target) });
+      const owner = await ownerOf?.(target, transaction.host);
+      for (const file of files.filter((each) => !isLeft(each, material)))
+        await transaction.writeOwned(file.path, demandContent(file, material), { mode: modeOf(file, target), owner, takesOver: takesOver && isServer(target) });
       await refresh?.(directory, target, transaction, false);
     },
 
     async remove(target, transaction) {
       const directory = await directoryOf(target, transaction.host);
-      const isGivenBack = await transaction.restore(...parts(target).map(({ name }) => join(directory, name)));
+      const paths = parts(target).map(({ name }) => resolve(directory, name));
+      const isGivenBack = await transaction.restore(...paths);
       await refresh?.(directory, target, transaction, true);
-      await transaction.removeEmptyDirectories(directory);
+      for (const each of new Set([directory, ...paths.map(dirname)])) await transaction.removeEmptyDirectories(each);
       return isGivenBack;
     },
   };
@@ -100,7 +106,7 @@ export function nameOf({ config, storeType }: Target, field: "certFileName" | "k
 async function readFiles(directory: string, parts: Part[]) {
   const files: File[] = [];
   for (const part of parts) {
-    const path = join(directory, part.name);
+    const path = resolve(directory, part.name);
     const found = await readSnapshot(path);
     files.push({ ...part, path, found, text: textOf(found) });
   }
@@ -114,12 +120,18 @@ function faultOf(file: File, target: Target, material: Material) {
   if (holdsKey(file) && file.found.mode !== modeOf(file, target)) return `has mode ${file.found.mode.toString(8)}`;
 }
 
+function faultOfOwner(file: File, owner: Partial<User> | undefined, material: Material) {
+  if (!owner || !file.found || isLeft(file, material)) return;
+  const { uid, gid } = { ...file.found, ...owner };
+  if (file.found.uid !== uid || file.found.gid !== gid) return `belongs to ${file.found.uid}:${file.found.gid}, not to ${uid}:${gid}`;
+}
+
 /** Why the key that was left to the operator cannot serve the certificate. */
 async function faultOfKey({ path, holds, found, text }: File, { certificate, privateKey }: Material, needsKey: boolean) {
   if (privateKey !== null || !holds.endsWith("key")) return;
   const key = privateKeyIn(text) ?? (holds === "key" ? undefined : privateKeyIn(textOf(await readSnapshot(`${path}.key`))));
   if (key) return isForeignKey(certificate, key) ? "has the private key of another certificate" : undefined;
-  if (needsKey || (found && holds === "key")) return "has no private key";
+  if (needsKey || holds === "chain and key" || (found && holds === "key")) return "has no private key";
 }
 
 const isServer = ({ materialType }: Target) => materialType === "server_certificate";
@@ -132,7 +144,13 @@ function contentOf({ holds, text }: File, { certificate, chain, privateKey }: Ma
   if (holds === "certificate") return lined(certificate);
   const whole = presented(certificate, chain).join("");
   const key = lined(privateKey ?? privateKeyIn(text) ?? "");
-  return { chain: whole, key, "chain and key": whole + key }[holds];
+  return { chain: whole, issuers: presented(certificate, chain).slice(1).join(""), key, "chain and key": whole + key }[holds];
+}
+
+function demandContent(file: File, material: Material) {
+  const content = contentOf(file, material);
+  if (content === "") throw new Error(`The certificate comes without intermediates, so ${file.name} would be empty. Let the config name no such file.`);
+  return content;
 }
 
 const lined = (pem: string) => (pem === "" ? "" : `${pem.trimEnd()}\n`);

@@ -9,6 +9,7 @@ import { nodeExtraCerts } from "./node";
 import { nssDatabase } from "./nss";
 import { opensslDirectory } from "./openssl";
 import { pemBundle } from "./pem-bundle";
+import { pemFiles } from "./pem-files";
 import { postgres } from "./postgres";
 import { containerdRegistry, dockerRegistry, podmanRegistry } from "./registries";
 import { haproxy, nginx, redis } from "./servers";
@@ -26,6 +27,7 @@ export const STORES: PerInstallable<Store> = {
   haproxy_tls: haproxy,
   postgresql_server_tls: postgres,
   redis_server_tls: redis,
+  pem_files: pemFiles,
   pem_ca_bundle: pemBundle,
   python_certifi: certifi,
   ssl_cert_file_env: sslCertFile,

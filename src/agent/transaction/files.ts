@@ -7,7 +7,7 @@ import type { Directories } from "./directories";
 import type { Steps } from "./journal";
 import type { OwnershipOf } from "./ownership";
 
-type Writing = { mode: number; owner?: User | undefined; takesOver?: boolean };
+type Writing = { mode: number; owner?: Partial<User> | undefined; takesOver?: boolean };
 /** Of a new file that many programs read. */
 const SHARED_MODE = 0o644;
 
@@ -28,7 +28,7 @@ export function createFiles({ journal, isOthers, addStep }: Steps, { disclaim }:
       const after = sha256(content);
       journal.ownership[path] = { digest: after, before: owned?.before === undefined ? before : owned.before };
       await addStep({ kind: "file", path, before, after });
-      const { uid, gid } = owner ?? before ?? place.attributes(mode);
+      const { uid, gid } = { ...(before ?? place.attributes(mode)), ...owner };
       await place.write(content, { uid, gid, mode });
     });
   }

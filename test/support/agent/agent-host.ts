@@ -60,10 +60,10 @@ export async function newAgentHost(
       return reconcileAssignment(item, { ...work, ...more });
     },
     /** What it does once the assignment is desired no more. */
-    async withdraw({ id }: Pick<Desired, "id">) {
+    async withdraw({ id }: Pick<Desired, "id">, more: Partial<Work> = {}) {
       const record = state.records.get(id);
       if (!record) throw new Error("the agent knows nothing of this assignment");
-      return removeAssignment(record, work);
+      return removeAssignment(record, { ...work, ...more });
     },
     /** Every file below the directory but the agent's own: what a test expects to be left. */
     files: () =>

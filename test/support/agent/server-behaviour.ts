@@ -31,10 +31,15 @@ export type ServerBehaviour = {
   certificateFile: string;
   keyFile: string;
   config?: Desired["config"];
+  /** Whether any directory will do, which the agent makes, and a bundle of all anchors. */
+  isAnyPlace?: boolean;
 };
 
 /** What every server's store does, proven by the server itself. */
-export function testServer({ storeType, start, asking = [], certificateFile, keyFile, config: given = {} }: ServerBehaviour, leaves: () => Leaves) {
+export function testServer(
+  { storeType, start, asking = [], certificateFile, keyFile, config: given = {}, isAnyPlace = false }: ServerBehaviour,
+  leaves: () => Leaves,
+) {
   async function begin() {
     const agent = await newAgentHost();
     chmodSync(agent.directory, 0o711);
@@ -156,6 +161,8 @@ export function testServer({ storeType, start, asking = [], certificateFile, key
     await presents(leaf);
     await end();
   });
+
+  if (isAnyPlace) return;
 
   test("failed: a directory that does not exist, a tool that is not there; nothing is left", async () => {
     const { leaf } = leaves();

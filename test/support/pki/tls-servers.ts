@@ -33,10 +33,12 @@ export function endServers() {
   running.clear();
 }
 
+type Starting = { word?: string; user?: { uid: number; gid: number }; environment?: Record<string, string> };
+
 /** Starts a program and waits until it listens, and has said `word`. */
-export async function startListening(argv: string[], port: number, { word = "", user }: { word?: string; user?: { uid: number; gid: number } } = {}) {
+export async function startListening(argv: string[], port: number, { word = "", user, environment = {} }: Starting = {}) {
   const child = Bun.spawn(argv, {
-    env: { PATH: Bun.env.PATH ?? "", LC_ALL: "C.UTF-8" },
+    env: { PATH: Bun.env.PATH ?? "", LC_ALL: "C.UTF-8", ...environment },
     stdin: "ignore",
     stdout: "ignore",
     stderr: "pipe",

@@ -1,4 +1,6 @@
 import { configRulesOf, MATERIAL_TYPES, type MaterialType, materialsOf } from "#modules/fleet/trust-stores/rules/catalogue";
+import { isPreset, PRESET_NAMES } from "#modules/fleet/trust-stores/rules/presets";
+import { isStartTls, START_TLS } from "#modules/fleet/trust-stores/rules/start-tls";
 import { TRUST_STORE_TYPES, type TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import { type AssignmentConfig, type AssignmentConfigPatch, type ConfigField, DEFAULTS, type NewAssignment } from "./schema/assignments";
 
@@ -7,12 +9,23 @@ type Form = { accepts: (value: string) => boolean; must: string };
 const FILE_NAME: Form = { accepts: isOneName, must: "must be one plain name, without slashes and control characters" };
 const PATH: Form = { accepts: isDirectPath, must: "must be a path without .. and control characters" };
 
+const ACCOUNT: Form = { accepts: (value) => /^[A-Za-z_][\w.-]{0,31}$/.test(value), must: "must be the name of an account or group, such as www-data" };
+
 /** What a value must look like, whatever the store. */
 const FORMS: Partial<Record<ConfigField, Form>> = {
   alias: FILE_NAME,
   certFileName: FILE_NAME,
   keyFileName: FILE_NAME,
+  chainFileName: FILE_NAME,
+  fullChainFileName: FILE_NAME,
+  combinedFileName: FILE_NAME,
+  caFileName: FILE_NAME,
+  fileOwner: ACCOUNT,
+  fileGroup: ACCOUNT,
+  preset: { accepts: isPreset, must: `must be one of ${PRESET_NAMES.join(", ")}` },
+  verifyStartTls: { accepts: isStartTls, must: `must be one of ${START_TLS.join(", ")}` },
   trustStorePath: PATH,
+  keyDirectory: PATH,
   keychainPath: PATH,
   pythonVenvPath: PATH,
   envFilePath: PATH,
@@ -94,11 +107,14 @@ export const unknownMaterial = (type: TrustStoreType) => `body.materialType must
 
 const ANCHOR_WITH_KEY = "A trust anchor is public: body.includePrivateKey must be false where the materialType is trust_anchor.";
 
+const NO_PLACE = "body.config.trustStorePath is required for pem_files without a preset: the directory of the files.";
+
 /** The assignment with every default in place, or what is wrong with it whatever is stored here. */
 export function readNewAssignment(body: NewAssignment) {
   const { config = {}, ...given } = { ...DEFAULTS, ...body };
   if (!storesFor(given.materialType).includes(given.trustStoreType)) return { invalid: unknownMaterial(given.trustStoreType) };
   if (given.materialType === "trust_anchor" && given.includePrivateKey) return { invalid: ANCHOR_WITH_KEY };
+  if (given.trustStoreType === "pem_files" && !config.trustStorePath && !config.preset) return { invalid: NO_PLACE };
   const complete = completeConfig(given.trustStoreType, config);
   return "invalid" in complete ? complete : { ...given, config: complete.config };
 }

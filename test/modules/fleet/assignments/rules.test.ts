@@ -27,6 +27,15 @@ const FULL: Required<AssignmentConfig> = {
   racfProfile: "OWNER/RING",
   systemId: "SYS1",
   gatewayMode: true,
+  preset: "postfix",
+  keyDirectory: "/etc/ssl/private",
+  chainFileName: "chain.pem",
+  fullChainFileName: "fullchain.pem",
+  combinedFileName: "all.pem",
+  caFileName: "ca.crt",
+  fileOwner: "root",
+  fileGroup: "www-data",
+  verifyStartTls: "smtp",
 };
 const pick = (fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, FULL[field as ConfigField]])) as AssignmentConfig;
 

@@ -29,6 +29,15 @@ const CONFIG = {
   racfProfile: Text(),
   systemId: Text(),
   gatewayMode: t.Boolean(),
+  preset: Text({ examples: ["postfix"] }),
+  keyDirectory: Text(),
+  chainFileName: Text(),
+  fullChainFileName: Text(),
+  combinedFileName: Text(),
+  caFileName: Text(),
+  fileOwner: Text(),
+  fileGroup: Text(),
+  verifyStartTls: Text({ examples: ["smtp"] }),
 };
 type ConfigFields = typeof CONFIG;
 export type ConfigField = keyof ConfigFields;

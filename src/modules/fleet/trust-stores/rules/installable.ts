@@ -22,6 +22,7 @@ const INSTALLABLE = [
   "haproxy_tls",
   "postgresql_server_tls",
   "redis_server_tls",
+  "pem_files",
 ] as const satisfies TrustStoreType[];
 
 type Installable = (typeof INSTALLABLE)[number];
