@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Host, pathOn } from "../host/host";
 import { findGroup, findUser } from "../host/user";
-import type { Store, Target } from "../store";
+import { remainsIn, type Store, type Target } from "../store";
 import { directoryStore, type Part } from "./directory";
 import { bundleOfOthers } from "./pem-bundle";
 
@@ -36,6 +36,7 @@ export const pemFiles: Store = {
     return storeFor(target).install(target, material, transaction);
   },
   remove: (target, ...rest) => storeFor(target).remove(target, ...rest),
+  findRemains: (target, ...rest) => remainsIn(storeFor(target), target, ...rest),
 };
 
 function directoryOf({ config: { trustStorePath } }: Target, host: Host) {

@@ -143,7 +143,7 @@ export function testServer(
   test("what the operator had is given back though it is the same, and what the operator has put there since stays", async () => {
     const { leaf, bootstrap } = leaves();
     const { agent, files, itemOf, pathOf, presents, end } = await begin();
-    const stays = { state: "removed" as const, message: "Another owner has put it there too, and that stays." };
+    const stays = { state: "kept" as const, message: "Another owner, or another assignment, has put it there too, and that stays: the store holds it." };
     chmodSync(pathOf(keyFile), 0o640);
     const before = files();
     const same = itemOf(bootstrap);

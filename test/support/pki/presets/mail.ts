@@ -24,7 +24,7 @@ smtpd_tls_cert_file = ${certificate}\nsmtpd_tls_key_file = ${key}\nsmtpd_tls_sec
       const services = ["cleanup unix n - n - 0", "rewrite unix - - n - -", "anvil unix - - n - 1", "tlsmgr unix - - n 1000? 1", "proxymap unix - - n - -"];
       const named = services.map((each) => `${each} ${each.split(" ")[0]?.replace("rewrite", "trivial-rewrite")}`);
       write(place, "postfix/master.cf", [`127.0.0.1:${place.port} inet n - n - - smtpd`, ...named, "postlog unix-dgram n - n - 1 postlogd", ""].join("\n"));
-      return { argv: ["postfix", "-c", config, "start-fg"], reload: ["postfix", "-c", config, "reload"], end: ["postfix", "-c", config, "stop"] };
+      return { argv: ["postfix", "-c", config, "start-fg"], reload: ["postfix", "-c", config, "reload"], end: ["/usr/sbin/postfix", "-c", config, "stop"] };
     },
   },
   {
