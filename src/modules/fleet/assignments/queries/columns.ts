@@ -31,6 +31,15 @@ export const columns = once((alias?: string, without?: readonly Field[]) => writ
 /** Pairs of field and value, for json_build_object and its like. */
 export const pairs = once((alias: string, without?: readonly Field[]) => write((field, column) => `'${field}', ${alias}.${column}`, without));
 
+/** Pairs of field and its old and new value, null where that is the same; of rows that became others. The config is another's matter. */
+export const changes = once((before: string, after: string) =>
+  write(
+    (field, column) =>
+      `'${field}', case when ${before}.${column} <> ${after}.${column} then jsonb_build_object('from', ${before}.${column}, 'to', ${after}.${column}) end`,
+    ["config"],
+  ),
+);
+
 /** Sets each column to that of the row `alias`. */
 export const setAll = once((alias: string) => write((_, column) => `${column} = ${alias}.${column}`));
 
