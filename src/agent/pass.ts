@@ -10,6 +10,8 @@ export type Pass = {
   failed: number;
   /** Why the server was not asked with success, where it was not. */
   unreachable?: Unreachable;
+  /** Whether it ended before its end, which says nothing of the server. */
+  isBroken?: boolean;
 };
 
 /**

@@ -2,6 +2,7 @@ import { Value } from "@sinclair/typebox/value";
 import { t } from "elysia";
 import { Uuid } from "#http/schema";
 import type { AgentReport, DesiredState as Schema } from "#modules/fleet/agent-protocol/schema";
+import { describeFault } from "./connection-fault";
 
 export type DesiredState = typeof Schema.static;
 export type Desired = DesiredState["items"][number];
@@ -9,7 +10,15 @@ export type Report = AgentReport["reports"][number];
 export type HostFacts = NonNullable<AgentReport["host"]>;
 export type ServerClient = ReturnType<typeof createServerClient>;
 
-type Options = { server: string; token: string; ca: string | undefined; signal: AbortSignal };
+/** How the server is spoken to at this moment. */
+export type Connection = {
+  token: string;
+  /** The authorities that may have signed the server's certificate, and the certificate that the agent presents, as PEM. */
+  tls: { ca?: string; cert?: string; key?: string };
+  /** Whether the authorities are those of the agent's own file alone. */
+  hasOwnAuthority: boolean;
+};
+type Options = { server: string; connection: () => Connection; environment: Record<string, string | undefined>; signal: AbortSignal };
 
 // Each item is looked at on its own, so that one from a newer server spoils no other.
 const Envelope = t.Object({ items: t.Array(t.Object({ id: Uuid })), keep: t.Array(Uuid) });
@@ -31,14 +40,15 @@ export class Unreachable extends Error {
 }
 
 /** The agent's two calls. Both throw Unreachable where the server does not answer as it should. */
-export function createServerClient({ server, token, ca, signal }: Options) {
+export function createServerClient({ server, connection, environment, signal }: Options) {
   async function ask(path: string, init: RequestInit & { headers?: Record<string, string> }) {
+    const { token, tls, hasOwnAuthority } = connection();
     const headers = { authorization: `Bearer ${token}`, ...init.headers };
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]);
     try {
-      return await fetch(`${server}${path}`, { ...init, headers, signal: deadline, redirect: "error", ...(ca && { tls: { ca } }) });
+      return await fetch(`${server}${path}`, { ...init, headers, signal: deadline, redirect: "error", tls });
     } catch (error) {
-      throw new Unreachable(`${server} cannot be reached: ${(error as Error).message}`);
+      throw new Unreachable(`${server} cannot be reached: ${describeFault(error as Error, { server, environment, hasOwnAuthority })}`);
     }
   }
 

@@ -7,6 +7,7 @@ import { createLog } from "#log";
 import { type ConnectedAgent, newConnectedAgent } from "../support/agent/connected-agent";
 import { until } from "../support/agent/observing";
 import { connectTo } from "../support/server/postgres";
+import { startProxy, targetOf } from "../support/server/proxy";
 import { startServer, world } from "../support/server/world";
 
 setDefaultTimeout(60_000);
@@ -16,14 +17,26 @@ function start({ server, token, pathOf }: ConnectedAgent, more: { server?: strin
   const stopping = new AbortController();
   const said: { msg: string; reason?: string }[] = [];
   const log = createLog("info", { write: (text) => void said.push(JSON.parse(text)) });
-  const options = { server, token, ca: undefined, stateDirectory: pathOf("loop"), interval: 100, isOnce: false, isDryRun: false, ...more };
-  const ended = runAgent(options, { host: thisHost({ PATH: Bun.env.PATH }), log, version: "1.2.3", signal: stopping.signal });
+  const options = {
+    server,
+    connection: () => ({ token, tls: {}, hasOwnAuthority: false }),
+    stateDirectory: pathOf("loop"),
+    interval: 100,
+    isOnce: false,
+    isDryRun: false,
+    ...more,
+  };
+  let hurry = () => {};
+  const onHangup = (ring: () => void) => {
+    hurry = ring;
+  };
+  const ended = runAgent(options, { host: thisHost({ PATH: Bun.env.PATH }), log, version: "1.2.3", signal: stopping.signal, onHangup });
   const count = (message: string) => said.filter(({ msg }) => msg === message).length;
   async function stop() {
     stopping.abort();
     return ended;
   }
-  return { said, count, stop, ended };
+  return { said, count, stop, ended, hurry: () => hurry() };
 }
 
 describe("an agent that goes on", () => {
@@ -44,6 +57,26 @@ describe("an agent that goes on", () => {
     const resting = start(agent, { interval: 3_600_000 });
     await until(async () => expect(resting.count("healed")).toBe(1));
     await resting.stop(); // an hour would be longer than this test may take
+    await agent.end();
+  });
+
+  test("makes a pass at once when it is asked to, and asks a server again that it would have left alone; its return is told", async () => {
+    const agent = await newConnectedAgent();
+    await agent.assign((await agent.newRoot()).id, "root");
+    const gate = await startProxy(targetOf(agent.server.replace("http", "postgres")));
+    const server = `http://127.0.0.1:${gate.port}`;
+    const loop = start(agent, { server, interval: 3_600_000 });
+    await until(async () => expect(loop.count("installed")).toBe(1));
+    await gate.refuse();
+    loop.hurry();
+    await until(async () => expect(loop.count("the server cannot be reached")).toBe(1));
+    await gate.accept();
+    rmSync(agent.pathOf("store/root.pem"));
+    loop.hurry();
+    await until(async () => expect(loop.count("the server is back")).toBe(1));
+    expect(loop.count("healed")).toBe(1);
+    await loop.stop();
+    await gate.stop();
     await agent.end();
   });
 

@@ -11,7 +11,12 @@ setDefaultTimeout(60_000);
 
 const TOKEN = `cag_${"x".repeat(43)}`;
 const clientWith = (server: string, { token = TOKEN, ca }: { token?: string; ca?: string } = {}) =>
-  createServerClient({ server, token, ca, signal: new AbortController().signal });
+  createServerClient({
+    server,
+    connection: () => ({ token, tls: ca ? { ca } : {}, hasOwnAuthority: ca !== undefined }),
+    environment: {},
+    signal: new AbortController().signal,
+  });
 
 /** Why the server was not asked with success. */
 async function refusalOf(asking: Promise<unknown>) {
@@ -83,7 +88,9 @@ describe("asking what is desired", () => {
     const url = `https://127.0.0.1:${(tls.address() as { port: number }).port}`;
     const agent = await newConnectedAgent();
     const { token } = agent;
-    expect((await refusalOf(clientWith(url, { token }).fetchDesired(undefined))).message).toMatch(/cannot be reached: .*certificate/i);
+    expect((await refusalOf(clientWith(url, { token }).fetchDesired(undefined))).message).toMatch(
+      /cannot be reached: this host trusts no authority that signed its certificate. Give that authority's PEM/,
+    );
     expect(await clientWith(url, { token, ca: authority.root.pem }).fetchDesired(undefined)).toMatchObject({ state: { items: [] } });
     await agent.end();
     tls.close();

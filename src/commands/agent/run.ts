@@ -4,9 +4,10 @@ import { runAgent } from "#agent/run";
 import { createLog } from "#log";
 import { version } from "../../../package.json";
 import { CommandError } from "../command-error";
-import { readInterval, readServer, readText, readToken, STATE_DIRECTORY } from "./options";
+import { type ConnectionFiles, followConnection } from "./connection";
+import { readInterval, readServer, STATE_DIRECTORY } from "./options";
 
-type Options = { server: string; tokenFile: string; caFile?: string; stateDir: string; interval: number; once?: boolean; dryRun?: boolean };
+type Options = ConnectionFiles & { server: string; stateDir: string; interval: number; once?: boolean; dryRun?: boolean };
 
 const HELP = `
 It asks the server what is assigned to it, makes this host's trust stores hold that, proves it, and reports. Whatever
@@ -14,6 +15,10 @@ disappears or is replaced is put back at the next pass. It removes only what it 
 goes by what it was told last. Run it as root where the stores belong to root.
 
 The token is the one that enrolling the agent showed; its file must be readable by the agent's user alone.
+A changed token file, or one of the certificates, is taken up by itself; SIGHUP has a pass made at once.
+
+The server's certificate must lead to an authority of the system's store (/etc/ssl/certs/ca-certificates.crt, or
+what SSL_CERT_FILE names) or, with --ca-file, to one of that file. A proxy is taken from HTTPS_PROXY; NO_PROXY lists the hosts that need none.
 
 Exit codes: 0 done, 1 something failed (with --once) or the agent cannot run, 2 wrong usage.`;
 
@@ -24,6 +29,8 @@ export const addRun = (agent: Command) =>
     .requiredOption("--server <url>", "the server: https, or http on this machine", readServer)
     .requiredOption("--token-file <path>", "file with the agent's token")
     .option("--ca-file <path>", "PEM of the authority that signed the server's certificate, where the system does not know it")
+    .option("--client-cert <path>", "PEM of a certificate to present, where a proxy before the server asks for one")
+    .option("--client-key <path>", "PEM of its private key")
     .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
     .option("--interval <duration>", "time between two passes, at most a day: 30s, 5m, 1h", readInterval, 60)
     .option("--once", "one pass, then end; failures are tried again at once")
@@ -31,15 +38,23 @@ export const addRun = (agent: Command) =>
     .addHelpText("after", HELP)
     .action(run);
 
-async function run({ server, tokenFile, caFile, stateDir, interval, once = false, dryRun = false }: Options) {
-  const token = readToken(tokenFile);
-  const ca = caFile === undefined ? undefined : readText(caFile, "--ca-file");
+async function run({ server, stateDir, interval, once = false, dryRun = false, ...files }: Options) {
   const log = createLog("info");
+  const connection = followConnection(files, Bun.env, log);
   const stopping = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stopping.abort());
-  const options = { server, token, ca, stateDirectory: stateDir, interval: interval * 1_000, isOnce: once, isDryRun: dryRun };
+  let hurry = () => {};
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stopping.abort(signal));
+  process.on("SIGHUP", () => hurry());
+  const options = { server, connection, stateDirectory: stateDir, interval: interval * 1_000, isOnce: once, isDryRun: dryRun };
+  const onHangup = (ring: () => void) => {
+    hurry = () => {
+      log.info("asked for a pass at once (SIGHUP)");
+      ring();
+    };
+  };
   log.info({ server, stateDir, version }, "agent started");
-  const { failed, unreachable } = await runAgent(options, { host: thisHost(Bun.env), log, version, signal: stopping.signal });
+  const { failed, unreachable } = await runAgent(options, { host: thisHost(Bun.env), log, version, signal: stopping.signal, onHangup });
+  log.info({ ...(stopping.signal.aborted && { signal: stopping.signal.reason }), version }, "agent stopped");
   await new Promise<void>((written) => log.flush(() => written()));
   if (once && unreachable) throw new CommandError(unreachable.message);
   if (once && failed > 0) throw new CommandError(`${failed} ${failed === 1 ? "assignment" : "assignments"} failed; the log says why.`);

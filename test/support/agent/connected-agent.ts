@@ -24,7 +24,12 @@ export async function newConnectedAgent() {
   const { hostname, port } = new URL(world.url);
   const line = await startProxy({ host: hostname, port: Number(port) });
   const server = `http://127.0.0.1:${line.port}`;
-  const client = createServerClient({ server, token: enrolled.token, ca: undefined, signal: new AbortController().signal });
+  const client = createServerClient({
+    server,
+    connection: () => ({ token: enrolled.token, tls: {}, hasOwnAuthority: false }),
+    environment: {},
+    signal: new AbortController().signal,
+  });
   const said: { msg: string; reason?: string }[] = [];
   const log = createLog("info", { write: (text) => void said.push(JSON.parse(text)) });
   let state = await openState(pathOf("state"));
