@@ -50,6 +50,14 @@ export type Store = {
   passwordVariable?: string;
 };
 
+/** A store that is one of several, by its target. */
+export const storeBy = (storeFor: (target: Target) => Store): Store => ({
+  observe: (target, ...rest) => storeFor(target).observe(target, ...rest),
+  findRemains: (target, ...rest) => remainsIn(storeFor(target), target, ...rest),
+  install: (target, ...rest) => storeFor(target).install(target, ...rest),
+  remove: (target, ...rest) => storeFor(target).remove(target, ...rest),
+});
+
 /** As `findRemains`, for any store. */
 export async function remainsIn(store: Store, target: Target, material: Material, host: Host): Promise<string[]> {
   if (store.findRemains) return store.findRemains(target, material, host);

@@ -57,6 +57,15 @@ export const curlrc: Format = {
     ),
 };
 
+/** PHP's settings. */
+export const ini: Format = {
+  render(name, value) {
+    if (/["$\\]/.test(value)) throw new Error(`${name} cannot be set to a path with a quote, a dollar or a backslash: choose another path.`);
+    return [`${name} = "${value}"`];
+  },
+  read: (text, name) => lastMatch(text, `[ \\t]*${name.replace(".", "\\.")}[ \\t]*=`, (value) => unquote(value) ?? value.split(";")[0]?.trim() ?? ""),
+};
+
 const QUOTED = /^"((?:[^"\\]|\\.)*)"/;
 const RESET = "";
 const assignment = (name: string) => `[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=`;

@@ -17,7 +17,7 @@ export type Part = { name: string; holds: "certificate" | "chain" | "issuers" | 
 /** A store that is a directory of files, and what is particular to it. */
 export type Layout = {
   /** Where the directory is when the config does not say. */
-  defaultDirectory?: (host: Host) => string | Promise<string>;
+  defaultDirectory?: (host: Host, target: Target) => string | Promise<string>;
   /** Whether the directory must be there already: the one that a running server reads. */
   mustExist?: boolean;
   parts: (target: Target) => Part[];
@@ -46,8 +46,9 @@ const KEY_MODE = 0o600;
 export function directoryStore(layout: Layout): Store {
   const { defaultDirectory, mustExist, parts, takesOver = false, needsKey = false, passwordVariable, ownerOf, check, observe, findRemains, refresh } = layout;
 
-  async function directoryOf({ config, storeType }: Target, host: Host) {
-    const given = config.trustStorePath ?? (await defaultDirectory?.(host));
+  async function directoryOf(target: Target, host: Host) {
+    const { config, storeType } = target;
+    const given = config.trustStorePath ?? (await defaultDirectory?.(host, target));
     if (given === undefined) throw new Error(`config.trustStorePath is required for ${storeType}.`);
     return pathOn(host, given, "trustStorePath");
   }

@@ -4,7 +4,7 @@ import { absent } from "../host/files";
 import { type Host, pathOn } from "../host/host";
 import { resolvePassword } from "../host/password";
 import { asSystem, osAnchor } from "../settings/os-anchor";
-import { remainsIn, type Store, type Target } from "../store";
+import { type Store, storeBy, type Target } from "../store";
 import { findInKeystore, type Keystore, keystoreStore } from "./keystore";
 import { nameOf } from "./system";
 import { SHIPPED_PASSWORD, tellHooks } from "./system-hooks";
@@ -56,12 +56,5 @@ async function observeJava(target: Target, fingerprint: string, host: Host) {
   return isThere ? [] : [`${keystore.path} lacks it: no hook in ${host.system.hooks} has put it there, as Debian's ca-certificates-java does`];
 }
 
-const storeFor = ({ config }: Target) => (config.preferOsStore ? cacertsOfSystem : cacerts);
-
 /** The trust store that Java comes with, or the system's, from which a distribution makes it. */
-export const javaCacerts: Store = {
-  observe: (target, material, host) => storeFor(target).observe(target, material, host),
-  findRemains: (target, material, host) => remainsIn(storeFor(target), target, material, host),
-  install: (target, material, transaction) => storeFor(target).install(target, material, transaction),
-  remove: (target, transaction) => storeFor(target).remove(target, transaction),
-};
+export const javaCacerts = storeBy(({ config }) => (config.preferOsStore ? cacertsOfSystem : cacerts));

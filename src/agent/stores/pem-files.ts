@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Host, pathOn } from "../host/host";
 import { findGroup, findUser } from "../host/user";
-import { remainsIn, type Store, type Target } from "../store";
+import { type Store, storeBy, type Target } from "../store";
 import { directoryStore, type Part } from "./directory";
 import { bundleOfOthers } from "./pem-bundle";
 
@@ -21,23 +21,21 @@ const certificateFiles = directoryStore({
   },
 });
 
-/** The authorities that it accepts: a block for each in one bundle. */
-const authorities = bundleOfOthers((target, host) => join(directoryOf(target, host), target.config.caFileName ?? "ca.crt"));
-
-const storeFor = ({ materialType }: Target) => (materialType.endsWith("_certificate") ? certificateFiles : authorities);
-
-/** PEM files, as many and as combined as their reader wants them. */
-export const pemFiles: Store = {
-  observe: (target, ...rest) => storeFor(target).observe(target, ...rest),
+const certificateAndKey: Store = {
+  ...certificateFiles,
   install(target, material, transaction) {
     const isKeyless = !partsOf(target).some(({ holds }) => holds.endsWith("key"));
     if (material.privateKey !== null && isKeyless)
       throw new Error("The assignment includes the private key, but its config names no file for it: name config.keyFileName or config.combinedFileName.");
-    return storeFor(target).install(target, material, transaction);
+    return certificateFiles.install(target, material, transaction);
   },
-  remove: (target, ...rest) => storeFor(target).remove(target, ...rest),
-  findRemains: (target, ...rest) => remainsIn(storeFor(target), target, ...rest),
 };
+
+/** The authorities that it accepts: a block for each in one bundle. */
+const authorities = bundleOfOthers((target, host) => join(directoryOf(target, host), target.config.caFileName ?? "ca.crt"));
+
+/** PEM files, as many and as combined as their reader wants them. */
+export const pemFiles = storeBy(({ materialType }) => (materialType.endsWith("_certificate") ? certificateAndKey : authorities));
 
 function directoryOf({ config: { trustStorePath } }: Target, host: Host) {
   if (trustStorePath === undefined) throw new Error("config.trustStorePath is required for pem_files without a preset: the directory of the files.");

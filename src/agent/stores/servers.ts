@@ -47,6 +47,15 @@ export const nginx = serverStore({
   },
 });
 
+export const apache = serverStore({
+  /** The same program with the same options, but with a check in the place of `graceful`. */
+  revision(reloadCommand) {
+    const at = reloadCommand.lastIndexOf("graceful");
+    if (at < 0) return;
+    return reloadCommand[at - 1] === "-k" ? reloadCommand.toSpliced(at - 1, 2, "-t") : reloadCommand.toSpliced(at, 1, "configtest");
+  },
+});
+
 export const haproxy = serverStore({
   needsKey: true,
   parts: (target) => (target.config.keyFileName ? certificateAndKey(target) : [{ name: nameOf(target, "certFileName"), holds: "chain and key" }]),
@@ -75,5 +84,15 @@ export const redis = serverStore({
     const { stdout } = await execute(transaction.host, { argv: [...config, "GET", ANCHORS], ...(secret && { secret }) });
     const [, present = ""] = stdout.split("\n");
     await transaction.reload([...config, "SET", ANCHORS, present], { secret });
+  },
+});
+
+const MARIADB_PASSWORD = "MYSQL_PWD";
+
+export const mariadb = serverStore({
+  passwordVariable: MARIADB_PASSWORD,
+  async reload(_directory, target, transaction) {
+    const argv = ["mariadb", `--user=${target.config.dbUser}`, "--execute=FLUSH SSL"];
+    await transaction.reload(argv, { secret: secretIn(MARIADB_PASSWORD, target) });
   },
 });

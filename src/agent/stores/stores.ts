@@ -10,9 +10,11 @@ import { nssDatabase } from "./nss";
 import { opensslDirectory } from "./openssl";
 import { pemBundle } from "./pem-bundle";
 import { pemFiles } from "./pem-files";
+import { phpCafile } from "./php";
 import { postgres } from "./postgres";
+import { postgresClient } from "./postgres-client";
 import { containerdRegistry, dockerRegistry, podmanRegistry } from "./registries";
-import { haproxy, nginx, redis } from "./servers";
+import { apache, haproxy, mariadb, nginx, redis } from "./servers";
 import { systemStore } from "./system";
 import { requestsBundle, sslCertFile } from "./variables";
 
@@ -28,6 +30,11 @@ export const STORES: PerInstallable<Store> = {
   postgresql_server_tls: postgres,
   redis_server_tls: redis,
   pem_files: pemFiles,
+  apache_httpd_tls: apache,
+  mariadb_server_tls: mariadb,
+  postgresql_client_tls: postgresClient,
+  ruby_openssl: sslCertFile,
+  php_openssl_cafile: phpCafile,
   pem_ca_bundle: pemBundle,
   python_certifi: certifi,
   ssl_cert_file_env: sslCertFile,

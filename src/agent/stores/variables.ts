@@ -6,11 +6,11 @@ import { type OneValue, oneValue } from "../settings/setting";
 import type { Store, Target } from "../store";
 
 /** Anchors in a bundle that takes the place of the public roots, so that it holds those too; or in the system's store. */
-export function bundleOrOs(target: Target, host: Host, settingsFile: string, pointTo: (path: string) => OneValue) {
+export function bundleOrOs(target: Target, host: Host, settingsFile: string, ...pointTo: ((path: string) => OneValue)[]) {
   const path = bundlePath(target, host, settingsFile);
-  if (target.config.preferOsStore || path === host.system.bundle) return { anchors: osAnchor, settings: [pointTo(host.system.bundle)] };
-  const setting = pointTo(path);
-  return { anchors: bundleAt(path, setting), settings: [setting] };
+  if (target.config.preferOsStore || path === host.system.bundle) return { anchors: osAnchor, settings: pointTo.map((each) => each(host.system.bundle)) };
+  const settings = pointTo.map((each) => each(path));
+  return { anchors: bundleAt(path, settings[0]), settings };
 }
 
 /** A program that reads the bundle which an environment variable names. */

@@ -22,6 +22,7 @@ export async function newStock() {
 export const FAMILY: [store: TrustStoreType, file: string, material: "anchor" | "server" | "client", config?: Desired["config"]][] = [
   ["openssl_ca_dir", "corp.pem", "anchor"],
   ["nginx_tls", "tls.crt", "server"],
+  ["pem_files", "tls.crt", "server"],
   ["haproxy_tls", "tls.pem", "server"],
   ["postgresql_server_tls", "server.crt", "server"],
   ["redis_server_tls", "redis.crt", "server"],

@@ -5,6 +5,21 @@ const HUP = ["signal", "HUP"];
 const systemd = (unit: string, says: RegExp) => ({ file: `/lib/systemd/system/${unit}.service`, says });
 const RNDC_KEY = 'key "rndc" {\n algorithm hmac-sha256;\n secret "c2NyYXRjaCBzY3JhdGNoIHNjcmF0Y2g=";\n};\n';
 
+export const MARIADB: PresetServer = {
+  preset: "mariadb-server",
+  user: "mysql",
+  asking: ["-starttls", "mysql"],
+  prepare(place) {
+    const data = open(place, "data");
+    const socket = `${data}/socket`;
+    const files = [`--ssl-cert=${place.tls}/server-cert.pem`, `--ssl-key=${place.tls}/server-key.pem`];
+    const install = ["mariadb-install-db", "--no-defaults", "--user=mysql", `--datadir=${data}`, "--auth-root-authentication-method=socket", "--skip-test-db"];
+    Bun.spawnSync(install);
+    const options = ["--no-defaults", `--datadir=${data}`, `--socket=${socket}`, `--port=${place.port}`, "--bind-address=127.0.0.1", "--skip-log-bin"];
+    return { argv: ["mariadbd", ...options, ...files], reload: ["/usr/bin/mariadb", "--no-defaults", `--socket=${socket}`] };
+  },
+};
+
 export const BROKERS: PresetServer[] = [
   {
     preset: "mosquitto",
@@ -65,27 +80,7 @@ export const BROKERS: PresetServer[] = [
       };
     },
   },
-  {
-    preset: "mariadb-server",
-    user: "mysql",
-    asking: ["-starttls", "mysql"],
-    prepare(place) {
-      const data = open(place, "data");
-      const socket = `${data}/socket`;
-      const files = [`--ssl-cert=${place.tls}/server-cert.pem`, `--ssl-key=${place.tls}/server-key.pem`];
-      const install = [
-        "mariadb-install-db",
-        "--no-defaults",
-        "--user=mysql",
-        `--datadir=${data}`,
-        "--auth-root-authentication-method=socket",
-        "--skip-test-db",
-      ];
-      Bun.spawnSync(install);
-      const options = ["--no-defaults", `--datadir=${data}`, `--socket=${socket}`, `--port=${place.port}`, "--bind-address=127.0.0.1", "--skip-log-bin"];
-      return { argv: ["mariadbd", ...options, ...files], reload: ["/usr/bin/mariadb", "--no-defaults", `--socket=${socket}`] };
-    },
-  },
+  MARIADB,
   {
     preset: "bind9",
     unit: systemd("named", /^ExecReload=\/usr\/sbin\/rndc reload$/m),

@@ -64,7 +64,7 @@ export async function startPreset({ prepare, user }: PresetServer, place: Place)
     await server.stop();
     if (end) await runs(end, environment);
   }
-  return { reload: signal, stop };
+  return { pid: server.pid, reload: signal, stop };
 }
 
 /** A client of NATS, whose server speaks first. */

@@ -5,23 +5,25 @@ const pair = (tls: string) => [`${tls}/tls.crt`, `${tls}/tls.key`] as const;
 const HUP = ["signal", "HUP"];
 const systemd = (unit: string, says: RegExp) => ({ file: `/lib/systemd/system/${unit}.service`, says });
 
-export const WEB: PresetServer[] = [
-  {
-    preset: "apache2",
-    unit: systemd("apache2", /^ExecReload=\/usr\/sbin\/apachectl graceful$/m),
-    prepare(place) {
-      const [certificate, key] = pair(place.tls);
-      const modules = ["mpm_event", "authz_core", "ssl"].map((each) => `LoadModule ${each}_module /usr/lib/apache2/modules/mod_${each}.so`).join("\n");
-      const config = write(
-        place,
-        "apache.conf",
-        `ServerRoot ${place.directory}\nServerName good.test\nPidFile ${place.directory}/pid\nErrorLog ${place.directory}/log\nUser www-data\nGroup www-data\n${modules}
+export const APACHE: PresetServer = {
+  preset: "apache2",
+  unit: systemd("apache2", /^ExecReload=\/usr\/sbin\/apachectl graceful$/m),
+  prepare(place) {
+    const [certificate, key] = pair(place.tls);
+    const modules = ["mpm_event", "authz_core", "ssl"].map((each) => `LoadModule ${each}_module /usr/lib/apache2/modules/mod_${each}.so`).join("\n");
+    const config = write(
+      place,
+      "apache.conf",
+      `ServerRoot ${place.directory}\nServerName good.test\nPidFile ${place.directory}/pid\nErrorLog ${place.directory}/log\nUser www-data\nGroup www-data\n${modules}
 Mutex posixsem\nListen 127.0.0.1:${place.port}\nSSLEngine on\nSSLCertificateFile ${certificate}\nSSLCertificateKeyFile ${key}\n`,
-      );
-      const apache = ["apache2", "-f", config];
-      return { argv: [...apache, "-DFOREGROUND"], reload: [...apache, "-k", "graceful"] };
-    },
+    );
+    const apache = ["apache2", "-f", config];
+    return { argv: [...apache, "-DFOREGROUND"], reload: [...apache, "-k", "graceful"] };
   },
+};
+
+export const WEB: PresetServer[] = [
+  APACHE,
   {
     preset: "caddy",
     user: "caddy",

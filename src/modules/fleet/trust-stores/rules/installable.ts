@@ -23,6 +23,11 @@ const INSTALLABLE = [
   "postgresql_server_tls",
   "redis_server_tls",
   "pem_files",
+  "apache_httpd_tls",
+  "mariadb_server_tls",
+  "postgresql_client_tls",
+  "ruby_openssl",
+  "php_openssl_cafile",
 ] as const satisfies TrustStoreType[];
 
 type Installable = (typeof INSTALLABLE)[number];
