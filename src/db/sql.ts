@@ -35,7 +35,6 @@ const PREPARED = { prepare: true, simple: false };
  * more than to send the statement. Here parts are light, and a text is joined once.
  */
 class Statement<Rows extends readonly MaybeRow[]> extends Fragment implements Promise<RowList<Rows>> {
-  readonly [Symbol.toStringTag] = "Statement";
   #result: Promise<RowList<Rows>> | undefined;
 
   constructor(
@@ -44,6 +43,10 @@ class Statement<Rows extends readonly MaybeRow[]> extends Fragment implements Pr
     values: Value[],
   ) {
     super(pieces, values);
+  }
+
+  get [Symbol.toStringTag]() {
+    return "Statement";
   }
 
   // biome-ignore lint/suspicious/noThenProperty: awaiting is what runs it

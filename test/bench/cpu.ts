@@ -14,6 +14,7 @@ export function createMeter(sql: postgres.Sql, { pid, application }: Server, sec
   function measured(contestant: Contestant): Contestant {
     return async (callers) => {
       await untilIdle(sql);
+      await sql`vacuum`; // what one contestant leaves dead, the next would read
       const before = await read();
       const rate = await contestant(callers);
       const after = await read();

@@ -16,8 +16,9 @@ export async function assertSameShape(calls: { name: string; origin: string; ope
   if (answers.some((each) => shape(each) !== shape(answers[0]))) throw new Error(answers.join("\n"));
 }
 
+/** Of an array the first element speaks for all: another release may answer more of them. */
 function shapeOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(shapeOf);
+  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
   if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
   const entries = Object.entries(value).map(([name, part]): [string, unknown] => [name, shapeOf(part)]);
   return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
