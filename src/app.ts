@@ -9,10 +9,13 @@ import { certificates, monitoring, portal } from "#modules/certificates/certific
 import { rotations } from "#modules/certificates/rotations/routes";
 import { connections } from "#modules/core/connections/routes";
 import { widgets } from "#modules/core/widgets/routes";
+import { agentAccess, agentCredentials } from "#modules/fleet/agent-access/routes";
 import { deployments } from "#modules/fleet/agent-protocol/routes";
 import { agents, fleetOperations } from "#modules/fleet/agents/routes";
 import { assignments } from "#modules/fleet/assignments/routes";
+import { joinTokens } from "#modules/fleet/join-tokens/routes";
 import { rollouts } from "#modules/fleet/rollouts/routes";
+import { signingKeys, successors } from "#modules/fleet/signing-keys/routes";
 import { trustStores } from "#modules/fleet/trust-stores/routes";
 import { aiSystems, metricsIngest } from "#modules/governance/ai-systems/routes";
 import { frameworkCatalogue, governance } from "#modules/governance/frameworks/routes";
@@ -63,7 +66,7 @@ export function createApp(deps: Deps) {
     // holders of a link
     .use(files(deps))
     // agents
-    .use(deployments(deps))
+    .use(host(deps))
     // senders of metrics
     .use(metricsIngest(deps))
     // platform staff
@@ -76,7 +79,12 @@ export function createApp(deps: Deps) {
 }
 
 /** Links of the chain above, because the compiler follows only so many. */
-const fleet = (deps: Deps) => new Elysia().use(agents(deps)).use(assignments(deps)).use(fleetOperations(deps)).use(rollouts(deps)).use(rotations(deps));
+const fleet = (deps: Deps) =>
+  new Elysia().use(agents(deps)).use(access(deps)).use(assignments(deps)).use(fleetOperations(deps)).use(rollouts(deps)).use(rotations(deps));
+
+const host = (deps: Deps) => new Elysia().use(deployments(deps)).use(agentAccess(deps)).use(successors(deps));
+
+const access = (deps: Deps) => new Elysia().use(joinTokens(deps)).use(agentCredentials(deps)).use(signingKeys(deps));
 
 const own = (deps: Deps) => new Elysia().use(organization(deps)).use(apiTokens(deps)).use(audit(deps));
 

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { createNonces, type Nonces } from "#auth/nonces";
 import { createTokens, type Tokens } from "#auth/tokens";
 import { createGatewayCheck, type GatewayCheck } from "#auth/trusted-gateway";
 import { ALONE, type Cluster } from "#cluster/channel";
@@ -40,6 +41,8 @@ export type Deps = {
   /** For reads that may cost more than a moment of the database. */
   lanes: Lanes;
   organizationExists: (id: string) => Promise<boolean>;
+  /** Which signed requests of agents came before. */
+  nonces: Nonces;
   /** Audit events of refusals, and of what staff and holders of links read: counted, and written every few seconds. */
   denials: CountedEvents;
   reads: CountedEvents;
@@ -69,6 +72,7 @@ export function createDeps({ config, db, log, clock = () => new Date(), now = ()
     limits: createLimits(config, now, cluster),
     lanes: createLanes(lanesFor(sql.options.max)),
     organizationExists: organizations.exists,
+    nonces: createNonces(),
     denials: createCountedEvents({ ...trail, maxEach: 20 }),
     reads: createCountedEvents(trail),
   };

@@ -2,8 +2,9 @@ import { recoverInterrupted, type Work } from "./attempt";
 import { reconcileAssignment } from "./install";
 import { removeAssignment } from "./remove";
 import { deliverReports, type Result } from "./report";
-import { type DesiredState, type HostFacts, type ServerClient, Unreachable } from "./server-client";
+import type { DesiredState, HostFacts, ServerClient } from "./server-client";
 import { newRecord, noteReport } from "./state";
+import { Unreachable, Untrusted } from "./transport";
 
 type Agent = Work & { client: ServerClient };
 export type Pass = {
@@ -43,7 +44,8 @@ async function fetchDesired({ client, state, isDryRun, log }: Agent): Promise<Re
     return desired ? { desired } : {};
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    log.warn({ reason: error.message, usesLastState: known !== undefined }, "the server cannot be reached");
+    if (error instanceof Untrusted) log.error({ reason: error.message, usesLastState: known !== undefined }, "the server's answer is refused");
+    else log.warn({ reason: error.message, usesLastState: known !== undefined }, "the server cannot be reached");
     return { ...(known && { desired: known.state }), unreachable: error };
   }
 }

@@ -1,8 +1,9 @@
 import type { Logger } from "pino";
 import { fingerprintOf } from "./host/pem";
-import { type HostFacts, type Report, type ServerClient, Unreachable } from "./server-client";
+import type { HostFacts, Report, ServerClient } from "./server-client";
 import type { AssignmentRecord, State } from "./state";
 import type { Material } from "./store";
+import { Unreachable } from "./transport";
 
 /** What became of an assignment; undefined where nothing was tried. */
 export type Result = Omit<Report, "assignmentId"> | undefined;

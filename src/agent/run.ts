@@ -3,13 +3,18 @@ import type { Logger } from "pino";
 import { createAlarm } from "./alarm";
 import { pauseOf } from "./backoff";
 import { describeHost, type Host } from "./host/host";
+import { keyAccess, tokenAccess } from "./identity/access";
+import { openIdentityFiles } from "./identity/identity-files";
+import { createTrust } from "./identity/trust";
 import { type Pass, runPass } from "./pass";
 import { createReach } from "./reach";
-import { type Connection, createServerClient, Unreachable } from "./server-client";
+import { createServerClient } from "./server-client";
 import { openState } from "./state";
+import { type Connection, createTransport, Unreachable } from "./transport";
 
 export type AgentOptions = {
-  server: string;
+  /** Where it is; the one that the host has joined, when undefined. */
+  server: string | undefined;
   connection: () => Connection;
   stateDirectory: string;
   /** Milliseconds between two passes, give or take a sixth. */
@@ -28,12 +33,12 @@ type Setting = {
 
 /** Runs the agent until `signal`, or one pass of it, and returns the result of the last pass. */
 export async function runAgent(
-  { server, connection, stateDirectory, interval, isOnce, isDryRun }: AgentOptions,
+  { server: given, connection, stateDirectory, interval, isOnce, isDryRun }: AgentOptions,
   { host, log, version, signal, onHangup }: Setting,
 ) {
   const state = await openState(stateDirectory, { isReadOnly: isDryRun });
   try {
-    const client = createServerClient({ server, connection, environment: host.environment, signal });
+    const { server, client } = await connect({ server: given, connection, stateDirectory, isDryRun }, { host, log, signal });
     const facts = await describeHost(hostname(), version);
     const agent = { host, state, log, client, clock: () => new Date(), isDryRun, ignoreBackoff: isOnce };
     if (isOnce) return await runPass(agent, { host: facts });
@@ -51,6 +56,22 @@ export async function runAgent(
     state.close();
   }
 }
+
+type Options = Pick<AgentOptions, "server" | "connection" | "stateDirectory" | "isDryRun">;
+
+/** The server as this host knows it: by the identity that it joined with, else by its long-lived token. */
+async function connect({ server: given, connection, stateDirectory, isDryRun }: Options, { host, log, signal }: Pick<Setting, "host" | "log" | "signal">) {
+  const files = openIdentityFiles(stateDirectory, { isReadOnly: isDryRun });
+  const identity = await files.readIdentity();
+  const server = given ?? identity?.server;
+  if (server === undefined || (connection().token === undefined && !identity)) throw new Error(`${stateDirectory} ${NOT_JOINED}`);
+  const send = createTransport({ server, connection, environment: host.environment, signal });
+  if (identity) log.info({ agentId: identity.agentId, organizationId: identity.organizationId }, "the host has joined: its key proves who it is");
+  const access = identity ? keyAccess({ identity, save: files.saveIdentity, send, log }) : tokenAccess(() => connection().token ?? "", send);
+  return { server, client: createServerClient({ server, access, trust: createTrust({ files, ask: access.ask, log }) }) };
+}
+
+const NOT_JOINED = "holds no identity: this host has not joined. certitude agent join makes it one; or give --server and --token-file.";
 
 /** A pass that cannot even be recorded, on a full disk for instance, does not end the agent: the next one may succeed. */
 function survive({ message }: Error, log: Logger): Pass {

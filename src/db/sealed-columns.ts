@@ -25,6 +25,13 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     boundTo: ["organization_id", "id"],
   },
   {
+    table: "signing_keys",
+    column: "sealed_private_key",
+    uniqueKey: ["organization_id", "id"],
+    purpose: "signing-key",
+    boundTo: ["organization_id", "id", "public_key"],
+  },
+  {
     table: "idempotency_keys",
     column: "answer",
     uniqueKey: ["claim_id"],

@@ -1,7 +1,9 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:net";
 import { createServer } from "node:tls";
-import { createServerClient, type Report, Unreachable } from "#agent/server-client";
+import { tokenAccess } from "#agent/identity/access";
+import { createServerClient, type Report } from "#agent/server-client";
+import { createTransport, Unreachable } from "#agent/transport";
 import { type ConnectedAgent, newConnectedAgent } from "../support/agent/connected-agent";
 import { newAuthority } from "../support/pki/authority";
 import { connectTo } from "../support/server/postgres";
@@ -10,10 +12,15 @@ import { startServer, world } from "../support/server/world";
 setDefaultTimeout(60_000);
 
 const TOKEN = `cag_${"x".repeat(43)}`;
+/** As before the first signed answer. */
+const TRUSTING = { judge: async () => undefined };
 const clientWith = (server: string, { token = TOKEN, ca }: { token?: string; ca?: string } = {}) =>
-  createServerClient({
+  createServerClient({ server, access: tokenAccess(() => token, transportTo(server, ca)), trust: TRUSTING });
+
+const transportTo = (server: string, ca: string | undefined) =>
+  createTransport({
     server,
-    connection: () => ({ token, tls: ca ? { ca } : {}, hasOwnAuthority: ca !== undefined }),
+    connection: () => ({ tls: ca ? { ca } : {}, hasOwnAuthority: ca !== undefined }),
     environment: {},
     signal: new AbortController().signal,
   });

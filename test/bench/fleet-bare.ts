@@ -1,5 +1,5 @@
 import { connectDatabase } from "#db/connect";
-import { hashAgentToken } from "#guards/agent";
+import { hashAgentToken } from "#modules/fleet/agent-access/rules";
 import { findPollingAgent } from "#modules/fleet/agent-protocol/queries";
 
 /** The least that can answer a poll: one handler, the one query, a comparison. */
@@ -11,7 +11,7 @@ if (import.meta.main) {
     port,
     async fetch({ headers }) {
       const token = headers.get("authorization")?.slice("Bearer ".length) ?? "";
-      const agent = await findPollingAgent(sql, hashAgentToken(token), new Date());
+      const agent = await findPollingAgent(sql, { kind: "token", hash: hashAgentToken(token) }, new Date());
       return new Response(null, { status: headers.get("if-none-match") === `"${agent?.tag}"` ? 304 : 404 });
     },
   });

@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import { hashAgentToken } from "#guards/agent";
+import { hashAgentToken } from "#modules/fleet/agent-access/rules";
 import { findPollingAgent } from "#modules/fleet/agent-protocol/queries";
 import { spreadLastSeen, tokenHash, tokenOf } from "./fleet-seed";
 import { type Contestant, http, pgbench } from "./measure";
@@ -8,7 +8,7 @@ import { capture } from "./statement";
 const PATH = "/agent/assignments";
 
 /** The statement of a poll as the server would send it now. */
-export const capturePoll = (url: string) => capture(url, (sql) => findPollingAgent(sql, hashAgentToken(tokenOf(1)), new Date()));
+export const capturePoll = (url: string) => capture(url, (sql) => findPollingAgent(sql, { kind: "token", hash: hashAgentToken(tokenOf(1)) }, new Date()));
 
 /** The same statement for whatever agent pgbench draws. */
 export const inPgbench =

@@ -16,16 +16,23 @@ const seed = 20_260_101;
 withQueue();
 
 /** Of somebody who has nothing yet, where an operation is about the caller alone: signing out, for one. */
-async function credentialsFor(operation: Operation, everything: PopulatedOrganization, withToken: boolean): Promise<Record<string, string>> {
+async function credentialsFor(
+  operation: Operation,
+  everything: PopulatedOrganization,
+  withToken: boolean,
+  sent: { path: string; raw: string | undefined },
+): Promise<Record<string, string>> {
   const isOwn = !operation.path.includes("{organizationId}") && operation.security.length === 1 && operation.security[0]?.join() === "userToken";
-  return isOwn ? { authorization: `Bearer ${(await newUser()).token}` } : everything.credentials(operation, withToken);
+  return isOwn ? { authorization: `Bearer ${(await newUser()).token}` } : everything.credentials(operation, withToken, sent);
 }
 
 async function send(operation: Operation, everything: PopulatedOrganization, { path, query, headers, type, raw, withToken }: Attempt) {
-  const all = { ...(raw !== undefined && { "content-type": type }), ...(await credentialsFor(operation, everything, withToken)), ...headers };
   const target = query === "" ? path : `${path}?${query}`;
+  const sent = raw?.replaceAll(UNIQUE, crypto.randomUUID());
+  const credentials = await credentialsFor(operation, everything, withToken, { path: target, raw: sent });
+  const all = { ...(raw !== undefined && { "content-type": type }), ...credentials, ...headers };
   if (operation.id === "streamNotifications") return hangUp(target, all);
-  return call(operation.method, target, { headers: all, ...(raw !== undefined && { raw: raw.replaceAll(UNIQUE, crypto.randomUUID()) }) });
+  return call(operation.method, target, { headers: all, ...(sent !== undefined && { raw: sent }) });
 }
 
 /** A stream has no end to wait for. */

@@ -39,8 +39,9 @@ const REFUSED = [400, 404];
 
 async function send(everything: PopulatedOrganization, operation: Operation, { query = "", raw }: { query?: string; raw?: string } = {}) {
   const type = raw !== undefined && { "content-type": "application/json" };
-  const headers = { ...type, ...everything.credentials(operation, true) };
-  const answer = await call(operation.method, `${everything.pathOf(operation)}${query}`, { headers, ...(raw !== undefined && { raw }) });
+  const path = `${everything.pathOf(operation)}${query}`;
+  const headers = { ...type, ...everything.credentials(operation, true, { path, raw }) };
+  const answer = await call(operation.method, path, { headers, ...(raw !== undefined && { raw }) });
   if (answer.status >= 400 && answer.text !== "{}") expect(findLeak(answer.body.message)).toBeUndefined();
   return answer.status;
 }

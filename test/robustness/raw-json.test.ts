@@ -15,7 +15,7 @@ function findWays(): Way[] {
   const ways = new Map<string, Way>();
   for (const operation of operations.filter((each) => each.body?.type === "application/json")) {
     const name = (operation.security[0] ?? []).join(" and ");
-    if (!ways.has(name)) ways.set(name, { name, operation, credentials: (everything) => everything.credentials(operation) });
+    if (!ways.has(name)) ways.set(name, { name, operation, credentials: (everything, raw) => everything.credentials(operation, false, { raw }) });
     if (operation.security.some((each) => each.includes("ingestSignature")))
       ways.set("ingestSignature", { name: "ingestSignature", operation, credentials: sign });
   }
@@ -34,7 +34,16 @@ const ways = findWays();
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
 
 test("there is an operation for every way to be let in", () => {
-  const known = ["agentToken", "ingestKey", "ingestSignature", "organizationRole and organizationId", "userToken", "userToken and platformAdmin", "workerKey"];
+  const known = [
+    "agentToken",
+    "ingestKey",
+    "ingestSignature",
+    "joinToken and agentSignature",
+    "organizationRole and organizationId",
+    "userToken",
+    "userToken and platformAdmin",
+    "workerKey",
+  ];
   expect(ways.map((each) => each.name).toSorted()).toEqual(known);
 });
 

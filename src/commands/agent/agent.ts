@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { addJoin } from "./join";
 import { addRun } from "./run";
 
 /** Adds the agent's commands to one that has none of its own; without a subcommand the agent runs. */
@@ -6,8 +7,11 @@ export function addAgentCommands(agent: Command) {
   const name = agent.parent ? `${agent.parent.name()} ${agent.name()}` : agent.name();
   agent
     .description("Install assigned certificates into this host's trust stores, and keep them there.")
-    .addHelpText("after", `\nWithout a command it runs: ${name} --server … --token-file … (${name} run --help shows the options).`);
-  for (const add of [addRun]) add(agent).exitOverride().showHelpAfterError();
+    .addHelpText(
+      "after",
+      `\nWithout a command it runs: ${name}, or ${name} --server … --token-file … where the host has not joined (${name} run --help shows the options).`,
+    );
+  for (const add of [addRun, addJoin]) add(agent).exitOverride().showHelpAfterError();
   return agent;
 }
 

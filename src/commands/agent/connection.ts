@@ -1,12 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import type { Logger } from "pino";
-import type { Connection } from "#agent/server-client";
+import type { Connection } from "#agent/transport";
 import { CommandError } from "../command-error";
 import { readText, readToken } from "./options";
 
 /** The files by which the agent shows who it is, and knows the server. */
-export type ConnectionFiles = { tokenFile: string; caFile?: string; clientCert?: string; clientKey?: string };
+export type ConnectionFiles = { tokenFile?: string; caFile?: string; clientCert?: string; clientKey?: string };
 
 type Environment = Record<string, string | undefined>;
 
@@ -35,13 +35,14 @@ export function followConnection(files: ConnectionFiles, environment: Environmen
   };
 }
 
-function readConnection({ tokenFile, caFile, clientCert, clientKey }: ConnectionFiles, { SSL_CERT_FILE }: Environment): Connection {
+/** Returns the connection by the files as they are now. Throws a CommandError where one of them is wrong. */
+export function readConnection({ tokenFile, caFile, clientCert, clientKey }: ConnectionFiles, { SSL_CERT_FILE }: Environment): Connection {
   if ((clientCert === undefined) !== (clientKey === undefined)) throw new CommandError("--client-cert and --client-key go together.", 2);
-  const token = readToken(tokenFile);
+  const token = tokenFile === undefined ? undefined : readToken(tokenFile);
   const store = SSL_CERT_FILE || SYSTEM_STORES.find((path) => existsSync(path));
   const ca = caFile === undefined ? store && readText(store, "the system's store") : readCertificates(caFile, "--ca-file");
   const own = clientCert && clientKey ? { cert: readCertificates(clientCert, "--client-cert"), key: readKey(clientKey) } : {};
-  return { token, hasOwnAuthority: caFile !== undefined, tls: { ...(ca && { ca }), ...own } };
+  return { ...(token !== undefined && { token }), hasOwnAuthority: caFile !== undefined, tls: { ...(ca && { ca }), ...own } };
 }
 
 function readCertificates(path: string, option: string) {

@@ -24,9 +24,16 @@ export function readInterval(value: string) {
   return seconds;
 }
 
+/** Returns the text of a file that the agent's user alone may read. */
+export function readSecret(path: string) {
+  const text = readText(path, "--token-file");
+  const found = statSync(path);
+  if (found.isFile() && found.mode & 0o077) throw new CommandError(`Others may read the token in ${path}: chmod 600 ${path}`, 2);
+  return text;
+}
+
 export function readToken(path: string) {
-  const token = readText(path, "--token-file").trim();
-  if (statSync(path).mode & 0o077) throw new CommandError(`Others may read the token in ${path}: chmod 600 ${path}`, 2);
+  const token = readSecret(path).trim();
   if (!/^cag_[\w-]{43}$/.test(token)) throw new CommandError(`${path} does not hold an agent's token; it begins with cag_.`, 2);
   return token;
 }

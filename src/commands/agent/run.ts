@@ -7,14 +7,15 @@ import { CommandError } from "../command-error";
 import { type ConnectionFiles, followConnection } from "./connection";
 import { readInterval, readServer, STATE_DIRECTORY } from "./options";
 
-type Options = ConnectionFiles & { server: string; stateDir: string; interval: number; once?: boolean; dryRun?: boolean };
+type Options = ConnectionFiles & { server?: string; stateDir: string; interval: number; once?: boolean; dryRun?: boolean };
 
 const HELP = `
 It asks the server what is assigned to it, makes this host's trust stores hold that, proves it, and reports. Whatever
 disappears or is replaced is put back at the next pass. It removes only what it has installed. Without the server it
 goes by what it was told last. Run it as root where the stores belong to root.
 
-The token is the one that enrolling the agent showed; its file must be readable by the agent's user alone.
+A host that has joined (certitude agent join) needs neither --server nor --token-file: its key is in the state directory.
+Else the token is the one that enrolling the agent showed; its file must be readable by the agent's user alone.
 A changed token file, or one of the certificates, is taken up by itself; SIGHUP has a pass made at once.
 
 The server's certificate must lead to an authority of the system's store (/etc/ssl/certs/ca-certificates.crt, or
@@ -26,8 +27,8 @@ export const addRun = (agent: Command) =>
   agent
     .command("run", { isDefault: true })
     .description("Run the agent; this is what the agent does without a command.")
-    .requiredOption("--server <url>", "the server: https, or http on this machine", readServer)
-    .requiredOption("--token-file <path>", "file with the agent's token")
+    .option("--server <url>", "the server: https, or http on this machine; where the host has joined, that one", readServer)
+    .option("--token-file <path>", "file with the agent's long-lived token, where the host has not joined")
     .option("--ca-file <path>", "PEM of the authority that signed the server's certificate, where the system does not know it")
     .option("--client-cert <path>", "PEM of a certificate to present, where a proxy before the server asks for one")
     .option("--client-key <path>", "PEM of its private key")

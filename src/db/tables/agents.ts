@@ -10,14 +10,21 @@ export const agents = pgTable(
     id: id(),
     name: text().notNull(),
     labels: jsonb().notNull().default({}),
-    tokenHash: bytes().notNull(),
+    /** SHA-256 of its long-lived token, where it has one. */
+    tokenHash: bytes(),
+    /** The Ed25519 key that its host made when it joined, base64url. */
+    publicKey: text(),
+    /** When its token or key ends, because another way in was asked for. */
+    accessEndsAt: moment(),
+    /** When a credential of it was last shown without its key. */
+    credentialMisusedAt: moment(),
     host: jsonb(),
     lastSeenAt: moment(),
     version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),
   },
-  (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.tokenHash)],
+  (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.tokenHash), uniqueIndex().on(table.publicKey)],
 );
 
 export const assignments = pgTable(

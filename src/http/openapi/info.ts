@@ -55,7 +55,13 @@ export const documentation = {
     userToken: bearer("The access token of a user, issued by the identity provider, or by `certitude token` for local use.", "JWT"),
     apiToken: bearer("An API token of the organization, shown once when it is made; it begins with cat_."),
     workerKey: bearer("One of the keys in WORKER_API_KEY."),
-    agentToken: bearer("An agent's own token, shown once when it is enrolled."),
+    agentToken: bearer("An agent's own long-lived token, shown once when it is enrolled."),
+    agentCredential: bearer("An agent's credential of a day, which counts only with its key's signature; it begins with cac_."),
+    joinToken: bearer("A join token, shown once when it is made; it begins with caj_."),
+    agentSignature: header(
+      "signature",
+      "An HTTP message signature (RFC 9421) by the agent's Ed25519 key, of @method, certitude-path, certitude-nonce, authorization and content-digest, as far as the request has them.",
+    ),
     ingestKey: bearer("An ingest key of the organization, shown once when it is made."),
     ingestSignature: header("webhook-signature", "A Standard Webhooks signature with an ingest key; webhook-id and webhook-timestamp belong to it."),
     organizationRole: header(
@@ -69,6 +75,7 @@ export const documentation = {
 
 /** Parameters that mean the same everywhere. */
 const PARAMETERS: Record<string, string> = {
+  of: "The public key that the agent trusts",
   apiTokenId: "The API token",
   limit: "How many items at most",
   cursor: "The nextCursor of the page before",

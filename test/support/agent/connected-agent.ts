@@ -2,9 +2,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { thisHost } from "#agent/host/host";
+import { tokenAccess } from "#agent/identity/access";
+import { openIdentityFiles } from "#agent/identity/identity-files";
+import { createTrust } from "#agent/identity/trust";
 import { runPass } from "#agent/pass";
 import { createServerClient, type HostFacts, type Report } from "#agent/server-client";
 import { openState } from "#agent/state";
+import { createTransport } from "#agent/transport";
 import { createLog } from "#log";
 import { certificate, importInto } from "../pki/certificates";
 import { newAgent } from "../server/agents";
@@ -13,6 +17,10 @@ import { startProxy } from "../server/proxy";
 import { world } from "../server/world";
 
 type Wish = { body?: object };
+
+/** What sends requests to a server over plain http. */
+export const transportTo = (server: string) =>
+  createTransport({ server, connection: () => ({ tls: {}, hasOwnAuthority: false }), environment: {}, signal: new AbortController().signal });
 
 /** An agent in this process, enrolled with the tests' server, which it reaches by way of `line`; its stores are scratch directories. */
 export async function newConnectedAgent() {
@@ -24,14 +32,10 @@ export async function newConnectedAgent() {
   const { hostname, port } = new URL(world.url);
   const line = await startProxy({ host: hostname, port: Number(port) });
   const server = `http://127.0.0.1:${line.port}`;
-  const client = createServerClient({
-    server,
-    connection: () => ({ token: enrolled.token, tls: {}, hasOwnAuthority: false }),
-    environment: {},
-    signal: new AbortController().signal,
-  });
   const said: { msg: string; reason?: string }[] = [];
   const log = createLog("info", { write: (text) => void said.push(JSON.parse(text)) });
+  const access = tokenAccess(() => enrolled.token, transportTo(server));
+  const client = createServerClient({ server, access, trust: createTrust({ files: openIdentityFiles(pathOf("state")), ask: access.ask, log }) });
   let state = await openState(pathOf("state"));
   let now = Date.parse("2030-01-01T00:00:00Z");
 

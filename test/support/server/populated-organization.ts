@@ -5,12 +5,16 @@ import { fillPath, type Operation } from "../openapi/document";
 import { certificate, importInto } from "../pki/certificates";
 import { newApiToken } from "./api-tokens";
 import { call, type Wish } from "./call";
+import { newHost, newJoinToken, type TestHost } from "./hosts";
 import { DOCUMENTS, form } from "./knowledge";
 import { newOrganization, type TestOrganization } from "./people";
 import { WORKER_KEY, world } from "./world";
 
 type Ids = Record<string, string>;
-type Made = { organization: TestOrganization; user: { id: string; token: string }; ids: Ids; keys: Ids };
+/** What a signature is over. */
+type Sent = { path?: string; raw?: string | Uint8Array | undefined };
+/** `host` has joined, and signs. */
+type Made = { organization: TestOrganization; user: { id: string; token: string }; host: TestHost; ids: Ids; keys: Ids };
 
 /** Uploads put their indexing into the queue; nobody works it off. */
 export function withQueue() {
@@ -25,13 +29,17 @@ export async function populatedOrganization() {
   await grantPlatformAdmin(world.sql, user.id, true);
   const ids: Ids = { organizationId: organization.id, ownerId: user.id };
   const keys: Ids = { workerKey: WORKER_KEY, userToken: user.token };
-  const made = { organization, user, ids, keys };
+  const host = newHost();
+  const made = { organization, user, host, ids, keys };
   for (const make of MAKERS) await make(made);
 
   /** What lets the owner in: the first way that the document names, or the one with the user's token. */
-  function credentials({ security }: Operation, withToken = false): Record<string, string> {
+  function credentials(operation: Operation, withToken = false, { path = pathOf(operation), raw }: Sent = {}): Record<string, string> {
+    const { security, method, id } = operation;
     const way = (withToken && security.find((each) => each.includes("userToken"))) || security[0];
-    return Object.assign({}, ...(way ?? []).map((scheme) => headersOf(scheme)));
+    if (!way?.includes("agentSignature")) return Object.assign({}, ...(way ?? []).map((scheme) => headersOf(scheme)));
+    const signer = id === "joinAgent" ? newHost() : host; // a key joins only once
+    return signer.sign({ method, path, raw, token: keys[way.find((each) => each !== "agentSignature") ?? ""] });
   }
 
   function headersOf(scheme: string): Record<string, string> {
@@ -57,8 +65,9 @@ export async function populatedOrganization() {
   /** A request that the owner may make and that is right, but for what is said. */
   async function send(operation: Operation, { ids: others, body = bodyOf(operation), headers, ...rest }: Wish & { ids?: Ids } = {}) {
     const encoded = operation.body && rest.raw === undefined ? await encode(operation, body) : undefined;
-    const all = { ...encoded?.headers, ...credentials(operation), ...headers };
-    return call(operation.method, pathOf(operation, others), { ...(encoded?.raw !== undefined && { raw: encoded.raw }), ...rest, headers: all });
+    const path = pathOf(operation, others);
+    const all = { ...encoded?.headers, ...credentials(operation, false, { path, raw: (rest.raw ?? encoded?.raw) as Sent["raw"] }), ...headers };
+    return call(operation.method, path, { ...(encoded?.raw !== undefined && { raw: encoded.raw }), ...rest, headers: all });
   }
 
   return { ...made, credentials, pathOf, adopt, bodyOf, send };
@@ -98,6 +107,13 @@ const MAKERS: ((made: Made) => Promise<void>)[] = [
     const { body } = must(await organization.admin("POST", "/agents", { body: { name: "web-01", labels: { env: "prod" } } }));
     Object.assign(ids, { agentId: body.id });
     Object.assign(keys, { agentToken: body.token });
+  },
+  async function joinHost(made) {
+    const { organization, ids, keys } = made;
+    const { id, token } = await newJoinToken(organization, { labels: { env: "test" }, maxUses: 100_000 });
+    const { agentId, credential, signingKey } = must(await made.host.call("POST", "/agent/join", { token, body: { name: "web-02" } })).body;
+    Object.assign(ids, { joinTokenId: id, joinedAgentId: agentId, of: signingKey });
+    Object.assign(keys, { joinToken: token, agentCredential: credential });
   },
   async function makeAssignment({ organization, ids }) {
     const body = { applicationId: "payments", certificateId: ids.certificateId, trustStoreType: "linux_update_ca_certificates" };

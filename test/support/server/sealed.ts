@@ -5,6 +5,7 @@ import { contextOf, SEALED_COLUMNS } from "#db/sealed-columns";
 import { importCertificates } from "#modules/certificates/certificates/services/import";
 import { createConnection } from "#modules/core/connections/queries";
 import { sealSecrets } from "#modules/core/connections/services/secrets";
+import { openSigningKey } from "#modules/fleet/signing-keys/queries";
 import { createIngestKey } from "#modules/governance/ingest-keys/queries";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { certificate } from "../pki/certificates";
@@ -27,6 +28,7 @@ export async function addSecrets(sql: Pool, keyring: Keyring) {
   await importCertificates(sql, keyring, scope, { pem, privateKeyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string });
   await addConnection(sql, keyring, organizationId);
   await createIngestKey(sql, keyring, scope, "Collectors");
+  await openSigningKey(sql, keyring, organizationId);
   await addAnswer(sql, keyring);
   return scope;
 }

@@ -1,11 +1,16 @@
 import type { Keyring } from "#crypto/keyring";
 import type { Fragment, Sql } from "#db/connect";
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
+import { type Holder, holderColumns, holderOf } from "#modules/fleet/agent-access/queries/holders";
+import type { Shown } from "#modules/fleet/agent-access/rules";
 import { pairs } from "#modules/fleet/assignments/queries/columns";
+import { currentKeyOf } from "#modules/fleet/signing-keys/queries";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { AgentReport } from "./schema";
 
-type Agent = { organizationId: string; id: string };
+/** The agent that asks, and how: with a credential each request has a nonce. */
+export type Asking = Holder & { nonce: string | undefined };
+export type PollingAgent = Holder & { tag: string; signingKey: string | null };
 type Item = { json: string | null; fingerprint: string; sealedKey: Uint8Array | null };
 
 const MAX_CHAIN = 10;
@@ -38,15 +43,14 @@ const desiredStateCte = (sql: Sql, agent: Fragment) => sql`
       from held left join chain on leaf = certificate_id)`;
 
 /**
- * Returns the agent that holds the token, and the tag of its desired state. Updates last_seen_at when it is five minutes old. While another
+ * Returns the agent that holds what was shown, the tag of its desired state, and the public key that signs it. Updates last_seen_at when it is five minutes old. While another
  * transaction locks the agent's row, the next poll does that: a poll waits for no lock.
  */
-export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
+export async function findPollingAgent(sql: Sql, shown: Shown, now: Date) {
   const at = now.toISOString();
   const holder = sql`
-    select organization_id, id, coalesce(last_seen_at < ${at}::timestamptz - interval '5 minutes', true) as is_due
-    from agents where token_hash = decode(${tokenHash}, 'hex')`;
-  const [agent] = await sql<(Agent & { tag: string })[]>`
+    select *, coalesce(last_seen_at < ${at}::timestamptz - interval '5 minutes', true) as is_due from (${holderOf(sql, shown, now)}) as holder`;
+  const [agent] = await sql<PollingAgent[]>`
     ${desiredStateCte(sql, holder)},
     -- the agent, when last_seen_at is old and its row is not locked
     due as (
@@ -54,20 +58,24 @@ export async function findPollingAgent(sql: Sql, tokenHash: string, now: Date) {
       where is_due for no key update of a skip locked),
     -- updates last_seen_at
     seen as (update agents set last_seen_at = ${at} from due where agents.organization_id = due.organization_id and agents.id = due.id)
-    select organization_id as "organizationId", id, tag from agent, state`;
+    select ${holderColumns(sql)}, tag, ${currentKeyOf(sql)} as "signingKey" from agent, state`;
   return agent;
 }
 
 /**
  * Returns what must be installed on the agent, its enabled assignments of active certificates, with the tag of the same snapshot. Returns
- * undefined when the agent was deleted meanwhile: an empty list would tell it to remove everything. The same statement writes an audit
+ * undefined when the agent was deleted meanwhile: an empty list would tell it to remove everything. Returns `played back` for a request that
+ * was answered before. The same statement writes an audit
  * event for each private key, unless `isSent` is false: HEAD has no body.
  */
-export async function findDesiredState(sql: Sql, keyring: Keyring, { organizationId, id }: Agent, requestId: string | null, isSent = true) {
+export async function findDesiredState(sql: Sql, keyring: Keyring, asking: Asking, requestId: string | null, isSent = true) {
+  const { organizationId, id } = asking;
   const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId };
-  const releasedKeys = sql`select certificate_id, jsonb_build_object('agentId', ${id}::text, 'assignmentId', id) from item where ${isSent} and "sealedKey" is not null`;
-  const rows = await sql<({ tag: string; keep: string } & Item)[]>`
+  const releasedKeys = sql`
+    select certificate_id, jsonb_build_object('agentId', ${id}::text, 'assignmentId', id) from item where ${isSent} and "sealedKey" is not null and exists (select from fresh)`;
+  const rows = await sql<({ tag: string; keep: string; isFresh: boolean } & Item)[]>`
     ${desiredStateCte(sql, sql`select organization_id, id from agents where organization_id = ${organizationId} and id = ${id}`)},
+    fresh as (${takeNonce(sql, asking)}),
     -- ids of assignments whose certificate is not active, but stays installed
     kept as (
       select coalesce(json_agg(id order by id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep from held),
@@ -81,9 +89,10 @@ export async function findDesiredState(sql: Sql, keyring: Keyring, { organizatio
       where held.status = 'active'),
     -- an audit event for each private key that is sent
     released as (${audit(sql, scope, "certificate.private-key-released", releasedKeys)})
-    select tag, keep, json, fingerprint, "sealedKey" from agent cross join state cross join kept left join item on true order by item.id`;
+    select tag, keep, exists (select from fresh) as "isFresh", json, fingerprint, "sealedKey" from agent cross join state cross join kept left join item on true order by item.id`;
   const [state] = rows;
   if (!state) return;
+  if (!state.isFresh) return "played back";
   const items = rows.flatMap(({ json, fingerprint, sealedKey }) => {
     if (json === null) return [];
     const key = sealedKey && `${keyring.unseal(sealedKey, keyContext(organizationId, fingerprint)).trimEnd()}\n`;
@@ -91,6 +100,15 @@ export async function findDesiredState(sql: Sql, keyring: Keyring, { organizatio
   });
   return { tag: state.tag, json: `{"items":[${items.join(",")}],"keep":${state.keep}}` };
 }
+
+/** Part of a statement: one row, unless the credential was answered with this nonce, or a later one, before: on whatever server. */
+const takeNonce = (sql: Sql, { organizationId, id, credentialId, nonce }: Asking) =>
+  credentialId === null
+    ? sql`select`
+    : sql`
+      update agent_credentials set last_nonce = ${nonce ?? null}::uuid
+      where organization_id = ${organizationId} and agent_id = ${id} and id = ${credentialId} and (last_nonce is null or last_nonce < ${nonce ?? null}::uuid)
+      returning id`;
 
 /**
  * Stores the reports of an agent, all or none. Returns the index of the first report that is of none of its assignments; then nothing is

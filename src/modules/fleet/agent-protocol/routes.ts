@@ -5,24 +5,34 @@ import { Refusal } from "#http/errors";
 import { matchesNone } from "#http/etag";
 import { jsonText, respond } from "#http/respond";
 import { Empty, Message } from "#http/schema";
-import { findAgentByToken } from "#modules/fleet/agents/queries/agents";
-import { findDesiredState, findPollingAgent, saveReports } from "./queries";
+import { findHolder } from "#modules/fleet/agent-access/queries/holders";
+import { createStateSigner } from "#modules/fleet/signing-keys/services/signer";
+import { type Asking, findDesiredState, findPollingAgent, type PollingAgent, saveReports } from "./queries";
 import { AgentReport, DesiredState } from "./schema";
 
 const caching = (tag: string) => ({ etag: `"${tag}"`, "cache-control": "no-store" });
 
-const desiredState = (deps: Deps) =>
-  new Elysia().use(agent(deps, findPollingAgent)).get(
+function desiredState(deps: Deps) {
+  const signer = createStateSigner(deps);
+
+  /** Signs the answer to an agent that asks for that by a nonce: one of a release that knows no signatures does not. */
+  async function sign({ organizationId, id, nonce, signingKey }: Asking & PollingAgent, tag: string, answer: { status: number; content?: string }) {
+    return nonce === undefined ? {} : signer.sign({ organizationId, agentId: id, tag, nonce }, signingKey, answer);
+  }
+
+  return new Elysia().use(agent(deps, findPollingAgent)).get(
     "/assignments",
     async ({ agent, scope, request, set, status }) => {
       const known = caching(agent.tag);
       if (matchesNone(request.headers, known.etag)) {
-        Object.assign(set.headers, known);
+        Object.assign(set.headers, known, await sign(agent, agent.tag, { status: 304 }));
         return status(304, "");
       }
       const desired = await findDesiredState(deps.sql, deps.config.keyring, agent, scope.requestId, request.method !== "HEAD");
       if (!desired) throw new Refusal(401, "the agent was deleted meanwhile");
-      return jsonText(desired.json, 200, caching(desired.tag));
+      if (desired === "played back") throw new Refusal(401, `a request of the agent ${agent.id} was played back`);
+      const { tag, json: content } = desired;
+      return jsonText(content, 200, { ...caching(tag), ...(await sign(agent, tag, { status: 200, content })) });
     },
     {
       response: { 200: DesiredState, 304: Empty },
@@ -33,9 +43,10 @@ const desiredState = (deps: Deps) =>
       },
     },
   );
+}
 
 const reports = (deps: Deps) =>
-  new Elysia().use(agent(deps, findAgentByToken)).post(
+  new Elysia().use(agent(deps, findHolder)).post(
     "/reports",
     async ({ agent, scope, body }) => {
       const seen = new Set<string>();

@@ -1,11 +1,11 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
-import { hashAgentToken, newAgentToken } from "#guards/agent";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { jsonText, respond, respondWithSecret } from "#http/respond";
 import { Empty, EmptyObject, Message, Page, PageQuery, Text, Uuid } from "#http/schema";
+import { hashAgentToken, newAgentToken } from "#modules/fleet/agent-access/rules";
 import { createAgent, deleteAgent, findAgent, listAgents, renameAgent } from "./queries/agents";
 import { updateLabels } from "./queries/labels";
 import { findBulkFault, findKeyFault, MAX_LABELS } from "./rules/labels";

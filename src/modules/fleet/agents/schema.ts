@@ -1,13 +1,14 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, Text, Uuid } from "#http/schema";
+import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
 import { MAX_VALUE } from "./rules/labels";
 
+const ACCESS = ["long-lived", "key", "none"] as const;
 const EXAMPLE_LABELS = { env: "prod", zone: "zurich-1" };
 const EXAMPLE_ID = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c02";
 
 const Name = Text({ max: 120, examples: ["web-01.certitude.example"] });
 // Elysia trims the values only where it finds a transform, and it does not look into records.
-const Labels = t
+export const Labels = t
   .Transform(t.Record(t.String(), Text({ max: MAX_VALUE }), { examples: [EXAMPLE_LABELS] }))
   .Decode((labels) => labels)
   .Encode((labels) => labels);
@@ -31,6 +32,9 @@ const agent = {
   labels: t.Record(t.String(), t.String(), { examples: [EXAMPLE_LABELS] }),
   host: Nullable(Host),
   lastSeenAt: Nullable(DateTime),
+  access: OneOf(ACCESS, { description: "How it proves who it is: by a long-lived token, or by the key that its host made; none when that has ended" }),
+  accessEndsAt: Nullable({ ...DateTime, description: "When that ends, because new credentials were asked for" }),
+  credentialMisusedAt: Nullable({ ...DateTime, description: "When a credential of it was last shown without its key, from a host that it was copied to" }),
   version: Integer(),
   createdAt: DateTime,
   updatedAt: DateTime,

@@ -22,7 +22,7 @@ export const audit = (sql: Sql, { organizationId, actor, requestId }: Scope, act
   select ${organizationId}, new_id(), ${JSON.stringify(actor)}::jsonb, ${action}, ${targetType}, target.id::text, ${holdingClaim(sql, sql`${requestId}`)}, target.details
   from (${rows}) as target (id, details)`;
 
-type Deletion = { table: "api_tokens" | "connections" | "widgets"; action: string; details: Fragment };
+type Deletion = { table: "api_tokens" | "connections" | "join_tokens" | "widgets"; action: string; details: Fragment };
 
 /** Deletes a row in an accepted version, with its audit event; `details` speaks of the row's columns. */
 export async function deleteAudited(sql: Sql, scope: Scope, { id, versions }: Target, { table, action, details }: Deletion) {

@@ -1,2 +1,2 @@
 /** The kinds of actor in an audit trail; `anonymous` is a caller that was refused before it was known, or the holder of a signed link. */
-export const ACTOR_TYPES = ["user", "api-token", "gateway", "agent", "ingest-key", "worker", "server", "command-line", "anonymous"] as const;
+export const ACTOR_TYPES = ["user", "api-token", "gateway", "agent", "join-token", "ingest-key", "worker", "server", "command-line", "anonymous"] as const;

@@ -135,7 +135,7 @@ describe("GET /agent/assignments", () => {
 
   test("401 rather than an empty state, which would take everything out, for an agent that is deleted meanwhile", async () => {
     const { organization, agent } = await newPoller();
-    const ofAgent = { organizationId: organization.id, id: agent.id };
+    const ofAgent = { organizationId: organization.id, id: agent.id, publicKey: null, credentialId: null, nonce: undefined };
     expect(await findDesiredState(world.sql, world.config.keyring, ofAgent, null)).toMatchObject({ json: '{"items":[],"keep":[]}' });
     await organization.admin("DELETE", agent.path);
     expect(await findDesiredState(world.sql, world.config.keyring, ofAgent, null)).toBeUndefined();

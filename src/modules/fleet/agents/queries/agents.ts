@@ -6,7 +6,8 @@ import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** The columns that every answer shows, as json. */
 const agentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'labels', labels, 'host', host,
-  'lastSeenAt', iso(last_seen_at), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))`;
+  'lastSeenAt', iso(last_seen_at), 'access', case when access_ends_at <= now() then 'none' when public_key is null then 'long-lived' else 'key' end,
+  'accessEndsAt', iso(access_ends_at), 'credentialMisusedAt', iso(credential_misused_at), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))`;
 
 type NewAgent = { name: string; labels: Record<string, string>; tokenHash: string };
 
@@ -68,10 +69,3 @@ export async function deleteAgent(sql: Sql, scope: Scope, target: Target) {
 
 const lockAgent = (sql: Sql, { organizationId }: Scope, { id, versions }: Target) => sql`
   select *, not ${whereVersion(sql, versions)} as is_stale from agents where organization_id = ${organizationId} and id = ${id} for update`;
-
-/** The agent that holds the token. */
-export async function findAgentByToken(sql: Sql, tokenHash: string) {
-  const [agent] = await sql<{ organizationId: string; id: string }[]>`
-    select organization_id as "organizationId", id from agents where token_hash = decode(${tokenHash}, 'hex')`;
-  return agent;
-}

@@ -1,0 +1,68 @@
+import { foreignKey, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { agents } from "./agents";
+import { bytes, id, moment, now } from "./columns";
+import { organizationId } from "./organizations";
+
+/** What hosts become agents with. Deleting one deletes its row; the audit trail keeps who made it and who joined. */
+export const joinTokens = pgTable(
+  "join_tokens",
+  {
+    organizationId: organizationId(),
+    id: id(),
+    labels: jsonb().notNull(),
+    maxUses: integer().notNull(),
+    uses: integer().notNull().default(0),
+    /** The one agent that it is for, whose key is replaced; otherwise each use makes an agent. */
+    agentId: uuid(),
+    tokenHash: bytes().notNull(),
+    createdBy: jsonb().notNull(),
+    expiresAt: moment().notNull(),
+    version: integer().notNull().default(1),
+    createdAt: now(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.id] }),
+    uniqueIndex().on(table.tokenHash),
+    uniqueIndex().on(table.organizationId, table.agentId),
+    foreignKey({ columns: [table.organizationId, table.agentId], foreignColumns: [agents.organizationId, agents.id] }).onDelete("cascade"),
+  ],
+);
+
+/** Credentials of a day, each worth nothing without the agent's key. */
+export const agentCredentials = pgTable(
+  "agent_credentials",
+  {
+    organizationId: organizationId(),
+    agentId: uuid().notNull(),
+    id: id(),
+    tokenHash: bytes().notNull(),
+    expiresAt: moment().notNull(),
+    /** The newest nonce that was answered with a desired state: nonces are UUIDv7, so a request that is played back has an older one. */
+    lastNonce: uuid(),
+    createdAt: now(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.agentId, table.id] }),
+    uniqueIndex().on(table.tokenHash),
+    foreignKey({ columns: [table.organizationId, table.agentId], foreignColumns: [agents.organizationId, agents.id] }).onDelete("cascade"),
+  ],
+);
+
+/** What desired states are signed with; the highest generation of an organization signs. */
+export const signingKeys = pgTable(
+  "signing_keys",
+  {
+    organizationId: organizationId(),
+    id: id(),
+    generation: integer().notNull(),
+    /** Ed25519, base64url. */
+    publicKey: text().notNull(),
+    /** None once the next generation signs. */
+    sealedPrivateKey: bytes(),
+    /** The signature of the generation before, by which agents follow; none of the first. */
+    endorsement: text(),
+    createdBy: jsonb().notNull(),
+    createdAt: now(),
+  },
+  (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.organizationId, table.generation)],
+);

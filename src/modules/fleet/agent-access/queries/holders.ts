@@ -1,0 +1,42 @@
+import type { Sql } from "#db/connect";
+import type { Shown } from "../rules";
+
+/** Who holds what was shown. With a `publicKey` a request counts only where it is signed with that key. */
+export type Holder = { organizationId: string; id: string; publicKey: string | null; credentialId: string | null };
+
+/** Part of a statement: the row of `agents` that holds what was shown, with the credential that it is, if it is one. */
+export function holderOf(sql: Sql, { kind, hash }: Shown, now: Date) {
+  const at = now.toISOString();
+  if (kind === "token")
+    return sql`
+    select organization_id, id, last_seen_at, null::text as public_key, null::uuid as credential_id
+    from agents where token_hash = decode(${hash}, 'hex') and (access_ends_at is null or access_ends_at > ${at})`;
+  return sql`
+    select a.organization_id, a.id, a.last_seen_at, a.public_key, c.id as credential_id
+    from agent_credentials c join agents a on a.organization_id = c.organization_id and a.id = c.agent_id
+    where c.token_hash = decode(${hash}, 'hex') and c.expires_at > ${at} and a.public_key is not null`;
+}
+
+/** The columns of a Holder. */
+export const holderColumns = (sql: Sql) => sql`organization_id as "organizationId", id, public_key as "publicKey", credential_id as "credentialId"`;
+
+export async function findHolder(sql: Sql, shown: Shown, now: Date) {
+  const [holder] = await sql<Holder[]>`select ${holderColumns(sql)} from (${holderOf(sql, shown, now)}) as holder`;
+  return holder;
+}
+
+/** The agent whose key this is, until that ends. */
+export async function findKeyHolder(sql: Sql, publicKey: string, now: Date) {
+  const [holder] = await sql<{ organizationId: string; id: string }[]>`
+    select organization_id as "organizationId", id from agents
+    where public_key = ${publicKey} and (access_ends_at is null or access_ends_at > ${now.toISOString()})`;
+  return holder;
+}
+
+/** Notes, once a minute, that a credential of the agent was shown without its key. */
+export async function noteMisuse(sql: Sql, { organizationId, id }: { organizationId: string; id: string }, now: Date) {
+  const at = now.toISOString();
+  await sql`
+    update agents set credential_misused_at = ${at}
+    where organization_id = ${organizationId} and id = ${id} and (credential_misused_at is null or credential_misused_at < ${at}::timestamptz - interval '1 minute')`;
+}

@@ -1,0 +1,94 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "#deps";
+import { inOrganization } from "#guards/in-organization";
+import { agentKey, joining } from "#guards/joining";
+import { Refusal } from "#http/errors";
+import { jsonText, respond, respondWithSecret } from "#http/respond";
+import { Message, PathId, Uuid } from "#http/schema";
+import { NewJoinToken } from "#modules/fleet/join-tokens/schema";
+import { createStateSigner } from "#modules/fleet/signing-keys/services/signer";
+import { type Access, changeOver, findEntry, joinByToken, renewCredential } from "./queries/joining";
+import { replaceCredentials } from "./queries/replacing";
+import { hashAgentToken, newCredential, newJoinToken } from "./rules";
+import { AgentAccess, Join, ReplaceCredentials } from "./schema";
+
+const NO_AGENT = "There is no such agent in this organization.";
+const KNOWN_KEY = "An agent has this key already. Make a new key pair, or renew with POST /agent/credentials.";
+
+/** What a host and its agent ask, by signed requests. */
+export function agentAccess(deps: Deps) {
+  const signer = createStateSigner(deps);
+
+  async function answer(access: Access, credential: string) {
+    const signingKey = await signer.publicKeyOf(access.organizationId);
+    return jsonText(JSON.stringify({ ...access, credential, signingKey }), 201, { "cache-control": "no-store" });
+  }
+
+  const join = new Elysia().use(joining(deps)).post(
+    "/join",
+    async ({ scope, shown, publicKey, body: { name, host } }) => {
+      const credential = newCredential();
+      const guest = { publicKey, name, host, credentialHash: hashAgentToken(credential) };
+      const isToken = shown.kind === "token";
+      const joined = await (isToken
+        ? changeOver(deps.sql, scope, shown.hash, guest, deps.clock())
+        : joinByToken(deps.sql, scope, scope.actor.id ?? "", guest, deps.clock()));
+      if (joined === "known key") return respond({ invalid: KNOWN_KEY });
+      if (joined) return answer(joined, credential);
+      const refusal = (await findEntry(deps.sql, shown, deps.clock()))?.refusal;
+      throw refusal ? new Refusal(403, refusal) : new Refusal(401, "what the host joins with ended meanwhile");
+    },
+    {
+      body: Join,
+      response: { 201: AgentAccess, 400: Message },
+      detail: {
+        operationId: "joinAgent",
+        summary: "Become an agent",
+        description:
+          "With a join token the host is a new agent, or the one that the token is for; with its long-lived token it changes over to a key, and that token ends.",
+      },
+    },
+  );
+
+  const renew = new Elysia().use(agentKey(deps)).post(
+    "/credentials",
+    async ({ scope, agentId, publicKey }) => {
+      const credential = newCredential();
+      const renewed = await renewCredential(deps.sql, scope, agentId, { publicKey, credentialHash: hashAgentToken(credential) }, deps.clock());
+      if (!renewed) throw new Refusal(401, "the agent's key ended meanwhile");
+      return answer(renewed, credential);
+    },
+    {
+      response: { 201: AgentAccess, 400: Message },
+      detail: {
+        operationId: "renewCredential",
+        summary: "Get a new credential, by the agent's key",
+        description: "Good for a day. Earlier ones go on until they end, so that several processes may renew.",
+      },
+    },
+  );
+
+  return new Elysia({ prefix: "/agent", tags: ["Agents"] }).use(join).use(renew);
+}
+
+export const agentCredentials = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/agents", tags: ["Agents"] }).use(inOrganization(deps)).post(
+    "/:agentId/credentials",
+    async ({ scope, params, body: { overlapSeconds = 86_400 } }) => {
+      const token = newJoinToken();
+      const made = await replaceCredentials(deps.sql, scope, params.agentId, { overlapSeconds, tokenHash: hashAgentToken(token) }, deps.clock());
+      if (made === "not found") return respond(made, NO_AGENT);
+      return respondWithSecret(made, "token", token, `/organizations/${scope.organizationId}/join-tokens/${made.id}`);
+    },
+    {
+      params: t.Object({ organizationId: Uuid, agentId: PathId }),
+      body: ReplaceCredentials,
+      response: { 201: NewJoinToken, 400: Message, 404: Message },
+      detail: {
+        operationId: "replaceCredentials",
+        summary: "End all credentials of an agent, and open a new way in",
+        description:
+          "The answer holds a join token for this agent, this once, good for a day. What the agent has ends when its host joins with that, at the latest after the overlap.",
+      },
+    },
+  );

@@ -1,0 +1,35 @@
+import { t } from "elysia";
+import { Answer, Body, DateTime, Integer, Moment, Nullable, Uuid } from "#http/schema";
+import { Labels } from "#modules/fleet/agents/schema";
+import { Actor } from "#modules/people/audit/schema";
+
+const MAX_USES = 100_000;
+
+const joinToken = {
+  id: Uuid,
+  organizationId: Uuid,
+  agentId: Nullable({ ...Uuid, description: "The one agent that it is for; null where each use makes an agent" }),
+  labels: t.Record(t.String(), t.String(), { description: "What the new agents are labelled with", examples: [{ env: "prod" }] }),
+  maxUses: Integer(),
+  uses: Integer(),
+  expiresAt: DateTime,
+  createdBy: Actor,
+  version: Integer(),
+  createdAt: DateTime,
+};
+
+export const JoinToken = Answer(joinToken, { title: "JoinToken" });
+
+export const NewJoinToken = Answer(
+  { ...joinToken, token: t.String({ description: "Shown this once", examples: ["caj_uJx3Zb0m8bqOaV1rC9p2nH5sKd7eLw4tGyQfXkMiR6A"] }) },
+  { title: "NewJoinToken" },
+);
+
+export const CreateJoinToken = Body(
+  {
+    labels: t.Optional(Labels),
+    maxUses: t.Optional(Integer({ minimum: 1, maximum: MAX_USES, default: 1, description: "How many hosts may join with it" })),
+    expiresAt: t.Optional(Moment({ description: "When it ends: within a year, in a day when absent" })),
+  },
+  { title: "CreateJoinToken" },
+);
