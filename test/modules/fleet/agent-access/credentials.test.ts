@@ -68,7 +68,7 @@ describe("a credential of a day", () => {
     expect((await host.ask("GET", STATE, { at: new Date(Date.now() + 20_000) })).status).toBe(200);
   });
 
-  test("ends after a day, by the server's clock; a server whose clock was ahead, and was set right, goes on as before", async () => {
+  test("ends after a day, by the server's clock", async () => {
     const host = await newJoinedHost(await newOrganization());
     let now = new Date();
     const clocked = startServer(world.config, world.database, () => now);
@@ -77,8 +77,6 @@ describe("a credential of a day", () => {
     expect((await ask()).status).toBe(200);
     now = new Date(Date.now() + 25 * HOUR_MS);
     expect((await ask()).status).toBe(401);
-    now = new Date();
-    expect((await host.ask("GET", STATE, { url: clocked.url, at: now, headers: { "if-none-match": "*" } })).status).toBe(304);
     await clocked.server.stop(true);
   });
 });
