@@ -11,6 +11,8 @@ export type Host = {
    * change, and the keystore that one of those fills.
    */
   system: { anchors: string; bundle: string; update: string[]; hooks: string; javaStore: string };
+  /** The system's trust store of Red Hat's kind: the same, of another tool. */
+  caTrust: { anchors: string; bundle: string; update: string[] };
   /** Milliseconds that it waits: for a tool, for one connection to an endpoint, for a server to present its new certificate after a reload. */
   patience: { tool: number; connection: number; reload: number };
   /** What tools have read from stores, so that one that stays as it is costs no tool. */
@@ -26,6 +28,11 @@ export const thisHost = (environment: Host["environment"]): Host => ({
     update: ["update-ca-certificates"],
     hooks: "/etc/ca-certificates/update.d",
     javaStore: "/etc/ssl/certs/java/cacerts",
+  },
+  caTrust: {
+    anchors: "/etc/pki/ca-trust/source/anchors",
+    bundle: "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    update: ["update-ca-trust", "extract"],
   },
   patience: { tool: 60_000, connection: 5_000, reload: 10_000 },
   entries: new Map(),

@@ -2,7 +2,7 @@ import { Database as Sqlite } from "bun:sqlite";
 import { dirname, join } from "node:path";
 import { sha256 } from "#crypto/sha256";
 import { type Entry, readOnce } from "../host/entries";
-import { bytesOf, findEntry, inWords, missingDirectories, ownerOf, readSnapshot } from "../host/files";
+import { bytesOf, findEntry, inWords, missingDirectories, ownerOf, readSnapshot, type Snapshot } from "../host/files";
 import { type Host, pathOn } from "../host/host";
 import { resolvePassword } from "../host/password";
 import { toPem } from "../host/pem";
@@ -11,6 +11,7 @@ import { writeTemp } from "../host/temp-dir";
 import { actAs, findUser } from "../host/user";
 import type { Target } from "../store";
 import type { Transaction } from "../transaction/transaction";
+import { findProfile } from "./firefox-profiles";
 import { writePkcs12 } from "./pkcs12";
 
 /** A database of NSS, and its owner where that is not the agent's user. */
@@ -24,11 +25,12 @@ const HERE = "sql:.";
 /** Where Chromium looks; it reads the second only where the first is missing, and older releases read the first alone. */
 const DEFAULTS = [".pki/nssdb", ".local/share/pki/nssdb"];
 
-export async function locateDatabase({ config }: Target, host: Host): Promise<Database> {
+export async function locateDatabase({ config, storeType }: Target, host: Host): Promise<Database> {
   const account = config.dbUser === undefined ? undefined : await findUser(host, config.dbUser);
   const user = account && actAs(account, `The database of ${config.dbUser}`);
   const home = account?.home ?? host.home;
-  const directory = config.trustStorePath === undefined ? await findDefault(home) : pathOn({ ...host, home }, config.trustStorePath, "trustStorePath");
+  const find = storeType === "nss_firefox_profile" ? findProfile : findDefault;
+  const directory = config.trustStorePath === undefined ? await find(home) : pathOn({ ...host, home }, config.trustStorePath, "trustStorePath");
   const password = config.storePasswordRef === undefined ? undefined : await resolvePassword(host, config.storePasswordRef);
   return { directory, user: account ? user : actAs(await ownerAt(directory), directory), password };
 }
@@ -53,16 +55,17 @@ export async function readDatabase({ directory, user }: Database, host: Host): P
     const { stdout } = await runProgram(host, ["certutil", "-d", HERE, "-L"], { directory, ...(user && { user }) }).catch(explain({ directory }));
     const trust = [...stdout.matchAll(/^(.*\S) +([a-zA-Z]*,[a-zA-Z]*,[a-zA-Z]*) *$/gm)];
     const kindOf = (name: string) => [...new Set(trust.flatMap(([, each, flags]) => (each === name && flags ? flags : [])))].join(" and ");
-    return namesAndCertificates(bytesOf(certificates)).map(({ name, der }) => ({ name, kind: kindOf(name), certificates: [toPem("CERTIFICATE", der)] }));
+    return certificatesInDatabase(certificates).map(({ name, pem }) => ({ name, kind: kindOf(name), certificates: [pem] }));
   });
 }
 
 /** certutil shows every certificate of a subject under each of its nicknames; the database itself (in PKCS #11's terms) knows them apart. */
-function namesAndCertificates(bytes: Uint8Array) {
-  const database = Sqlite.deserialize(bytes, true);
+export function certificatesInDatabase(file: Snapshot) {
+  const database = Sqlite.deserialize(bytesOf(file), true);
   try {
     const query = "SELECT coalesce(CAST(a3 AS TEXT), '') AS name, a11 AS der FROM nssPublic WHERE a0 = x'00000001'";
-    return database.query<{ name: string; der: Uint8Array }, []>(query).all();
+    const rows = database.query<{ name: string; der: Uint8Array }, []>(query).all();
+    return rows.map(({ name, der }) => ({ name, pem: toPem("CERTIFICATE", der) }));
   } finally {
     database.close();
   }

@@ -1,8 +1,11 @@
 import { isInstallable, type PerInstallable } from "#modules/fleet/trust-stores/rules/installable";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { Store } from "../store";
+import { caTrustStore } from "./ca-trust";
 import { certifi } from "./certifi";
+import { chromePolicy } from "./chrome-policy";
 import { curlBundle } from "./curl";
+import { firefoxPolicy } from "./firefox-policy";
 import { gitBundle } from "./git";
 import { javaCacerts, javaKeystoreJks, javaKeystorePkcs12 } from "./java";
 import { nodeExtraCerts } from "./node";
@@ -46,6 +49,10 @@ export const STORES: PerInstallable<Store> = {
   java_keystore_jks: javaKeystoreJks,
   java_keystore_pkcs12: javaKeystorePkcs12,
   nss_shared_db: nssDatabase,
+  nss_firefox_profile: nssDatabase,
+  firefox_policy: firefoxPolicy,
+  chrome_policy: chromePolicy,
+  linux_update_ca_trust: caTrustStore,
 };
 
 export function storeOf(type: TrustStoreType) {

@@ -28,6 +28,10 @@ const INSTALLABLE = [
   "postgresql_client_tls",
   "ruby_openssl",
   "php_openssl_cafile",
+  "nss_firefox_profile",
+  "firefox_policy",
+  "chrome_policy",
+  "linux_update_ca_trust",
 ] as const satisfies TrustStoreType[];
 
 type Installable = (typeof INSTALLABLE)[number];
