@@ -34,7 +34,7 @@ async function reconcileOne(plan: Plan, work: Work): Promise<Result> {
   const { differences, certificates } = await storeOf(target.storeType).observe(target, material, work.host);
   const former = record.certificate !== undefined && record.target && !isSamePlace(record.target, target) ? record.target : undefined;
   const isVerified = record.verifiedRevision === revision && !former;
-  if (differences.length === 0 && isVerified) return installed(material);
+  if (differences.length === 0 && isVerified) return withDamage(record, installed(material));
   work.log.info({ differences, former, isVerified }, work.isDryRun ? "would install or verify" : "installing or verifying");
   if (work.isDryRun) return undefined;
   try {
@@ -43,7 +43,7 @@ async function reconcileOne(plan: Plan, work: Work): Promise<Result> {
   } catch (error) {
     return failInstallation(plan, record, error as Error, work);
   }
-  const result = isVerified ? healed(material, differences) : installed(material);
+  const result = isVerified ? healed(material, differences) : withDamage(record, installed(material));
   record.target = target;
   record.certificate = material.certificate;
   record.verifiedRevision = revision;
@@ -66,6 +66,9 @@ async function apply({ target, material }: Plan, record: AssignmentRecord, forme
   await reload(target, transaction);
   return certificates;
 }
+
+/** A record that was lost is told as long as the new one stands. */
+const withDamage = ({ damage }: AssignmentRecord, result: NonNullable<Result>) => ({ ...result, ...(damage && { message: damage }) });
 
 async function failInstallation({ target, material, revision }: Plan, record: AssignmentRecord, error: Error, work: Work): Promise<Result> {
   record.target ??= target; // what is left of it must be found again

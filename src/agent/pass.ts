@@ -1,9 +1,9 @@
 import { recoverInterrupted, type Work } from "./attempt";
 import { reconcileAssignment } from "./install";
-import { removeAssignment } from "./remove";
+import { observeRemoved, removeAssignment } from "./remove";
 import { deliverReports, type Result } from "./report";
 import type { DesiredState, HostFacts, ServerClient } from "./server-client";
-import { newRecord, noteReport } from "./state";
+import { newRecord, noteReport, type State } from "./state";
 import { Unreachable, Untrusted } from "./transport";
 
 type Agent = Work & { client: ServerClient };
@@ -51,17 +51,31 @@ async function fetchDesired({ client, state, isDryRun, log }: Agent): Promise<Re
 }
 
 /** Installs before it removes, so that a store is never without both; an installation that was blocked by a removed one is tried again. */
-async function reconcileAll({ items, keep }: DesiredState, agent: Agent) {
+async function reconcileAll(desired: DesiredState, agent: Agent) {
+  const results = await makeTrue(desired, agent);
+  if (!agent.isDryRun) for (const [id, result] of results) if (result) await keepReport(agent, id, result);
+  return [...results.values()].filter((result) => result?.state === "failed").length;
+}
+
+async function makeTrue({ items, keep, remove = [] }: DesiredState, agent: Agent) {
   const wanted = new Set([...items.map(({ id }) => id), ...keep]);
   const undesired = [...agent.state.records.values()].filter(({ assignmentId, isRemoved }) => !isRemoved && !wanted.has(assignmentId));
   const results = new Map<string, Result>();
+  const lost = new Map(remove.map((item) => [item.id, item]));
+  await forgetRemoved(agent.state, (id) => lost.has(id));
   for (const item of items) results.set(item.id, await reconcileAssignment(item, agent));
-  for (const record of undesired) results.set(record.assignmentId, await removeAssignment(record, agent));
+  for (const record of undesired) results.set(record.assignmentId, await removeAssignment(record, agent, lost.get(record.assignmentId)));
   const hasRemoved = undesired.some(({ assignmentId }) => isTrue(results.get(assignmentId)));
   if (hasRemoved)
     for (const item of items) if (!isTrue(results.get(item.id))) results.set(item.id, await reconcileAssignment(item, { ...agent, ignoreBackoff: true }));
-  if (!agent.isDryRun) for (const [id, result] of results) if (result) await keepReport(agent, id, result);
-  return [...results.values()].filter((result) => result?.state === "failed").length;
+  for (const item of remove) if (!results.has(item.id)) results.set(item.id, await observeRemoved(item, agent));
+  return results;
+}
+
+/** Forgets what was removed and reported, unless the server still asks for it: what was kept then may be gone later. */
+async function forgetRemoved(state: State, isAsked: (id: string) => boolean) {
+  for (const { assignmentId, isRemoved, reports } of state.records.values())
+    if (isRemoved && reports.length === 0 && !isAsked(assignmentId)) await state.forget(assignmentId);
 }
 
 const isTrue = (result: Result) => result !== undefined && result.state !== "failed";

@@ -61,6 +61,6 @@ async function acknowledge(state: State, record: AssignmentRecord) {
   const [delivered, ...rest] = record.reports;
   record.lastAcknowledged = JSON.stringify(delivered);
   record.reports = rest;
-  if (record.isRemoved && rest.length === 0) await state.forget(record.assignmentId);
+  if (record.isRemoved && rest.length === 0 && delivered?.state === "removed") await state.forget(record.assignmentId);
   else await state.save(record);
 }

@@ -9,7 +9,7 @@ import { createTrust } from "./identity/trust";
 import { type Pass, runPass } from "./pass";
 import { createReach } from "./reach";
 import { createServerClient } from "./server-client";
-import { openState } from "./state";
+import { openState, type State } from "./state";
 import { type Connection, createTransport, Unreachable } from "./transport";
 
 export type AgentOptions = {
@@ -37,6 +37,7 @@ export async function runAgent(
   { host, log, version, signal, onHangup }: Setting,
 ) {
   const state = await openState(stateDirectory, { isReadOnly: isDryRun });
+  tellLosses(state, stateDirectory, log);
   try {
     const { server, client } = await connect({ server: given, connection, stateDirectory, isDryRun }, { host, log, signal });
     const facts = await describeHost(hostname(), version);
@@ -72,6 +73,12 @@ async function connect({ server: given, connection, stateDirectory, isDryRun }: 
 }
 
 const NOT_JOINED = "holds no identity: this host has not joined. certitude agent join makes it one; or give --server and --token-file.";
+
+/** Tells, once a start, of what the agent cannot know of what it installed before. */
+function tellLosses({ records, isNew }: State, directory: string, log: Logger) {
+  if (isNew) log.info({ directory }, "the state directory holds no record: what was installed here before is not known, and is not removed");
+  for (const { assignmentId, damage } of records.values()) if (damage) log.error({ assignment: assignmentId, reason: damage }, "a record was lost");
+}
 
 /** A pass that cannot even be recorded, on a full disk for instance, does not end the agent: the next one may succeed. */
 function survive({ message }: Error, log: Logger): Pass {

@@ -6,7 +6,9 @@ import type { Access } from "./identity/access";
 import type { Trust } from "./identity/trust";
 import { Unreachable, Untrusted } from "./transport";
 
-export type DesiredState = typeof Schema.static;
+type Sent = typeof Schema.static;
+/** A server of the release before names nothing to remove. */
+export type DesiredState = Omit<Sent, "remove"> & Partial<Pick<Sent, "remove">>;
 export type Desired = DesiredState["items"][number];
 export type Report = AgentReport["reports"][number];
 export type HostFacts = NonNullable<AgentReport["host"]>;
@@ -15,7 +17,7 @@ export type ServerClient = ReturnType<typeof createServerClient>;
 type Options = { server: string; access: Access; trust: Trust };
 
 // Each item is looked at on its own, so that one from a newer server spoils no other.
-const Envelope = t.Object({ items: t.Array(t.Object({ id: Uuid })), keep: t.Array(Uuid) });
+const Envelope = t.Object({ items: t.Array(t.Object({ id: Uuid })), keep: t.Array(Uuid), remove: t.Optional(t.Array(t.Object({ id: Uuid }))) });
 export const isDesiredState = (value: unknown): value is DesiredState => Value.Check(Envelope, value);
 
 const MAX_REPORTS = 1_000;

@@ -55,7 +55,8 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
   const knownPath = join(directory, "desired-state.json");
   const pathOf = (id: string) => join(assignments, `${id}.json`);
   const records = new Map<string, AssignmentRecord>();
-  for (const name of (await readdir(assignments).catch(absent)) ?? []) {
+  const names = (await readdir(assignments).catch(absent)) ?? [];
+  for (const name of names) {
     const id = RECORD.exec(name)?.[1];
     if (isUuid(id)) records.set(id, await readRecord(id, pathOf(id), isReadOnly));
   }
@@ -82,7 +83,7 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
 
   const isOthers = (id: string) => (name: string) => [...records].some(([other, { ownership }]) => other !== id && name in ownership);
 
-  return { records, save, forget, isOthers, readKnown, saveKnown: (known: Known) => saveJson(knownPath, known), close };
+  return { records, isNew: names.length === 0, save, forget, isOthers, readKnown, saveKnown: (known: Known) => saveJson(knownPath, known), close };
 }
 
 /** Locks the directory, and removes the temporary files of an agent that was killed. */

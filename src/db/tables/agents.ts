@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { boolean, foreignKey, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { certificates } from "./certificates";
 import { bytes, id, moment, now } from "./columns";
@@ -52,17 +53,26 @@ export const assignments = pgTable(
     reportedAt: moment(),
     /** Reported, and not as it should be, as `drift_reason` judges. A trigger sets it. */
     isAdrift: boolean().notNull().default(false),
+    /** When the agent saw it so, by the host's own clock. */
+    observedAt: moment(),
+    /** Since when it is deleted but for the agent's word that it is gone from the host; it is not enabled then. */
+    removingSince: moment(),
+    /** The rollout whose rollback asked the agent to act. */
+    rollbackId: uuid(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.agentId, table.id] }),
     foreignKey({ columns: [table.organizationId, table.agentId], foreignColumns: [agents.organizationId, agents.id] }).onDelete("cascade"),
     foreignKey({ columns: [table.organizationId, table.certificateId], foreignColumns: [certificates.organizationId, certificates.id] }),
-    uniqueIndex().on(table.organizationId, table.agentId, table.certificateId, table.trustStoreType, table.target),
+    uniqueIndex("assignments_place_index")
+      .on(table.organizationId, table.agentId, table.certificateId, table.trustStoreType, table.target)
+      .where(sql`removing_since is null`),
+    index("assignments_rollback_index").on(table.organizationId, table.rollbackId, table.agentId, table.id).where(sql`rollback_id is not null`),
     index().on(table.organizationId, table.certificateId, table.id),
   ],
 );
 
-/** What agents said that was new, for as long as the assignment is there; the last of it stands in the assignment too. */
+/** What agents said that was new, for ninety days, the last always; the last stands in the assignment too. */
 export const deploymentReports = pgTable(
   "deployment_reports",
   {
@@ -74,6 +84,7 @@ export const deploymentReports = pgTable(
     observedFingerprint: text(),
     message: text(),
     reportedAt: moment().notNull(),
+    observedAt: moment(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.agentId, table.assignmentId, table.id] }),
@@ -81,5 +92,6 @@ export const deploymentReports = pgTable(
       columns: [table.organizationId, table.agentId, table.assignmentId],
       foreignColumns: [assignments.organizationId, assignments.agentId, assignments.id],
     }).onDelete("cascade"),
+    index().on(table.reportedAt),
   ],
 );

@@ -4,7 +4,7 @@ import { certificates } from "./certificates";
 import { id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
 
-export const rolloutStatus = pgEnum("rollout_status", ["running", "halted", "completed", "rolled_back"]);
+export const rolloutStatus = pgEnum("rollout_status", ["running", "halted", "completed", "rolled_back", "rolling_back"]);
 
 /** A certificate on its way to many agents, ring by ring. One with a predecessor is a rotation. */
 export const rollouts = pgTable(
@@ -45,7 +45,7 @@ export const rollouts = pgTable(
     foreignKey({ columns: [table.organizationId, table.certificateId], foreignColumns: [certificates.organizationId, certificates.id] }),
     foreignKey({ columns: [table.organizationId, table.predecessorId], foreignColumns: [certificates.organizationId, certificates.id] }),
     index().on(table.organizationId, table.predecessorId, table.id),
-    uniqueIndex("rollouts_open_rotation_index").on(table.organizationId, table.predecessorId).where(sql`status <> 'rolled_back'`),
+    uniqueIndex("rollouts_open_rotation_index").on(table.organizationId, table.predecessorId).where(sql`status in ('running', 'halted', 'completed')`),
     index("rollouts_busy_index").on(table.organizationId, table.id).where(sql`is_busy`),
   ],
 );

@@ -54,7 +54,10 @@ describe("pem_ca_bundle", () => {
     const item = anchor(agent);
     expect(await agent.pass(item)).toMatchObject({ state: "installed" });
     expect(contentOf(agent)).toEqual(before);
-    expect(await agent.withdraw(item)).toEqual({ state: "kept", message: `It was there before this agent, which left it there: ${bundleOf(agent)} holds it.` });
+    expect(await agent.withdraw(item)).toEqual({
+      state: "kept",
+      message: expect.stringMatching(/^It was there before .*left it there: .*\/ca.pem holds it.$/),
+    });
     expect(contentOf(agent)).toEqual(before);
     agent.remove();
   });

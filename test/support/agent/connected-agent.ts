@@ -76,6 +76,9 @@ export async function newConnectedAgent() {
       return (await ask("POST", enrolled.assignments, { body })).id;
     },
     change: (id: string, body: object) => ask("PATCH", `${enrolled.assignments}/${id}`, { body }),
+    /** Deletes an assignment without the agent's word. */
+    forceUnassign: (id: string) => ask("DELETE", `${enrolled.assignments}/${id}?force=true&reason=scrapped`),
+    isAssigned: async (id: string) => (await organization.member("GET", `${enrolled.assignments}/${id}`)).status === 200,
     unassign: (id: string) => ask("DELETE", `${enrolled.assignments}/${id}`),
     /** What the server knows of an assignment: each state that was reported, the oldest first, with what was said. */
     async historyOf(id: string): Promise<string[]> {
@@ -91,6 +94,12 @@ export async function newConnectedAgent() {
     /** As a new process finds it. */
     async restart() {
       state.close();
+      state = await openState(pathOf("state"));
+    },
+    /** As one whose state directory was lost finds it. */
+    async loseState() {
+      state.close();
+      rmSync(pathOf("state"), { recursive: true });
       state = await openState(pathOf("state"));
     },
     /** The certificates in the store, by file name. */

@@ -50,6 +50,16 @@ export async function report(state: State, ...agents: TestAgent[]) {
   }
 }
 
+/** Every agent asks what it is to remove and reports the same of all of it. */
+export async function obey(state: "removed" | "failed" | "kept", ...agents: TestAgent[]) {
+  for (const agent of agents) {
+    const { remove } = (await agent.call("GET", "/agent/assignments")).body;
+    const reports = remove.map(({ id }: Item) => ({ assignmentId: id, state, ...(state !== "removed" && { message: `It is ${state}.` }) }));
+    const { status } = await agent.call("POST", "/agent/reports", { body: { reports } });
+    if (status !== 204) throw new Error(`the report was answered ${status}`);
+  }
+}
+
 /** Before each test that lets a minute pass: the server's work is for that test's rollouts, not for all that others left running. */
 export const deactivateOtherRollouts = async () => {
   await world.sql`update rollouts set is_busy = false where is_busy`;

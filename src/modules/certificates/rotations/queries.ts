@@ -20,7 +20,7 @@ export async function findRotation(sql: Sql, organizationId: string, certificate
   const [row] = await sql<Resource[]>`
     ${withProgress(sql, organizationId, newestOf(sql, organizationId, certificateId))}
     select version, json_build_object('id', id, 'organizationId', organization_id, 'certificateId', predecessor_id, 'successorId', certificate_id,
-      'status', case when status = 'rolled_back' then 'cancelled' when is_replaced then 'retired' when status = 'halted' then 'halted' else 'overlapping' end,
+      'status', case when status in ('rolling_back', 'rolled_back') then 'cancelled' when is_replaced then 'retired' when status = 'halted' then 'halted' else 'overlapping' end,
       'total', total, 'observed', observed, 'failed', failed, 'skipped', left_alone, 'share', round(observed::numeric / nullif(total, 0), 4),
       'retire', case when retire_share is not null then json_build_object('share', retire_share, 'holdSeconds', hold_seconds) end,
       'reachedAt', iso(reached_at), 'retiredAt', iso(replaced_at), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text as json
@@ -50,7 +50,7 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
       with recursive successors as (
         select ${successorId}::uuid as id
         union
-        select r.certificate_id from successors join rollouts r on r.organization_id = ${organizationId} and r.predecessor_id = successors.id and r.status <> 'rolled_back'),
+        select r.certificate_id from successors join rollouts r on r.organization_id = ${organizationId} and r.predecessor_id = successors.id and r.status not in ('rolling_back', 'rolled_back')),
       -- the reason to reject the rotation or null
       judged as (
         select old.common_name, old.status, case
@@ -87,7 +87,7 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
 export async function changeRetirement(sql: Pool, scope: Scope, { id: certificateId, versions }: Target, retire: Retirement | null) {
   const id = await newestId(sql, scope, certificateId);
   const { share, holdSeconds } = retire ?? { share: null, holdSeconds: null };
-  const outcome = await transition(sql, scope, { id, versions }, sql`r.status <> 'rolled_back' and old.status = 'active'`, (tx) =>
+  const outcome = await transition(sql, scope, { id, versions }, sql`r.status not in ('rolling_back', 'rolled_back') and old.status = 'active'`, (tx) =>
     recordTransition(
       tx,
       scope,

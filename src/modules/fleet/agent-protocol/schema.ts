@@ -32,6 +32,10 @@ export const DesiredState = Answer(
       description: "Assignments whose certificate is revoked or retired, but whose config says removeOnRevoke: false. They stay as they are.",
       examples: [[]],
     }),
+    remove: t.Array(DesiredAssignment, {
+      description: "Assignments that are deleted once the agent reports removed, also where it has no record of them; without their private keys",
+      examples: [[]],
+    }),
   },
   { title: "DesiredState" },
 );

@@ -1,18 +1,20 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { ifMatch } from "#http/etag";
+import { etag, ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
-import { isFailure, respond, respondCreated } from "#http/respond";
-import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
-import { createAssignment, deleteAssignment, findAssignment, listAssignments, updateAssignment } from "./queries/assignments";
+import { isFailure, jsonText, respond, respondCreated } from "#http/respond";
+import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
+import { createAssignment, findAssignment, listAssignments, updateAssignment } from "./queries/assignments";
 import { listReports } from "./queries/history";
+import { deleteAssignment } from "./queries/removal";
 import { readNewAssignment, readPatch, storesFor } from "./rules";
-import { Assignment, AssignmentPatch, AssignmentWithHistory, NewAssignment } from "./schema/assignments";
+import { Assignment, AssignmentPatch, AssignmentWithHistory, ListedAssignment, NewAssignment } from "./schema/assignments";
 import { KeptReport } from "./schema/history";
 
 const NO_AGENT = "There is no such agent in this organization.";
 const NO_ASSIGNMENT = "There is no such assignment of this agent.";
+const REASONED = "query.force needs query.reason, in words for the audit trail, and the other way round.";
 const OfAgent = t.Object({ organizationId: Uuid, agentId: Uuid });
 const OneAssignment = t.Object({ organizationId: Uuid, agentId: Uuid, assignmentId: PathId });
 
@@ -49,8 +51,8 @@ export const assignments = (deps: Deps) =>
       {
         params: OfAgent,
         query: t.Object(PageQuery),
-        response: { 200: Page(Assignment), 400: Message, 404: Message },
-        detail: { operationId: "listAssignments", summary: "List the assignments of an agent", description: "The oldest first." },
+        response: { 200: Page(ListedAssignment), 400: Message, 404: Message },
+        detail: { operationId: "listAssignments", summary: "List the assignments of an agent", description: "The oldest first; those too that are removing." },
       },
     )
     .get(
@@ -101,12 +103,26 @@ export const assignments = (deps: Deps) =>
     )
     .delete(
       "/:assignmentId",
-      async ({ scope, params: { agentId, assignmentId: id }, request }) =>
-        respond(await deleteAssignment(deps.sql, scope, { agentId, id, versions: ifMatch(request.headers) }), NO_ASSIGNMENT),
+      async ({ scope, params: { agentId, assignmentId: id }, query: { force = false, reason }, request }) => {
+        if (force !== (reason !== undefined)) return respond({ invalid: REASONED });
+        const target = { agentId, id, versions: ifMatch(request.headers) };
+        const outcome = await deleteAssignment(deps.sql, scope, target, reason);
+        if (outcome === "done" || isFailure(outcome)) return respond(outcome, NO_ASSIGNMENT);
+        return jsonText(outcome.json, 202, { etag: etag(outcome.version) });
+      },
       {
         params: OneAssignment,
-        response: { 204: Empty, 400: Message, 404: Message, 412: EmptyObject },
-        detail: { operationId: "deleteAssignment", summary: "Delete an assignment", description: "The agent takes the certificate out of its store." },
+        query: t.Object({
+          force: t.Optional(t.Boolean({ default: false, description: "Delete it though its agent has not said that it is gone" })),
+          reason: t.Optional(Text({ max: 500, description: "Why, for the audit trail", examples: ["The host was scrapped."] })),
+        }),
+        response: { 202: ListedAssignment, 204: Empty, 400: Message, 404: Message, 412: EmptyObject },
+        detail: {
+          operationId: "deleteAssignment",
+          summary: "Delete an assignment",
+          description:
+            "202: it is removing until its agent says that the certificate is gone from the store; then it is deleted. 204: it is deleted, at once where the agent has nothing of it, or with force and a reason.",
+        },
       },
     );
 

@@ -38,7 +38,7 @@ type Count = { ring: number; agents: number; observed: number; failed: number };
 
 /** All that decides how a rollout goes on. `counts` names the rings that have steps, in their order. */
 export type Progress = {
-  status: "running" | "halted" | "completed" | "rolled_back";
+  status: "running" | "halted" | "completed" | "rolling_back" | "rolled_back";
   openRing: number;
   haltShare: number;
   successShare: number;

@@ -49,7 +49,7 @@ const rollout = {
   id: Uuid,
   organizationId: Uuid,
   name: t.String({ examples: ["New root, canaries first"] }),
-  status: OneOf(["running", "halted", "completed", "rolled_back"]),
+  status: OneOf(["running", "halted", "completed", "rolling_back", "rolled_back"], { description: "rolling_back: until the hosts have acted" }),
   reason: Nullable(t.String({ description: "Why it was halted" })),
   certificateId: t.String({ description: "The certificate that the agents get" }),
   predecessorId: Nullable(t.String({ description: "In a rotation, the certificate that it takes the place of" })),
@@ -70,7 +70,7 @@ const Ring = Answer(
   {
     selector: Selector,
     share: RingShare,
-    state: OneOf(["waiting", "open", "done", "rolled_back"], { description: "done: as many agents as successShare asks for have observed it" }),
+    state: OneOf(["waiting", "open", "done", "rolling_back", "rolled_back"], { description: "done: as many agents as successShare asks for have observed it" }),
     agents: Integer({ minimum: 0, examples: [20] }),
     observed: Integer({ minimum: 0, description: "Agents that have seen the certificate in the store", examples: [12] }),
     failed: Integer({ minimum: 0, description: "Agents that reported failed since the ring opened or the rollout was resumed", examples: [1] }),
@@ -79,7 +79,32 @@ const Ring = Answer(
   { title: "Ring" },
 );
 
+const Rollback = Answer(
+  {
+    pending: Integer({ minimum: 0, description: "Assignments whose agents have not acted yet", examples: [2] }),
+    failing: t.Array(
+      Answer(
+        {
+          agentId: Uuid,
+          agentName: t.String({ examples: ["web-01.certitude.example"] }),
+          assignmentId: Uuid,
+          state: OneOf(["failed", "refused", "kept"]),
+          message: Nullable(t.String()),
+        },
+        { title: "FailingAgent" },
+      ),
+      { description: "At most 100 of the agents that report that they failed, or that the store still trusts it" },
+    ),
+  },
+  { title: "Rollback" },
+);
+
 export const Rollout = Answer(
-  { ...rollout, rings: t.Array(Ring), skipped: Integer({ minimum: 0, description: "Assignments that it leaves alone", examples: [0] }) },
+  {
+    ...rollout,
+    rollback: Nullable(Rollback),
+    rings: t.Array(Ring),
+    skipped: Integer({ minimum: 0, description: "Assignments that it leaves alone", examples: [0] }),
+  },
   { title: "Rollout" },
 );

@@ -61,7 +61,7 @@ describe("DELETE /organizations/{organizationId}/certificates/{certificateId}/su
     expect((await organization.member("GET", `${first.assignments}/${leaf.id}`)).body).toMatchObject({ certificateId: old, version: 3 });
     expect(await read()).toMatchObject({ status: "cancelled", observed: 0, version: 2 });
     const requestId = answer.headers.get("x-request-id");
-    expect(await events("rollout.rolled-back")).toMatchObject([{ requestId }]);
+    expect(await events("rollout.rolling-back")).toMatchObject([{ requestId }]);
     expect((await events("assignment.updated"))[0]).toMatchObject({ requestId, targetId: leaf.id, details: { changes: { certificateId: { to: old } } } });
     await runRolloutJob();
     expect(await bound(second)).toEqual([old]);

@@ -29,10 +29,19 @@ describe("a certificate and its successor, where both are trusted", () => {
     await start();
     const { items } = (await organization.member("GET", agent.assignments)).body;
     expect(items).toHaveLength(2);
-    expect(items.find((each: { id: string }) => each.id === old.id)).toEqual(old);
+    expect(items.find((each: { id: string }) => each.id === old.id)).toEqual({ ...old, removingSince: null });
     const beside = items.find((each: { id: string }) => each.id !== old.id);
     const { id, createdAt, updatedAt } = beside;
-    expect(beside).toEqual({ ...old, id, createdAt, updatedAt, certificateId: next, commonName: "New Root", config: { ...config, alias: `corp-${mark}` } });
+    expect(beside).toEqual({
+      ...old,
+      removingSince: null,
+      id,
+      createdAt,
+      updatedAt,
+      certificateId: next,
+      commonName: "New Root",
+      config: { ...config, alias: `corp-${mark}` },
+    });
     expect((await names(agent)).toSorted()).toEqual(
       [
         [root, "corp", undefined],

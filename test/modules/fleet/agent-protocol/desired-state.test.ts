@@ -123,7 +123,7 @@ describe("GET /agent/assignments", () => {
     const { id } = await assign(certificateId, { config: { alias: "c", removeOnRevoke: false } });
     expect((await ask()).body.keep).toEqual([]);
     await organization.admin("POST", `/certificates/${certificateId}/revoke`, { body: {} });
-    expect((await ask()).body).toEqual({ items: [], keep: [id] });
+    expect((await ask()).body).toEqual({ items: [], keep: [id], remove: [] });
   });
 
   test("200 still names an expired certificate: expiry takes nothing away", async () => {
@@ -136,7 +136,7 @@ describe("GET /agent/assignments", () => {
   test("401 rather than an empty state, which would take everything out, for an agent that is deleted meanwhile", async () => {
     const { organization, agent } = await newPoller();
     const ofAgent = { organizationId: organization.id, id: agent.id, publicKey: null, credentialId: null, nonce: undefined };
-    expect(await findDesiredState(world.sql, world.config.keyring, ofAgent, null)).toMatchObject({ json: '{"items":[],"keep":[]}' });
+    expect(await findDesiredState(world.sql, world.config.keyring, ofAgent, null)).toMatchObject({ json: '{"items":[],"keep":[],"remove":[]}' });
     await organization.admin("DELETE", agent.path);
     expect(await findDesiredState(world.sql, world.config.keyring, ofAgent, null)).toBeUndefined();
     expect((await agent.call("GET", PATH)).status).toBe(401);

@@ -127,7 +127,7 @@ describe("POST /agent/reports", () => {
   test("204 or 404, and never a failure, while its assignments are deleted", async () => {
     const { ids, report, organization, agent } = await newReporter();
     const reports = ids.map((assignmentId) => ({ assignmentId, state: "installed" }));
-    const deletions = ids.map((id) => organization.admin("DELETE", `${agent.assignments}/${id}`));
+    const deletions = ids.map((id) => organization.admin("DELETE", `${agent.assignments}/${id}?force=true&reason=scrapped`));
     const answers = await Promise.all([...Array.from({ length: 10 }, () => report({ reports })), ...deletions]);
     for (const { status } of answers) expect(status).toBeOneOf([204, 404]);
     expect(await world.sql`select from deployment_reports where organization_id = ${organization.id}`).toHaveLength(0);
@@ -140,7 +140,7 @@ describe("DELETE /organizations/{organizationId}/agents/{agentId}/assignments/{a
   test("204 takes the history along, and that of no other; so does deleting the agent", async () => {
     const { ids, path, report, organization, agent } = await newReporter();
     await report({ reports: ids.map((assignmentId) => ({ assignmentId, state: "installed" })) });
-    expect((await organization.admin("DELETE", path)).status).toBe(204);
+    expect((await organization.admin("DELETE", `${path}?force=true&reason=scrapped`)).status).toBe(204);
     expect([await count(ids[0]), await count(ids[1])]).toEqual([0, 1]);
     expect((await organization.admin("DELETE", agent.path)).status).toBe(204);
     expect([await count(ids[1]), await count(ids[2])]).toEqual([0, 0]);

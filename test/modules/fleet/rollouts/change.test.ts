@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { aRollout, deactivateOtherRollouts, desired, newFleet, report, runRolloutJob, type TestAgent } from "../../../support/server/fleet";
+import { aRollout, deactivateOtherRollouts, desired, newFleet, obey, report, runRolloutJob, type TestAgent } from "../../../support/server/fleet";
 import { newOrganization } from "../../../support/server/people";
 
 beforeEach(deactivateOtherRollouts);
@@ -144,17 +144,45 @@ describe("POST /organizations/{organizationId}/rollouts/{rolloutId}/rollback", (
     await organization.admin("PATCH", `${agents[1]?.assignments}/${changed.id}`, { body: { certificateId: next } });
     expect((await read()).status).toBe(state);
     const answer = await send("rollback");
-    expect(answer).toMatchObject({ status: 200, body: { status: "rolled_back", reason: null, rings: [{ state: "rolled_back", agents: 0 }, { agents: 0 }] } });
+    expect(answer).toMatchObject({ status: 200, body: { status: "rolling_back", reason: null, rings: [{ state: "rolling_back", agents: 0 }, { agents: 0 }] } });
     expect((await desired(first)).map(({ id }) => id)).toEqual([own.id]);
     expect((await desired(agents[1] as TestAgent)).map(({ id }) => id)).toEqual([changed.id]);
     expect(await desired(last)).toEqual([]);
     const requestId = answer.headers.get("x-request-id");
-    expect(await events("rollout.rolled-back")).toMatchObject([{ requestId }]);
-    const deleted = await events("assignment.deleted");
-    expect(deleted).toHaveLength(2);
-    expect(deleted.map((each: { details: { agentId: string } }) => each.details.agentId).toSorted()).toEqual([first.id, last.id].toSorted());
+    expect(await events("rollout.rolling-back")).toMatchObject([{ requestId }]);
+    const agentsOf = (found: { details: { agentId: string } }[]) => found.map(({ details }) => details.agentId).toSorted();
+    expect(agentsOf(await events("assignment.removing"))).toEqual([first.id, last.id].toSorted());
     await runRolloutJob();
-    expect((await read()).status).toBe("rolled_back");
+    expect(await read()).toMatchObject({ status: "rolling_back", rollback: { pending: 2, failing: [] } });
+    await obey("removed", first, last);
+    expect(agentsOf(await events("assignment.deleted"))).toEqual([first.id, last.id].toSorted());
+    expect((await read()).status).toBe("rolling_back");
+    await runRolloutJob();
+    expect(await read()).toMatchObject({ status: "rolled_back", rollback: { pending: 0, failing: [] }, rings: [{ state: "rolled_back" }, {}] });
+    expect(await events("rollout.rolled-back")).toHaveLength(1);
+  });
+
+  test("200 and rolled back at once, where no agent has asked for anything yet", async () => {
+    const { send, events } = await withRollout();
+    expect((await send("rollback")).body).toMatchObject({ status: "rolled_back", rollback: { pending: 0, failing: [] } });
+    expect(await events("assignment.deleted")).toHaveLength(1);
+  });
+
+  test("200 and rolling back while an agent fails: it is named; what it keeps, or its own deletion, ends the rollback", async () => {
+    const { organization, agents, send, read } = await withRollout([CANARY, CANARY, CANARY]);
+    const [failing, keeping, silent] = agents as [TestAgent, TestAgent, TestAgent];
+    await report("installed", ...agents);
+    await send("rollback");
+    await obey("failed", failing);
+    await obey("kept", keeping);
+    await runRolloutJob();
+    const named = ({ id, name }: { id: string; name: string }, state: string) => ({ agentId: id, agentName: name, state, message: `It is ${state}.` });
+    const both = [named({ ...failing, name: "host-0" }, "failed"), named({ ...keeping, name: "host-1" }, "kept")];
+    expect(await read()).toMatchObject({ status: "rolling_back", rollback: { pending: 2, failing: both } });
+    await organization.admin("DELETE", silent.path);
+    await obey("removed", failing);
+    await runRolloutJob();
+    expect(await read()).toMatchObject({ status: "rolled_back", rollback: { pending: 0, failing: [both[1]] } });
   });
 
   test("200 for one of ten at once, and one audit event", async () => {
@@ -182,6 +210,7 @@ describe("POST /organizations/{organizationId}/rollouts/{rolloutId}/rollback", (
     await send("halt");
     const [resumed, rolledBack] = await Promise.all([send("resume"), send("rollback"), runRolloutJob(), runRolloutJob()]);
     expect([[200, 409].includes(resumed.status), rolledBack.status]).toEqual([true, 200]);
+    await obey("removed", ...agents);
     await runRolloutJob();
     expect((await read()).status).toBe("rolled_back");
     for (const agent of agents) expect(await desired(agent)).toEqual([]);

@@ -110,6 +110,7 @@ describe("POST /organizations/{organizationId}/rollouts", () => {
         haltShare: 0.25,
         successShare: 0.9,
         skipped: 0,
+        rollback: null,
         version: 1,
         createdAt: expect.any(String),
         updatedAt: expect.any(String),

@@ -202,7 +202,7 @@ describe("the rings of a rollout", () => {
     await runRolloutJob();
     expect(await count()).toBe(10_100);
     const rolledBack = await sendWithKey((headers) => organization.admin("POST", `/rollouts/${body.id}/rollback`, { headers }));
-    expect([rolledBack.status, rolledBack.body.status, await count()]).toEqual([200, "rolled_back", 5_100]);
+    expect([rolledBack.status, rolledBack.body.status, await count()]).toEqual([200, "rolling_back", 5_100]);
     await runRolloutJob();
     expect(await count()).toBe(0);
   });

@@ -11,9 +11,12 @@ import { auditAssignments, auditChange } from "./events";
 import { lastReport, newestReports } from "./history";
 
 /** The whole answer; `a` is the assignment and `common_name` its certificate's. `more` adds names and values. */
-const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object('id', a.id, 'organizationId', a.organization_id, 'agentId', a.agent_id,
+export const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object('id', a.id, 'organizationId', a.organization_id, 'agentId', a.agent_id,
   ${pairs(sql, "a")}, 'version', a.version, 'etag', '"' || a.version || '"', 'commonName', common_name,
   'createdAt', iso(a.created_at), 'updatedAt', iso(a.updated_at)${more})::text`;
+
+/** What lists show besides: since when the assignment is `removing`. */
+export const removal = (sql: Sql) => sql`, 'removingSince', iso(a.removing_since)`;
 
 /** Its place in the store. */
 export const targetOf = (sql: Sql, config: Fragment) =>
@@ -61,7 +64,7 @@ export async function createAssignment(sql: Sql, scope: Scope, given: Complete):
 }
 
 /** An assignment is looked for at its agent alone. */
-type OfAgent = { agentId: string };
+export type OfAgent = { agentId: string };
 /** The patch as it was sent, and what the rules made of it. */
 type Change = { patch: Omit<AssignmentPatch, "version" | "etag">; config: ConfigPatch | undefined; materialStores: TrustStoreType[] | undefined };
 /** What must still hold besides If-Match: what the body names. */
@@ -69,7 +72,7 @@ type Precondition = { version?: number | undefined; etag?: string | undefined };
 
 type Judged = Resource & { verdict: Rejection | "stale" | "conflict" | "same" | "changed"; trustStoreType: TrustStoreType };
 
-/** Decides and writes in one statement, under the row's lock. Returns the assignment as it is afterwards; `conflict` when another one has its place, or the body names another version. */
+/** Decides and writes in one statement, under the row's lock. Returns the assignment as it is afterwards; `conflict` when it is being removed, another one has its place, or the body names another version. */
 export async function updateAssignment(
   sql: Sql,
   scope: Scope,
@@ -96,6 +99,7 @@ export async function updateAssignment(
         when w.trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
         when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key' ${ineligibility(sql, demands)}
         when not ${whereVersion(sql, versions, sql`a.version`)} then 'stale'
+        when a.removing_since is not null then 'conflict'
         when a.version <> ${must.version ?? null}::int or '"' || a.version || '"' <> ${must.etag ?? null} then 'conflict'
         when (${columns(sql, "a")}) = (${columns(sql, "w")}) then 'same'
         else 'changed' end as verdict
@@ -125,7 +129,7 @@ function conflictOrThrow(error: unknown): ["conflict"] {
 /** The oldest first, one more than `limit`; undefined when there is no such agent. */
 export async function listAssignments(sql: Sql, organizationId: string, agentId: string, { limit, after }: { limit: number; after: string | undefined }) {
   const rows = await sql<{ json: string; id: string | null }[]>`
-    select a.id, ${assignmentJson(sql)} as json from agents
+    select a.id, ${assignmentJson(sql, removal(sql))} as json from agents
     left join lateral (
       select assignments.*, common_name from assignments
       join certificates c on c.organization_id = assignments.organization_id and c.id = certificate_id
@@ -138,19 +142,8 @@ export async function listAssignments(sql: Sql, organizationId: string, agentId:
 /** With what its agent last reported, and the newest of its history. */
 export async function findAssignment(sql: Sql, organizationId: string, { agentId, id }: OfAgent & Pick<Target, "id">) {
   const [row] = await sql<Resource[]>`
-    select ${assignmentJson(sql, sql`, 'report', ${lastReport(sql)}, 'history', ${newestReports(sql, sql`20`)}`)} as json, a.version from assignments a
+    select ${assignmentJson(sql, sql`${removal(sql)}, 'report', ${lastReport(sql)}, 'history', ${newestReports(sql, sql`20`)}`)} as json, a.version from assignments a
     join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
     where a.organization_id = ${organizationId} and a.agent_id = ${agentId} and a.id = ${id}`;
   return row;
-}
-
-export async function deleteAssignment(sql: Sql, scope: Scope, { agentId, id, versions }: Target & OfAgent) {
-  const [row] = await sql<{ outcome: "done" | "stale" }[]>`
-    with a as (select * from assignments where organization_id = ${scope.organizationId} and agent_id = ${agentId} and id = ${id} for update),
-    deleted as (
-      delete from assignments using a where assignments.organization_id = ${scope.organizationId} and assignments.agent_id = ${agentId} and assignments.id = a.id
-        and ${whereVersion(sql, versions, sql`a.version`)} returning a.*),
-    audited as (${auditAssignments(sql, scope, "assignment.deleted", sql`deleted`)})
-    select case when exists (select from deleted) then 'done' else 'stale' end as outcome from a`;
-  return row?.outcome ?? "not found";
 }

@@ -5,7 +5,7 @@ import { changes, pairs } from "./columns";
 /** What decides what is installed on a host and which command runs there, of the assignment row `a`. The config names passwords, it never holds one. */
 const facts = (sql: Sql, alias: string) => sql`jsonb_build_object('agentId', ${sql.text(alias)}.agent_id, ${pairs(sql, alias)})`;
 
-type Whole = "assignment.created" | "assignment.deleted";
+type Whole = "assignment.created" | "assignment.removing" | "assignment.deleted";
 
 /** Part of a writing statement: an audit event with all facts for each assignment of `rows`; `more` adds names and values. */
 export const auditAssignments = (sql: Sql, scope: Scope, action: Whole, rows: Fragment, more = sql`'{}'::jsonb`) =>

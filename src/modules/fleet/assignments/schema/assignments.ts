@@ -117,9 +117,17 @@ const assignment = {
 };
 
 export const Assignment = Answer(assignment, { title: "Assignment" });
+const listed = {
+  ...assignment,
+  removingSince: Nullable({
+    ...DateTime,
+    description: "Since when it is deleted but for its agent's word that it is gone from the host; then it is not enabled",
+  }),
+};
+export const ListedAssignment = Answer(listed, { title: "ListedAssignment" });
 export const AssignmentWithHistory = Answer(
   {
-    ...assignment,
+    ...listed,
     report: Nullable(KeptReport),
     history: t.Array(KeptReport, { description: "The newest twenty reports that said something new, the newest first" }),
   },

@@ -24,7 +24,7 @@ export const isSuited = (sql: Sql) =>
 /** Selects the id of the assignment at `place` (certificate, store, target) on the agent of `row`. */
 export const assignmentAt = (sql: Sql, row: Fragment, place: Fragment) => sql`
   select holder.id from assignments holder where (holder.organization_id, holder.agent_id) = (${row}.organization_id, ${row}.agent_id)
-    and (holder.certificate_id, holder.trust_store_type, holder.target) is not distinct from ${place} offset 0`;
+    and (holder.certificate_id, holder.trust_store_type, holder.target) is not distinct from ${place} and holder.removing_since is null offset 0`;
 
 /**
  * The config of the predecessor's assignment `o` with another alias and file name, at most 200 characters each, so that both can be

@@ -6,7 +6,7 @@ import { type Event, nextEvent } from "../rules";
 import { applySteps } from "./apply-steps";
 import { planRotation } from "./plan-rotation";
 import { readProgress } from "./progress";
-import { revertSteps } from "./revert-steps";
+import { revertSteps, settleRollback } from "./revert-steps";
 
 /** The rollouts of all organizations that may have something to do. */
 export const listActive = (sql: Sql) => sql<{ organizationId: string; id: string }[]>`
@@ -19,7 +19,11 @@ export const listActive = (sql: Sql) => sql<{ organizationId: string; id: string
 export async function reconcileRollout(sql: Pool, scope: Scope, id: string, now: Date, signal: AbortSignal) {
   let isMore = true;
   while (isMore && !signal.aborted)
-    isMore = await withFleetLock(sql, scope.organizationId, async (tx) => (await revertSteps(tx, scope, id)) || reconcileInTransaction(tx, scope, id, now));
+    isMore = await withFleetLock(sql, scope.organizationId, async (tx) => {
+      if (await revertSteps(tx, scope, id)) return true;
+      await settleRollback(tx, scope, id);
+      return reconcileInTransaction(tx, scope, id, now);
+    });
 }
 
 /** Does what is due now, under the fleet's lock. Returns true when the batch was full: there may be more. */

@@ -9,7 +9,7 @@ import { askedOf, type CompiledRing, type Template } from "../rules";
 import { assignRings } from "./assign-rings";
 import { withProgress } from "./progress";
 import { reconcileInTransaction, recordTransition } from "./reconcile";
-import { revertSteps } from "./revert-steps";
+import { hasActed, revertSteps, settleRollback } from "./revert-steps";
 
 /** The columns that every answer shows, as json text; `more` adds names and values. */
 const rolloutJson = (sql: Sql, more: Fragment) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'status', status,
@@ -20,14 +20,30 @@ const rolloutJson = (sql: Sql, more: Fragment) => sql`json_build_object('id', id
 const ringsJson = (sql: Sql) => sql`(
   select json_agg(json_build_object('selector', asked->'selector', 'share', asked->'share',
     'agents', coalesce(agents, 0), 'observed', coalesce(ring.observed, 0), 'failed', coalesce(ring.failed, 0), 'pending', coalesce(agents - ring.observed - ring.failed, 0),
-    'state', case when status = 'rolled_back' then 'rolled_back' when place > open_ring then 'waiting'
+    'state', case when status in ('rolling_back', 'rolled_back') then status::text when place > open_ring then 'waiting'
       when ring.observed::float8 / nullif(agents, 0) < success_share then 'open' else 'done' end) order by place)
   from jsonb_array_elements(rings) with ordinality as listed (asked, place) left join ring on ring = place)`;
+
+/** Agents that a rollback names, at most. */
+const MAX_NAMED = 100;
+
+/** How far a rollback is: how many assignments wait for their agents, and the agents that fail or keep it, the first by id; null before one. */
+const rollbackJson = (sql: Sql) => sql`(
+  select case when progress.status in ('rolling_back', 'rolled_back') then json_build_object('pending', count(*) filter (where not has_acted),
+    'failing', coalesce(json_agg(json_build_object('agentId', agent_id, 'agentName', name, 'assignmentId', asked.id, 'state', state, 'message', message)
+      order by agent_id, asked.id) filter (where place <= ${MAX_NAMED} and is_failing), '[]')) end
+  from (
+    select *, row_number() over (partition by is_failing order by agent_id, id) as place from (
+      select a.agent_id, a.id, agents.name, a.reported_state as state, a.reported_message as message, ${hasActed(sql)} as has_acted,
+        (a.reported_state in ('failed', 'refused', 'kept') and a.reported_at >= a.updated_at) is true as is_failing
+      from assignments a join agents on agents.organization_id = a.organization_id and agents.id = a.agent_id
+      join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
+      where a.organization_id = progress.organization_id and a.rollback_id = progress.id) as judged) as asked)`;
 
 export async function findRollout(sql: Sql, organizationId: string, id: string) {
   const [row] = await sql<Resource[]>`
     ${withProgress(sql, organizationId, sql`${id}`)}
-    select version, ${rolloutJson(sql, sql`'skipped', left_alone, 'rings', ${ringsJson(sql)}`)} as json from progress`;
+    select version, ${rolloutJson(sql, sql`'skipped', left_alone, 'rollback', ${rollbackJson(sql)}, 'rings', ${ringsJson(sql)}`)} as json from progress`;
   return row;
 }
 
@@ -90,13 +106,14 @@ export const resumeRollout = (sql: Pool, scope: Scope, target: Target, haltShare
   });
 
 /**
- * Rolls a rollout back: agents remove what it installed. A rotation whose predecessor is revoked or retired cannot be rolled back: its
+ * Rolls a rollout back: agents remove what it installed, and it is rolled back once they have. A rotation whose predecessor is revoked or retired cannot be rolled back: its
  * agents would have no valid certificate left.
  */
 export const rollBack = (sql: Pool, scope: Scope, target: Target) =>
-  transition(sql, scope, target, sql`r.status <> 'rolled_back' and (old.id is null or old.status = 'active')`, async (tx) => {
-    await recordTransition(tx, scope, target.id, { action: "rolled-back" }, tx`status = 'rolled_back', is_busy = true, reason = null`);
+  transition(sql, scope, target, sql`r.status not in ('rolling_back', 'rolled_back') and (old.id is null or old.status = 'active')`, async (tx) => {
+    await recordTransition(tx, scope, target.id, { action: "rolling-back" }, tx`status = 'rolling_back', is_busy = true, reason = null`);
     await revertSteps(tx, scope, target.id);
+    await settleRollback(tx, scope, target.id);
   });
 
 /**
