@@ -35,18 +35,23 @@ export async function learnTags(server: string, agents: number) {
   return known.join("\n");
 }
 
+/** A nonce, by which an agent asks for a signed answer. */
+export const SIGNED = { "certitude-nonce": "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01" };
+
 /** wrk, which polls for each agent of the file in turn. */
-export async function overHttp(server: string, known: string, seconds: number): Promise<Contestant> {
-  const script = `${known}.lua`;
-  await Bun.write(script, LUA(known));
+export async function overHttp(server: string, known: string, seconds: number, headers: Record<string, string> = {}): Promise<Contestant> {
+  const script = `${known}${Object.keys(headers).join("")}.lua`;
+  await Bun.write(script, LUA(known, headers));
   return http(server, {}, seconds, script);
 }
 
-const LUA = (known: string) => `
+const LUA = (known: string, headers: Record<string, string>) => `
 local polls, turn = {}, 0
 function init()
   for token, tag in io.open("${known}"):read("*a"):gmatch("(%S+) (%S+)") do
-    polls[#polls + 1] = wrk.format("GET", "${PATH}", { authorization = "Bearer " .. token, ["if-none-match"] = tag })
+    polls[#polls + 1] = wrk.format("GET", "${PATH}", { authorization = "Bearer " .. token, ["if-none-match"] = tag${Object.entries(headers)
+      .map(([name, value]) => `, ["${name}"] = "${value}"`)
+      .join("")} })
   end
   math.randomseed(os.time())
   turn = math.random(#polls)

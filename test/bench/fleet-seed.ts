@@ -5,6 +5,7 @@ import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates
 const ORGANIZATION = "018f0000-0000-7000-8000-300000000000";
 const INTERMEDIATES = 50;
 const LEAVES = 5_000;
+const ORGANIZATIONS = 5_000;
 
 export const tokenOf = (agent: number) => `cag_${String(agent).padStart(43, "0")}`;
 /** SQL: the stored hash of the token of the agent with that number. */
@@ -32,6 +33,9 @@ export async function seedFleet(url: string, agents: number) {
     select ${ORGANIZATION}, new_id(), agents.id, made.id, 'shop', 'nginx_tls', 'server_certificate', false, jsonb_build_object('trustStorePath', '/etc/tls/' || part),
       part, true, true
     from generate_series(0, 2) part cross join agents join made on made.n = ${INTERMEDIATES + 1} + (agents.name::int * 3 + part) % ${LEAVES}::int`;
+  await sql`
+    insert into signing_keys (organization_id, id, generation, public_key, created_by)
+    select new_id(), new_id(), 1, n, '{}' from generate_series(1, ${ORGANIZATIONS}::int) n`; // of others, so that no plan is made for a table of one row
   await sql`vacuum (analyze)`;
   await sql`checkpoint`;
   await sql.end();

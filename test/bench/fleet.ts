@@ -2,7 +2,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { createMeter } from "./cpu";
 import { inDatabase, type Workplace } from "./database";
-import { afterFiveMinutes, assertUnchanged, capturePoll, inPgbench, learnTags, overHttp } from "./fleet-poll";
+import { afterFiveMinutes, assertUnchanged, capturePoll, inPgbench, learnTags, overHttp, SIGNED } from "./fleet-poll";
 import { seedFleet } from "./fleet-seed";
 import { compare, median, ratio } from "./measure";
 import { pidOf, start, startCertitude } from "./processes";
@@ -12,7 +12,8 @@ const HELP = `bun run bench:fleet [--quick]
 
 What does a fleet cost while there is no news? 50,000 agents with three assignments each ask what they must install, with
 the tag that they know: how many such polls a second, next to their one SQL statement in pgbench and behind a bare
-Bun.serve handler, and what part of one core the fleet takes when each agent asks once a minute.
+Bun.serve handler, and what part of one core the fleet takes when each agent asks once a minute. "signed" are the same
+polls by agents that ask for a signed answer.
 Needs wrk, pgbench and a Postgres on this machine: TEST_DATABASE_URL, or the local one. It makes a database of its own
 there and drops it at the end. Callers, servers and Postgres share this machine's cores, so read the ratios.
 
@@ -33,27 +34,30 @@ async function bench({ url, directory }: Workplace) {
   const known = join(directory, "known");
   await Bun.write(known, await learnTags(server, plan.agents));
 
-  const meter = createMeter(sql, { pid: pidOf(server), application: "certitude" }, plan.seconds);
+  const newMeter = () => createMeter(sql, { pid: pidOf(server), application: "certitude" }, plan.seconds);
+  const [meter, signing] = [newMeter(), newMeter()];
   const contestants = {
     server: afterFiveMinutes(sql, meter.measured(await overHttp(server, known, plan.seconds))),
+    signed: afterFiveMinutes(sql, signing.measured(await overHttp(server, known, plan.seconds, SIGNED))),
     bare: afterFiveMinutes(sql, await overHttp(bare, known, plan.seconds)),
     pgbench: afterFiveMinutes(sql, inPgbench(url, plan.agents, join(directory, "poll.sql"), plan.seconds)),
   };
   printRates(await compare(contestants, CALLERS, plan.rounds));
   await assertUnchanged(server, plan.agents);
   printShares(meter.perRequest());
+  printShares(signing.perRequest(), ", and ask for a signature");
   await printPlan(url);
   await sql.end();
 }
 
-function printRates(rates: Record<"server" | "bare" | "pgbench", number[]>) {
+function printRates(rates: Record<"server" | "signed" | "bare" | "pgbench", number[]>) {
   console.info(`${count(plan.agents)} agents, ${CALLERS} callers, medians of ${plan.rounds} rounds of ${plan.seconds} s, contestants in turn\n`);
   printRow("", "polls/s", "server/this");
   for (const [name, each] of Object.entries(rates)) printRow(name, count(median(each)), ratio(rates.server, each).toFixed(2));
 }
 
-function printShares(perPoll: Record<"server" | "Postgres", number>) {
-  console.info(`\n${count(FLEET)} agents that poll once a minute, ${count(FLEET / 60)} polls/s\n`);
+function printShares(perPoll: Record<"server" | "Postgres", number>, how = "") {
+  console.info(`\n${count(FLEET)} agents that poll once a minute${how}, ${count(FLEET / 60)} polls/s\n`);
   printRow("", "CPU µs/poll", "of one core");
   for (const [name, seconds] of Object.entries(perPoll)) printRow(name, count(seconds * 1e6), `${((seconds * FLEET * 100) / 60).toFixed(1)} %`);
 }

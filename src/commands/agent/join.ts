@@ -8,7 +8,7 @@ import { createTransport } from "#agent/transport";
 import { version } from "../../../package.json";
 import { CommandError } from "../command-error";
 import { type ConnectionFiles, readConnection } from "./connection";
-import { readSecret, readServer, STATE_DIRECTORY } from "./options";
+import { readSecret, readServer, readText, STATE_DIRECTORY } from "./options";
 
 type Options = ConnectionFiles & { server: string; token?: string; stateDir: string; name?: string };
 
@@ -53,7 +53,8 @@ async function join({ server, token: given, tokenFile, stateDir, name, ...files 
 
 function readJoinToken(given: string | undefined, file: string | undefined) {
   if ((given === undefined) === (file === undefined)) throw new CommandError("Give either --token or --token-file.", 2);
-  const token = (given ?? readSecret(file === "-" ? "/dev/stdin" : String(file))).trim();
+  const read = (path: string) => (path === "-" ? readText("/dev/stdin", "--token-file") : readSecret(path));
+  const token = (given ?? read(file ?? "")).trim();
   if (!/^ca[jg]_[\w-]{43}$/.test(token))
     throw new CommandError("This is no join token, which begins with caj_, and no agent's token, which begins with cag_.", 2);
   return token;

@@ -27,8 +27,7 @@ export function readInterval(value: string) {
 /** Returns the text of a file that the agent's user alone may read. */
 export function readSecret(path: string) {
   const text = readText(path, "--token-file");
-  const found = statSync(path);
-  if (found.isFile() && found.mode & 0o077) throw new CommandError(`Others may read the token in ${path}: chmod 600 ${path}`, 2);
+  if (statSync(path).mode & 0o077) throw new CommandError(`Others may read the token in ${path}: chmod 600 ${path}`, 2);
   return text;
 }
 
