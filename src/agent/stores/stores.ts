@@ -14,6 +14,7 @@ import { opensslDirectory } from "./openssl";
 import { pemBundle } from "./pem-bundle";
 import { pemFiles } from "./pem-files";
 import { phpCafile } from "./php";
+import { pkcs11Token } from "./pkcs11";
 import { postgres } from "./postgres";
 import { postgresClient } from "./postgres-client";
 import { containerdRegistry, dockerRegistry, podmanRegistry } from "./registries";
@@ -53,6 +54,7 @@ export const STORES: PerInstallable<Store> = {
   firefox_policy: firefoxPolicy,
   chrome_policy: chromePolicy,
   linux_update_ca_trust: caTrustStore,
+  pkcs11_token: pkcs11Token,
 };
 
 export function storeOf(type: TrustStoreType) {

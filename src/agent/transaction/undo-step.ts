@@ -10,7 +10,7 @@ import { runProgram, type User } from "../host/program";
 import { removeTempDir } from "../host/temp-dir";
 
 /** The command that reverts a program's effect; a failure that contains `ignoredError` means that there was nothing to revert. */
-export type UndoCommand = { argv: string[]; input?: string; ignoredError?: string };
+export type UndoCommand = { argv: string[]; input?: string; ignoredError?: string; secret?: Secret };
 /** A password that a command takes from its environment: the variable's name, and where on this host the password is found. */
 export type Secret = { variable: string; reference: string };
 export type Command = { argv: string[]; input?: string; user?: User; directory?: string; secret?: Secret };
@@ -30,9 +30,8 @@ export async function undoStep(host: Host, step: UndoStep): Promise<unknown> {
   if (step.kind === "vacated") return restoreDirectory(host, step.path, step);
   if (step.kind === "scratch") return removeTempDir(step.path);
   if (step.kind === "again") return execute(host, step);
-  const { kind: _, argv, ignoredError, ...options } = step;
-  return runProgram(host, argv, options).catch((error: Error) => {
-    if (!ignoredError || !error.message.includes(ignoredError)) throw error;
+  return execute(host, step).catch((error: Error) => {
+    if (!step.ignoredError || !error.message.includes(step.ignoredError)) throw error;
   });
 }
 

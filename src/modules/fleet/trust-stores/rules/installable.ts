@@ -32,6 +32,7 @@ const INSTALLABLE = [
   "firefox_policy",
   "chrome_policy",
   "linux_update_ca_trust",
+  "pkcs11_token",
 ] as const satisfies TrustStoreType[];
 
 type Installable = (typeof INSTALLABLE)[number];
