@@ -21,6 +21,15 @@ export function findMisspelled(names: string[], known: ReadonlySet<string>) {
   });
 }
 
+/** Returns the one of `known` that was probably meant by a name that is none of them. */
+export function findMeant(name: string, known: readonly string[]) {
+  const [nearest] = known
+    .map((meant) => ({ meant, edits: countEdits(name.toLowerCase(), meant.toLowerCase()) }))
+    .filter(({ meant, edits }) => edits <= Math.max(1, Math.floor(meant.length / 3)))
+    .sort((one, other) => one.edits - other.edits);
+  return nearest?.meant;
+}
+
 const isVariant = (name: string, meant: string) => name.endsWith(`_${meant}`) || (name.startsWith(meant) && /^(_.+|\d+)$/.test(name.slice(meant.length)));
 
 /** Letters to insert, delete or replace; two that have changed places count as one. */

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { isWithinBackoff, retryDelay } from "./backoff";
 import type { Host } from "./host/host";
+import type { HostPolicy } from "./policy/host-policy";
 import { failed } from "./report";
 import type { AssignmentRecord, State } from "./state";
 import type { Target } from "./store";
@@ -11,6 +12,8 @@ import type { Transaction } from "./transaction/transaction";
 /** What a pass works with. */
 export type Work = {
   host: Host;
+  /** What this host permits. */
+  policy: HostPolicy;
   state: State;
   log: Logger;
   clock: () => Date;

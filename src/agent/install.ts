@@ -1,5 +1,6 @@
 import { attemptOf, mustWait, reload, rollBackFailed, type Work } from "./attempt";
-import { failed, healed, installed, observed, type Result } from "./report";
+import { expectPermitted, expectRemovable, Refused } from "./policy/host-policy";
+import { failed, healed, installed, observed, type Result, refused } from "./report";
 import type { Desired } from "./server-client";
 import { type AssignmentRecord, newRecord, noteReport } from "./state";
 import type { Material, Target } from "./store";
@@ -19,12 +20,15 @@ type Plan = {
 /** Makes one assignment true: observe, plan, apply, verify; what fails is rolled back. */
 export async function reconcileAssignment(item: Desired, work: Work): Promise<Result> {
   const revision = `${item.version} ${item.fingerprintSha256}`;
-  if (!work.ignoreBackoff && mustWait(work.state.records.get(item.id), revision, work.clock())) return undefined;
   const log = work.log.child({ assignment: item.id, store: item.trustStoreType });
   try {
-    return await reconcileOne({ target: readTarget(item), material: readMaterial(item), revision }, { ...work, log });
+    const target = readTarget(item);
+    const material = readMaterial(item);
+    await expectPermitted(target, material.privateKey !== null, work);
+    if (!work.ignoreBackoff && mustWait(work.state.records.get(item.id), revision, work.clock())) return undefined;
+    return await reconcileOne({ target, material, revision }, { ...work, log });
   } catch (error) {
-    return failed((error as Error).message, log);
+    return error instanceof Refused ? refused(error, log) : failed((error as Error).message, log);
   }
 }
 
@@ -33,6 +37,7 @@ async function reconcileOne(plan: Plan, work: Work): Promise<Result> {
   const record = work.state.records.get(target.assignmentId) ?? newRecord(target.assignmentId);
   const { differences, certificates } = await storeOf(target.storeType).observe(target, material, work.host);
   const former = record.certificate !== undefined && record.target && !isSamePlace(record.target, target) ? record.target : undefined;
+  if (former) await expectRemovable(former, work);
   const isVerified = record.verifiedRevision === revision && !former;
   if (differences.length === 0 && isVerified) return withDamage(record, installed(material));
   work.log.info({ differences, former, isVerified }, work.isDryRun ? "would install or verify" : "installing or verifying");

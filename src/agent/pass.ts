@@ -1,7 +1,7 @@
 import { recoverInterrupted, type Work } from "./attempt";
 import { reconcileAssignment } from "./install";
 import { observeRemoved, removeAssignment } from "./remove";
-import { deliverReports, type Result } from "./report";
+import { deliverReports, isUnsuccessful, type Result } from "./report";
 import type { DesiredState, HostFacts, ServerClient } from "./server-client";
 import { newRecord, noteReport, type State } from "./state";
 import { Unreachable, Untrusted } from "./transport";
@@ -54,7 +54,7 @@ async function fetchDesired({ client, state, isDryRun, log }: Agent): Promise<Re
 async function reconcileAll(desired: DesiredState, agent: Agent) {
   const results = await makeTrue(desired, agent);
   if (!agent.isDryRun) for (const [id, result] of results) if (result) await keepReport(agent, id, result);
-  return [...results.values()].filter((result) => result?.state === "failed").length;
+  return [...results.values()].filter(isUnsuccessful).length;
 }
 
 async function makeTrue({ items, keep, remove = [] }: DesiredState, agent: Agent) {
@@ -78,7 +78,7 @@ async function forgetRemoved(state: State, isAsked: (id: string) => boolean) {
     if (isRemoved && reports.length === 0 && !isAsked(assignmentId)) await state.forget(assignmentId);
 }
 
-const isTrue = (result: Result) => result !== undefined && result.state !== "failed";
+const isTrue = (result: Result) => result !== undefined && !isUnsuccessful(result);
 
 /** Keeps a new report until the server has it; with a failure, the time of the next attempt. */
 async function keepReport({ state }: Agent, id: string, result: NonNullable<Result>) {

@@ -1,7 +1,8 @@
 import { attemptOf, mustWait, reload, rollBackFailed, type Work } from "./attempt";
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
-import { failed, kept, type Result, removed } from "./report";
+import { expectReadable, expectRemovable, Refused } from "./policy/host-policy";
+import { failed, kept, type Result, refused, removed } from "./report";
 import type { Desired } from "./server-client";
 import { type AssignmentRecord, newRecord, noteReport } from "./state";
 import { type Material, remainsIn, type Target } from "./store";
@@ -24,13 +25,16 @@ export async function removeAssignment(record: AssignmentRecord, work: Work, ite
     return undefined;
   }
   if (record.damage && !hasInstalled(record) && item) return observeRemoved(item, work, record.damage);
-  return removeInstalled(record, { ...work, log }).catch((error: Error) => rollBackFailed(record, REMOVAL, error, { ...work, log }));
+  return removeInstalled(record, { ...work, log }).catch((error: Error) =>
+    error instanceof Refused ? refused(error, log) : rollBackFailed(record, REMOVAL, error, { ...work, log }),
+  );
 }
 
 async function removeInstalled(record: AssignmentRecord, work: Work): Promise<Result> {
   const { target, certificate, damage } = record;
   const isOwner = hasInstalled(record);
   if (damage && !isOwner && !target) throw new Error(damage);
+  if (target && (isOwner || certificate)) await expectRemovable(target, work);
   if (target && isOwner) {
     const transaction = beginTransaction(attemptOf(record, work));
     const isForeignNow = await storeOf(target.storeType).remove(target, transaction, certificate);
@@ -67,6 +71,7 @@ export async function observeRemoved(item: Desired, work: Work, why = UNKNOWN): 
   if (work.isDryRun) return undefined;
   try {
     const target = readTarget(item);
+    await expectReadable(target, work);
     const remains = await remainsIn(storeOf(target.storeType), target, soughtOf(item.pem), work.host);
     const record = work.state.records.get(item.id) ?? newRecord(item.id);
     if (record.isRemoved && remains.length > 0) return undefined; // the words of the first report stand
@@ -75,7 +80,7 @@ export async function observeRemoved(item: Desired, work: Work, why = UNKNOWN): 
     log.warn({ reason: why, remains }, result.state);
     return result;
   } catch (error) {
-    return failed((error as Error).message, log);
+    return error instanceof Refused ? refused(error, log) : failed((error as Error).message, log);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { fingerprintOf } from "./host/pem";
+import type { Refused } from "./policy/host-policy";
 import type { HostFacts, Report, ServerClient } from "./server-client";
 import type { AssignmentRecord, State } from "./state";
 import type { Material } from "./store";
@@ -29,6 +30,15 @@ export function failed(message: string, log: Logger): NonNullable<Result> {
   log.error({ reason: message }, "failed");
   return { state: "failed", message: oneLine(message) };
 }
+
+/** The host's policy does not permit it; the log has the command that would, whole. */
+export function refused({ message, consent }: Refused, log: Logger): NonNullable<Result> {
+  log.error({ reason: message, consent }, "refused by the policy of this host");
+  return { state: "refused", message: oneLine(message) };
+}
+
+/** Returns true for what was tried, and did not come about. */
+export const isUnsuccessful = (result: Result) => result?.state === "failed" || result?.state === "refused";
 
 /** Returns a message that the server takes: one line of plain text, at most 1,000 characters. */
 function oneLine(text: string) {

@@ -7,6 +7,7 @@ import { keyAccess, tokenAccess } from "./identity/access";
 import { openIdentityFiles } from "./identity/identity-files";
 import { createTrust } from "./identity/trust";
 import { type Pass, runPass } from "./pass";
+import { type PolicySource, policyReader } from "./policy/host-policy";
 import { createReach } from "./reach";
 import { createServerClient } from "./server-client";
 import { openState, type State } from "./state";
@@ -17,6 +18,7 @@ export type AgentOptions = {
   server: string | undefined;
   connection: () => Connection;
   stateDirectory: string;
+  policy: PolicySource;
   /** Milliseconds between two passes, give or take a sixth. */
   interval: number;
   isOnce: boolean;
@@ -33,7 +35,7 @@ type Setting = {
 
 /** Runs the agent until `signal`, or one pass of it, and returns the result of the last pass. */
 export async function runAgent(
-  { server: given, connection, stateDirectory, interval, isOnce, isDryRun }: AgentOptions,
+  { server: given, connection, stateDirectory, policy, interval, isOnce, isDryRun }: AgentOptions,
   { host, log, version, signal, onHangup }: Setting,
 ) {
   const state = await openState(stateDirectory, { isReadOnly: isDryRun });
@@ -41,17 +43,19 @@ export async function runAgent(
   try {
     const { server, client } = await connect({ server: given, connection, stateDirectory, isDryRun }, { host, log, signal });
     const facts = await describeHost(hostname(), version);
+    const readPolicy = policyReader(policy, log);
     const agent = { host, state, log, client, clock: () => new Date(), isDryRun, ignoreBackoff: isOnce };
-    if (isOnce) return await runPass(agent, { host: facts });
+    const pass = async (how: Parameters<typeof runPass>[1]) => runPass({ ...agent, policy: await readPolicy() }, how);
+    if (isOnce) return await pass({ host: facts });
     const alarm = createAlarm(signal);
     onHangup?.(alarm.ring);
     const reach = createReach(server, interval, log);
     for (;;) {
       const isOffline = reach.isOffline();
-      const pass: Pass = await runPass(agent, { host: reach.isKnown() ? undefined : facts, isOffline }).catch((error: Error) => survive(error, log));
-      if (!isOffline) reach.note(pass);
+      const done: Pass = await pass({ host: reach.isKnown() ? undefined : facts, isOffline }).catch((error: Error) => survive(error, log));
+      if (!isOffline) reach.note(done);
       if (await alarm.pause(pauseOf(interval))) reach.askAtOnce();
-      if (signal.aborted) return pass;
+      if (signal.aborted) return done;
     }
   } finally {
     state.close();

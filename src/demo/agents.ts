@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import type { Client, Json } from "./client";
 
 const APPLICATION = "demo-shop";
@@ -13,10 +13,16 @@ const AGENTS = [
   { name: "staging-1", labels: { env: "staging", tier: "web", zone: "a" }, state: null },
 ];
 
-/** Where the demo's own agent has its token, its state and the bundle that it keeps. */
+/** Where the demo's own agent has its token, its state, its policy and the bundle that it keeps. */
 export const placesIn = (dataDir: string) => {
   const directory = join(dataDir, "demo");
-  return { directory, token: join(directory, "agent.token"), state: join(directory, "agent"), bundle: join(directory, "ca-bundle.pem") };
+  return {
+    directory,
+    token: join(directory, "agent.token"),
+    state: join(directory, "agent"),
+    policy: join(directory, "policy.json"),
+    bundle: join(directory, "ca-bundle.pem"),
+  };
 };
 
 /** Agents in several states, a root assigned to each. */
@@ -33,11 +39,12 @@ export async function addAgents(client: Client, roots: string[]) {
 
 /** Enrols the machine of the demo, and assigns it a root for a bundle below the data directory. */
 export async function addThisMachine(client: Client, certificateId: string, dataDir: string) {
-  const { directory, token: file, bundle } = placesIn(dataDir);
+  const { directory, token: file, policy, bundle } = placesIn(dataDir);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  writeFileSync(policy, `${JSON.stringify({ files: [join(realpathSync(directory), basename(bundle))] }, null, 2)}\n`, { mode: 0o600 });
   if (existsSync(file) && (await isDeployed(client, certificateId, THIS_MACHINE))) return;
   const config = { trustStorePath: bundle, alias: ALIAS };
   const { token } = await enrol(client, { name: THIS_MACHINE, labels: { env: "demo" } }, { certificateId, trustStoreType: "pem_ca_bundle", config });
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
   writeFileSync(file, `${token}\n`, { mode: 0o600 });
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "#config";
+import { quoteWord } from "#shell-words";
 import { placesIn } from "./agents";
 
 type Shown = { base: string; organizationId: string; userId: string; config: Pick<Config, "dataDir" | "databaseUrl"> };
@@ -8,7 +9,7 @@ type Shown = { base: string; organizationId: string; userId: string; config: Pic
 /** What to look at and what to paste, as text for a person. Commands work in any directory; none shows a token. */
 export function summarize({ base, organizationId, userId, config }: Shown) {
   const dataDir = resolve(config.dataDir);
-  const secrets = config.databaseUrl ? "" : `DATA_DIR=${quote(dataDir)} `;
+  const secrets = config.databaseUrl ? "" : `DATA_DIR=${quoteWord(dataDir)} `;
   return `
 Certitude is ready. Documentation: ${base}/swagger
 
@@ -22,22 +23,19 @@ ${describeAgent(base, dataDir)}`;
 }
 
 function describeAgent(base: string, dataDir: string) {
-  const { token, state, bundle } = placesIn(dataDir);
+  const { token, state, policy, bundle } = placesIn(dataDir);
   if (!existsSync(token)) return "";
   return `
 An agent that keeps a trusted root in ${bundle}. Spoil that file, and run it again:
   ${program()} agent --server ${base} --once \\
-    --token-file ${quote(token)} --state-dir ${quote(state)}
+    --token-file ${quoteWord(token)} --state-dir ${quoteWord(state)} --policy ${quoteWord(policy)}
 `;
 }
 
 /** How this program is called again. */
 function program() {
-  if (Bun.main.startsWith("/$bunfs/")) return quote(process.execPath);
+  if (Bun.main.startsWith("/$bunfs/")) return quoteWord(process.execPath);
   const known = Bun.which("bun");
   const runtime = known && realpathSync(known) === realpathSync(process.execPath) ? "bun" : process.execPath;
-  return `${quote(runtime)} ${quote(Bun.main)}`;
+  return `${quoteWord(runtime)} ${quoteWord(Bun.main)}`;
 }
-
-/** A word for the shell. */
-const quote = (word: string) => (/^[\w./:@=+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

@@ -13,7 +13,10 @@ import { startServer, world } from "../support/server/world";
 setDefaultTimeout(60_000);
 
 /** Runs the agent for good, with so many milliseconds between two passes, until it is told to stop. */
-function start({ server, token, pathOf }: ConnectedAgent, more: { server?: string; interval?: number; isOnce?: boolean; stateDirectory?: string } = {}) {
+function start(
+  { server, token, pathOf, policySource }: ConnectedAgent,
+  more: { server?: string; interval?: number; isOnce?: boolean; stateDirectory?: string } = {},
+) {
   const stopping = new AbortController();
   const said: { msg: string; reason?: string }[] = [];
   const log = createLog("info", { write: (text) => void said.push(JSON.parse(text)) });
@@ -21,6 +24,7 @@ function start({ server, token, pathOf }: ConnectedAgent, more: { server?: strin
     server,
     connection: () => ({ token, tls: {}, hasOwnAuthority: false }),
     stateDirectory: pathOf("loop"),
+    policy: policySource,
     interval: 100,
     isOnce: false,
     isDryRun: false,

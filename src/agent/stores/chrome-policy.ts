@@ -8,12 +8,12 @@ import { jsonEntry, readList } from "../settings/json-entry";
 import type { Store, Target } from "../store";
 
 /** Where Chrome, Chromium and Edge read what they must do. */
-const DIRECTORIES = ["/etc/opt/chrome/policies/managed", "/etc/chromium/policies/managed", "/etc/opt/edge/policies/managed"];
+export const CHROME_DIRECTORIES = ["/etc/opt/chrome/policies/managed", "/etc/chromium/policies/managed", "/etc/opt/edge/policies/managed"];
 const POLICY = "CACertificates";
 
 async function directoryOf({ config: { trustStorePath } }: Target, host: Host) {
   if (trustStorePath !== undefined) return pathOn(host, trustStorePath, "trustStorePath");
-  for (const each of DIRECTORIES) if (await findEntry(each)) return each;
+  for (const each of CHROME_DIRECTORIES) if (await findEntry(each)) return each;
   return "/etc/chromium/policies/managed";
 }
 

@@ -10,10 +10,10 @@ import { directoryStore } from "./directory";
 import { profileRoots } from "./firefox-profiles";
 import { certificatesInDatabase } from "./nss-database";
 
-const POLICIES = "/etc/firefox/policies/policies.json";
+export const FIREFOX_POLICIES = "/etc/firefox/policies/policies.json";
 const nameOf = ({ config, alias }: Target) => config.certFileName ?? `${alias}.pem`;
 
-function fileOf({ config: { trustStorePath = POLICIES, preferOsStore } }: Target, host: Host) {
+function fileOf({ config: { trustStorePath = FIREFOX_POLICIES, preferOsStore } }: Target, host: Host) {
   if (preferOsStore) throw new Error("config.preferOsStore does not suit firefox_policy here: Firefox reads the system's store on Windows and macOS alone.");
   const file = pathOn(host, trustStorePath, "trustStorePath");
   if (!file.endsWith(".json"))

@@ -9,9 +9,10 @@ import { directoryStore } from "./directory";
 import { bundleOrOs } from "./variables";
 
 /** git, by its settings for the whole system where the agent is root, else by those of the agent's user. */
-const fileOn = ({ environment, home }: Host) => environment.GIT_CONFIG_SYSTEM ?? (process.getuid?.() === 0 ? "/etc/gitconfig" : join(home, ".gitconfig"));
+export const gitFileOn = ({ environment, home }: Host) =>
+  environment.GIT_CONFIG_SYSTEM ?? (process.getuid?.() === 0 ? "/etc/gitconfig" : join(home, ".gitconfig"));
 
-const directoryOn = (host: Host) => `${fileOn(host)}.d`;
+const directoryOn = (host: Host) => `${gitFileOn(host)}.d`;
 const certificateName = ({ config, alias }: Target) => config.certFileName ?? `${alias}.crt`;
 const keyName = ({ config, alias }: Target) => config.keyFileName ?? `${alias}.key`;
 
@@ -29,7 +30,7 @@ const clientFiles = directoryStore({
 });
 
 export const gitBundle = pointedStore((target, host) => {
-  const file = fileOn(host);
+  const file = gitFileOn(host);
   if (target.materialType !== "client_certificate") return bundleOrOs(target, host, file, (path) => gitSetting({ file, name: "http.sslCAInfo" }, path));
   const directory = pathOn(host, target.config.trustStorePath ?? directoryOn(host), "trustStorePath");
   const settings = [

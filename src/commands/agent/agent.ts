@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { addJoin } from "./join";
+import { addPolicy } from "./policy";
 import { addRun } from "./run";
 
 /** Adds the agent's commands to one that has none of its own; without a subcommand the agent runs. */
@@ -11,7 +12,7 @@ export function addAgentCommands(agent: Command) {
       "after",
       `\nWithout a command it runs: ${name}, or ${name} --server … --token-file … where the host has not joined (${name} run --help shows the options).`,
     );
-  for (const add of [addRun, addJoin]) add(agent).exitOverride().showHelpAfterError();
+  for (const add of [addRun, addJoin, addPolicy]) add(agent).exitOverride().showHelpAfterError();
   return agent;
 }
 

@@ -1,5 +1,7 @@
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { thisHost } from "#agent/host/host";
+import { POLICY_FILE } from "#agent/policy/host-policy";
 import { runAgent } from "#agent/run";
 import { createLog } from "#log";
 import { version } from "../../../package.json";
@@ -7,7 +9,7 @@ import { CommandError } from "../command-error";
 import { type ConnectionFiles, followConnection } from "./connection";
 import { readInterval, readServer, STATE_DIRECTORY } from "./options";
 
-type Options = ConnectionFiles & { server?: string; stateDir: string; interval: number; once?: boolean; dryRun?: boolean };
+type Options = ConnectionFiles & { server?: string; stateDir: string; policy: string; interval: number; once?: boolean; dryRun?: boolean };
 
 const HELP = `
 It asks the server what is assigned to it, makes this host's trust stores hold that, proves it, and reports. Whatever
@@ -33,20 +35,22 @@ export const addRun = (agent: Command) =>
     .option("--client-cert <path>", "PEM of a certificate to present, where a proxy before the server asks for one")
     .option("--client-key <path>", "PEM of its private key")
     .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
+    .option("--policy <file>", "what this host permits (see agent policy --help)", POLICY_FILE)
     .option("--interval <duration>", "time between two passes, at most a day: 30s, 5m, 1h", readInterval, 60)
     .option("--once", "one pass, then end; failures are tried again at once")
     .option("--dry-run", "only log what would be done: nothing is written or reported")
     .addHelpText("after", HELP)
     .action(run);
 
-async function run({ server, stateDir, interval, once = false, dryRun = false, ...files }: Options) {
+async function run({ server, stateDir, policy: file, interval, once = false, dryRun = false, ...files }: Options, command: Command) {
   const log = createLog("info");
   const connection = followConnection(files, Bun.env, log);
   const stopping = new AbortController();
   let hurry = () => {};
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stopping.abort(signal));
   process.on("SIGHUP", () => hurry());
-  const options = { server, connection, stateDirectory: stateDir, interval: interval * 1_000, isOnce: once, isDryRun: dryRun };
+  const policy = { file: resolve(file), command: callOf(command.parent) };
+  const options = { server, connection, stateDirectory: stateDir, policy, interval: interval * 1_000, isOnce: once, isDryRun: dryRun };
   const onHangup = (ring: () => void) => {
     hurry = () => {
       log.info("asked for a pass at once (SIGHUP)");
@@ -60,3 +64,6 @@ async function run({ server, stateDir, interval, once = false, dryRun = false, .
   if (once && unreachable) throw new CommandError(unreachable.message);
   if (once && failed > 0) throw new CommandError(`${failed} ${failed === 1 ? "assignment" : "assignments"} failed; the log says why.`);
 }
+
+/** How a command is called: its name after those of the commands that it belongs to. */
+const callOf = (command: Command | null): string => (command ? `${callOf(command.parent)} ${command.name()}`.trim() : "");

@@ -60,7 +60,10 @@ describe("nodejs_extra_ca_certs", () => {
       expect(result).toMatchObject({ state: "installed" });
       expect(await optionsOf(envFileOf(agent))).toBe("--use-system-ca");
     } else {
-      expect(result).toMatchObject({ state: "failed", message: expect.stringMatching(/--use-system-ca is not allowed.*config.useOpensslCa/) });
+      expect(result).toMatchObject({
+        state: "failed",
+        message: expect.stringMatching(/node does not take --use-system-ca in NODE_OPTIONS.*config.useOpensslCa/),
+      });
       expect(contentOf(agent)).toEqual(before);
     }
     agent.remove();
@@ -71,10 +74,14 @@ describe("nodejs_extra_ca_certs", () => {
     put(envFileOf(agent), "PORT=80\n");
     const before = contentOf(agent);
     for (const [nodeFlags, words] of [
-      [["--eval=1"], "--eval= is not allowed in NODE_OPTIONS"],
-      [["--no-warnings\nPATH=/tmp"], "config.nodeFlags must not hold line breaks"],
+      [["--eval=1"], "node does not take --eval=1 in NODE_OPTIONS, and would not start"],
+      [["--use-openssl-ca", "--use-bundled-ca"], "node does not start with both --use-openssl-ca and --use-bundled-ca"],
     ] as const)
       expect(await agent.pass(anchor(agent, { nodeFlags: [...nodeFlags] }))).toMatchObject({ state: "failed", message: expect.stringContaining(words) });
+    expect(await agent.pass(anchor(agent, { nodeFlags: ["--no-warnings\nPATH=/tmp"] }))).toMatchObject({
+      state: "refused",
+      message: expect.stringContaining("No policy can"),
+    });
     const host = { ...agent.host, environment: { PATH: agent.pathOf("nothing") } };
     expect(await agent.pass(anchor(agent, { nodeFlags: ["--no-warnings"] }), { host })).toMatchObject({
       state: "failed",

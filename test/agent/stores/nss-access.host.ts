@@ -83,7 +83,7 @@ describe("nss_shared_db, passwords and users", () => {
       [{ alias: "token:corp" }, "config.alias must be without a colon"],
       [{ trustStorePath: agent.pathOf("garbage") }, `The database ${agent.pathOf("garbage")}: certutil ended with exit code 255`],
       [{ trustStorePath: agent.pathOf("closed") }, "SEC_ERROR_READ_ONLY"],
-      [{ trustStorePath: "/proc/nowhere" }, "/proc/nowhere cannot be made"],
+      [{ trustStorePath: agent.pathOf("garbage/cert9.db/nssdb") }, "something on the way to it is not a directory"],
       [{ trustStorePath: "nssdb" }, "config.trustStorePath must be an absolute path"],
     ] as const) {
       expect(await agent.pass(anchor(agent, more))).toMatchObject(failed(text));

@@ -9,6 +9,7 @@ import type { Desired } from "#agent/server-client";
 import { openState } from "#agent/state";
 import { createLog } from "#log";
 import { DEFAULTS } from "#modules/fleet/assignments/schema/assignments";
+import { agreeing, agreeingTo, holding } from "./policies";
 
 type Certificate = { pem: string; chain: string[]; fingerprint: string; privateKeyPem?: string };
 
@@ -48,22 +49,26 @@ export async function newAgentHost(
   mkdirSync(home, { recursive: true });
   const own = thisHost({ PATH: hostPath, HOME: home });
   const state = await openState(join(directory, "state"));
-  const work: Work = { host: prepare(own, directory), state, log: createLog("silent"), clock: () => new Date(), isDryRun: false, ignoreBackoff: true };
+  const host = prepare(own, directory);
+  const work: Work = { host, policy: holding({}), state, log: createLog("silent"), clock: () => new Date(), isDryRun: false, ignoreBackoff: true };
   return {
     directory,
     host: work.host,
     state,
     pathOf: (...names: string[]) => join(directory, ...names),
-    /** What the agent does at one pass for an assignment. */
+    /** What the agent does at one pass for an assignment, on a host that agrees to it unless `more` says otherwise. */
     async pass(item: Desired, more: Partial<Work> = {}) {
       for (const record of state.records.values()) await recoverInterrupted(record, work);
-      return reconcileAssignment(item, { ...work, ...more });
+      const former = state.records.get(item.id)?.target;
+      const policy = await agreeingTo(more.host ?? host, item, former);
+      return reconcileAssignment(item, { ...work, policy, ...more });
     },
     /** What it does once the assignment is desired no more. */
     async withdraw({ id }: Pick<Desired, "id">, more: Partial<Work> = {}) {
       const record = state.records.get(id);
       if (!record) throw new Error("the agent knows nothing of this assignment");
-      return removeAssignment(record, { ...work, ...more });
+      const policy = record.target ? await agreeing(host, record.target) : holding({});
+      return removeAssignment(record, { ...work, policy, ...more });
     },
     /** Every file below the directory but the agent's own: what a test expects to be left. */
     files: () =>

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { thisHost } from "#agent/host/host";
@@ -6,6 +6,7 @@ import { tokenAccess } from "#agent/identity/access";
 import { openIdentityFiles } from "#agent/identity/identity-files";
 import { createTrust } from "#agent/identity/trust";
 import { runPass } from "#agent/pass";
+import { type Policy, withGrant } from "#agent/policy/policy";
 import { createServerClient, type HostFacts, type Report } from "#agent/server-client";
 import { openState } from "#agent/state";
 import { createTransport } from "#agent/transport";
@@ -15,8 +16,10 @@ import { newAgent } from "../server/agents";
 import { newOrganization } from "../server/people";
 import { startProxy } from "../server/proxy";
 import { world } from "../server/world";
+import { holding, policyAt } from "./policies";
 
 type Wish = { body?: object };
+type Config = { reloadCommand?: string[] };
 
 /** What sends requests to a server over plain http. */
 export const transportTo = (server: string) =>
@@ -37,7 +40,17 @@ export async function newConnectedAgent() {
   const access = tokenAccess(() => enrolled.token, transportTo(server));
   const client = createServerClient({ server, access, trust: createTrust({ files: openIdentityFiles(pathOf("state")), ask: access.ask, log }) });
   let state = await openState(pathOf("state"));
+  let policy: Policy = {};
+  setPolicy({ directories: [pathOf("store")] });
   let now = Date.parse("2030-01-01T00:00:00Z");
+
+  /** What the host permits, in its file too. */
+  function setPolicy(wanted: Policy) {
+    policy = wanted;
+    writeFileSync(pathOf("policy.json"), JSON.stringify(policy));
+  }
+
+  const permitReload = ({ reloadCommand }: Config = {}) => reloadCommand && setPolicy(withGrant(policy, { field: "reloads", value: reloadCommand }));
 
   async function ask(method: string, path: string, { body }: Wish = {}) {
     const answer = await organization.admin(method, path, { ...(body && { body }) });
@@ -54,6 +67,8 @@ export async function newConnectedAgent() {
     server,
     pathOf,
     ask,
+    policySource: policyAt(pathOf("policy.json")),
+    setPolicy,
     state: () => state,
     /** Moves the agent's clock. */
     wait: (milliseconds: number) => {
@@ -65,8 +80,9 @@ export async function newConnectedAgent() {
       const [id = ""] = await importInto(organization, pem);
       return { id, pem };
     },
-    /** Assigns a certificate to the agent's store, as the file of this name. */
-    async assign(certificateId: string, alias: string, config: object = {}): Promise<string> {
+    /** Assigns a certificate to the agent's store, as the file of this name; the host agrees to the reload. */
+    async assign(certificateId: string, alias: string, config: Config & Record<string, unknown> = {}): Promise<string> {
+      permitReload(config);
       const body = {
         applicationId: crypto.randomUUID(),
         certificateId,
@@ -75,7 +91,10 @@ export async function newConnectedAgent() {
       };
       return (await ask("POST", enrolled.assignments, { body })).id;
     },
-    change: (id: string, body: object) => ask("PATCH", `${enrolled.assignments}/${id}`, { body }),
+    change(id: string, body: { config?: Config } & Record<string, unknown>) {
+      permitReload(body.config);
+      return ask("PATCH", `${enrolled.assignments}/${id}`, { body });
+    },
     /** Deletes an assignment without the agent's word. */
     forceUnassign: (id: string) => ask("DELETE", `${enrolled.assignments}/${id}?force=true&reason=scrapped`),
     isAssigned: async (id: string) => (await organization.member("GET", `${enrolled.assignments}/${id}`)).status === 200,
@@ -88,7 +107,16 @@ export async function newConnectedAgent() {
     /** One pass. */
     pass: ({ isOffline = false, ignoreBackoff = false, host }: { isOffline?: boolean; ignoreBackoff?: boolean; host?: HostFacts } = {}) =>
       runPass(
-        { host: thisHost({ PATH: Bun.env.PATH, HOME: directory }), state, log, client, clock: () => new Date(now), isDryRun: false, ignoreBackoff },
+        {
+          host: thisHost({ PATH: Bun.env.PATH, HOME: directory }),
+          policy: holding(policy),
+          state,
+          log,
+          client,
+          clock: () => new Date(now),
+          isDryRun: false,
+          ignoreBackoff,
+        },
         { host, isOffline },
       ),
     /** As a new process finds it. */

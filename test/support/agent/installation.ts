@@ -1,5 +1,6 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { type Policy, withGrant } from "#agent/policy/policy";
 import { newPlace, run, serve, start } from "../server/executable";
 import { createScratchDatabase, environment } from "../server/world";
 
@@ -8,6 +9,7 @@ const EMAIL = "ada@certitude.example";
 
 /** What the agent finds in its environment besides a home, its own directory being so. */
 type Enrolment = { environment?: (directory: string) => Record<string, string> };
+type Wanted = { config?: { reloadCommand?: string[]; [field: string]: unknown }; [field: string]: unknown };
 type Wish = { body?: object; headers?: Record<string, string> };
 
 /** The executable at work: a server and an organization of its own, on the Postgres of TEST_DATABASE_URL or the embedded one. */
@@ -58,7 +60,14 @@ export async function newInstallation() {
     const directory = mkdtempSync(join(dirname(cwd), "agent-"));
     const pathOf = (...names: string[]) => join(directory, ...names);
     writeFileSync(pathOf("token"), agent.token, { mode: 0o600 });
-    const args = ["agent", "--server", url, "--token-file", pathOf("token"), "--state-dir", pathOf("state")];
+    const args = ["agent", "--server", url, "--token-file", pathOf("token"), "--state-dir", pathOf("state"), "--policy", pathOf("policy.json")];
+    let policy: Policy = { directories: [directory], privateKeys: true };
+    /** The host agrees to the reload, and to all in the agent's directory. */
+    function agree({ config }: Wanted) {
+      if (config?.reloadCommand) policy = withGrant(policy, { field: "reloads", value: config.reloadCommand });
+      writeFileSync(pathOf("policy.json"), JSON.stringify(policy), { mode: 0o600 });
+    }
+    agree({});
     const host = { cwd, env: { HOME: directory, ...environment?.(directory) } };
     const assignments = `{org}/agents/${agent.id}/assignments`;
     return {
@@ -70,8 +79,14 @@ export async function newInstallation() {
       /** One pass. */
       once: (...more: string[]) => run(host, ...args, "--once", ...more),
       start: (...more: string[]) => start(host, ...args, ...more),
-      assign: (certificateId: string, rest: object) => get("POST", assignments, { applicationId: "payments", certificateId, ...rest }),
-      change: (id: string, patch: object) => get("PATCH", `${assignments}/${id}`, patch),
+      assign(certificateId: string, rest: Wanted) {
+        agree(rest);
+        return get("POST", assignments, { applicationId: "payments", certificateId, ...rest });
+      },
+      change(id: string, patch: Wanted) {
+        agree(patch);
+        return get("PATCH", `${assignments}/${id}`, patch);
+      },
       read: (id: string) => get("GET", `${assignments}/${id}`),
       /** What the server wants of it. */
       desired: (etag?: string | null) =>

@@ -1,7 +1,7 @@
 import type { TrustStoreType } from "./store-types";
 
 /** The stores that our own agent installs: it has code for each of these, and for no other. */
-const INSTALLABLE = [
+export const INSTALLABLE = [
   "linux_update_ca_certificates",
   "openssl_ca_dir",
   "pem_ca_bundle",

@@ -5,6 +5,9 @@ type Preset = { [field: string]: string | string[] };
 const PRESETS: Record<string, Preset> = presets;
 
 export const PRESET_NAMES = Object.keys(presets);
+/** What presets say of a field, where that is text. */
+export const presetValues = (field: string) => [...new Set(Object.values(PRESETS).flatMap(({ [field]: value }) => (typeof value === "string" ? value : [])))];
+export const PRESET_RELOADS = Object.values(presets).flatMap((each) => ("reloadCommand" in each ? [each.reloadCommand] : []));
 export const isPreset = (name: string) => Object.hasOwn(PRESETS, name);
 
 /** The files of certificate and key: a config that names one of them names all. */

@@ -1,0 +1,22 @@
+import { isIP } from "node:net";
+
+const LOCALHOST = /^(localhost|127(\.\d{1,3}){3}|::1)$/i;
+
+/** Where the agent is to connect, as a policy names it. */
+export function endpointOf(uri: string) {
+  const { hostname, port } = new URL(uri.replace(/^tls:/i, "https:"));
+  return `${hostname.toLowerCase()}:${port || 443}`;
+}
+
+/** Returns true for this host itself: by loopback, its names and its addresses. */
+export function isOwnEndpoint(endpoint: string, ownNames: readonly string[]) {
+  const host = endpoint.slice(0, endpoint.lastIndexOf(":")).replace(/^\[|\]$/g, "");
+  return LOCALHOST.test(host) || ownNames.some((each) => each.toLowerCase() === host);
+}
+
+/** Returns why an endpoint cannot stand in a policy. */
+export function endpointFault(endpoint: string) {
+  const [, host = "", port = ""] = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+):(\d{1,5})$/.exec(endpoint) ?? [];
+  const isAddress = !host.startsWith("[") || isIP(host.slice(1, -1)) === 6;
+  if (host === "" || !isAddress || Number(port) > 65_535) return "must be a host in lower case and a port, such as www.example.org:443 or [::1]:443";
+}

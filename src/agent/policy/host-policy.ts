@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Logger } from "pino";
+import type { Host } from "../host/host";
+import type { Target } from "../store";
+import { demandsOf, readingDemandsOf, removalDemandsOf } from "./demands";
+import { readPolicyFile } from "./file";
+import { type Calling, consentLine, judge, refusalMessage } from "./judge";
+import type { Policy } from "./policy";
+import type { Facts } from "./rules";
+import { factsOf, seeDemands } from "./see";
+
+export const POLICY_FILE = "/etc/certitude-agent/policy.json";
+
+/** What holds on this host at one pass; with a fault nothing is permitted. */
+export type HostPolicy = { policy: Policy; fault?: string; facts: Facts; calling: Calling };
+/** Where it is read, and how the commands that change it are called. */
+export type PolicySource = { file: string; command: string };
+
+/** What is refused, in words; `consent` is the command that would permit it. */
+export class Refused extends Error {
+  constructor(
+    message: string,
+    readonly consent?: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Returns a function that reads the policy as it is now. It never throws: a policy that cannot be used permits nothing. */
+export function policyReader({ file, command }: PolicySource, log: Logger) {
+  const isUsual = file === POLICY_FILE;
+  const calling = { command, file: isUsual ? undefined : file };
+  let last: Omit<HostPolicy, "facts"> | undefined;
+
+  async function read(): Promise<Omit<HostPolicy, "facts">> {
+    const found = await readPolicyFile(file).catch(({ message }: Error) => ({ faults: [message] }));
+    if (found && "faults" in found) return { policy: {}, fault: found.faults.join(" "), calling };
+    if (!found && !isUsual) return { policy: {}, fault: `${file} does not exist. Make it by ${consentLine([], calling)} and what it is to permit.`, calling };
+    return { policy: found?.policy ?? {}, calling };
+  }
+
+  return async () => {
+    const now = await read();
+    if (!isDeepStrictEqual(now, last)) {
+      if (now.fault) log.error({ file, reason: now.fault }, "the policy of this host cannot be used: nothing is permitted");
+      else log.info({ file, policy: now.policy }, "the policy of this host");
+    }
+    last = now;
+    return { ...now, facts: factsOf() };
+  };
+}
+
+type Asking = { host: Host; policy: HostPolicy };
+
+/** Throws Refused where the host does not permit what an assignment asks. Nothing of it has touched the host before. */
+export const expectPermitted = (target: Target, hasPrivateKey: boolean, asking: Asking) =>
+  expect(target, demandsOf(target, hasPrivateKey, asking.host), asking);
+
+/** The same for taking away what was installed. */
+export const expectRemovable = (target: Target, asking: Asking) => expect(target, removalDemandsOf(target, asking.host), asking);
+
+/** The same for looking for what was never installed by its record: at a place of the server's choice. */
+export const expectReadable = (target: Target, asking: Asking) => expect(target, readingDemandsOf(target, asking.host), asking);
+
+async function expect({ storeType }: Target, demands: ReturnType<typeof demandsOf>, { host, policy: { policy, fault, facts, calling } }: Asking) {
+  if (fault && demands.length > 0) throw new Refused(`The policy of this host cannot be used, so that it permits nothing: ${fault}`);
+  const refusal = judge(await seeDemands(demands, storeType, host), policy, facts);
+  if (refusal) throw new Refused(refusalMessage(refusal, calling), refusal.grants && consentLine(refusal.grants, calling));
+}

@@ -1,0 +1,61 @@
+import { basename } from "node:path";
+import { configRulesOf } from "#modules/fleet/trust-stores/rules/catalogue";
+import { INSTALLABLE } from "#modules/fleet/trust-stores/rules/installable";
+import { PRESET_RELOADS } from "#modules/fleet/trust-stores/rules/presets";
+
+const ANY = "*";
+
+/** Services whose reload reads certificates again, and does nothing that their own configuration does not say. */
+const SERVICES = new Set(
+  `apache2 httpd nginx haproxy caddy lighttpd postgresql redis redis-server valkey-server mariadb mysql mysqld postfix dovecot exim4 slapd stunnel4
+  bind9 named unbound prosody vsftpd proftpd cups squid rabbitmq-server mosquitto nats-server`.split(/\s+/),
+);
+const POSTGRES_CLUSTER = /^postgresql@[0-9]{1,3}-[A-Za-z0-9_]{1,60}$/;
+/** What stores run where a config does not say otherwise. */
+const DEFAULT_RELOADS = INSTALLABLE.flatMap((type) => {
+  const { reloadCommand } = configRulesOf(type).defaults;
+  return Array.isArray(reloadCommand) ? [reloadCommand] : [];
+});
+const OTHERS = [["nginx", "-s", "reload"], ["update-ca-certificates"], ["update-ca-certificates", "--fresh"], ...PRESET_RELOADS, ...DEFAULT_RELOADS];
+
+/** Programs that run what their arguments name: shells, interpreters, and those that start others. */
+const RUNNERS = new RegExp(
+  `^(?:(?:ba|da|z|k|mk|pdk|a|c|tc|fi|r|ya)?sh|busybox|toybox|python|pypy|perl|ruby|node|nodejs|bun|deno|php|lua|luajit|tclsh|wish|expect|guile|java|jshell|pwsh|
+  g?awk|mawk|nawk|sed|ed|ex|vi|vim|nvim|view|emacs|env|sudo|su|doas|runuser|setpriv|setsid|nohup|nice|ionice|chrt|taskset|timeout|stdbuf|time|xargs|parallel|find|
+  exec|eval|source|ssh|scp|rsync|nsenter|unshare|chroot|docker|podman|nerdctl|ctr|crictl|runc|kubectl|systemd-run|machinectl|at|batch|crontab|watch|script|
+  strace|ltrace|gdb|perf|flock|git|make|tar|zip|man|less|more|pager|capsh|start-stop-daemon|dpkg|apt|apt-get|rpm|dnf|yum|pip|npm|npx|openssl|socat|nc|ncat|
+  screen|tmux|run-parts|ld|ld-linux.*|ld-musl.*|logrotate|tcpdump|curl|wget|mysql|psql|sqlite|dd|tee|cp|mv|ln|install|rm|chmod|chown)[-.0-9]*$`.replace(
+    /\s+/g,
+    "",
+  ),
+);
+
+export const isSameCommand = (one: readonly string[], other: readonly string[]) =>
+  one.length === other.length && one.every((word, index) => word === other[index]);
+
+/** Returns true for a reload that needs no policy. */
+export function isKnownReload(argv: readonly string[]) {
+  const [program, action, unit = "", ...rest] = argv;
+  if (program !== "systemctl" || action !== "reload" || rest.length > 0) return OTHERS.some((each) => isSameCommand(each, argv));
+  const name = unit.replace(/\.service$/, "");
+  return SERVICES.has(name) || POSTGRES_CLUSTER.test(name);
+}
+
+/** Returns true for a program that would run whatever an argument says. */
+const runsOthers = (program: string) => RUNNERS.test(basename(program));
+
+/** Returns true if the command is the pattern's: `*` is one word, never an option, and never one for a program that runs others. */
+export function matchesPattern(pattern: readonly string[], argv: readonly string[]) {
+  if (pattern.length !== argv.length || runsOthers(argv[0] ?? "")) return false;
+  return pattern.every((word, index) => word === argv[index] || (word === ANY && index > 0 && isPlainWord(argv[index] ?? "")));
+}
+
+/** Returns why a pattern cannot stand in a policy. */
+export function patternFault([program = "", ...rest]: readonly string[]) {
+  if (program.includes(ANY)) return "must name its program, as the first word";
+  if (!rest.includes(ANY)) return "holds no word *; one without belongs into reloads";
+  if (runsOthers(program)) return `names ${program}, which runs whatever an argument says: permit each command word for word, in reloads`;
+}
+
+/** A word that a program takes neither for an option, nor for a setting, nor for a file that it should read. */
+const isPlainWord = (word: string) => /^[\w@%+,.:]/.test(word) && !/[/=\s]/.test(word) && !word.includes("..");
