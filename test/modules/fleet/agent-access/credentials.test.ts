@@ -100,7 +100,7 @@ describe("POST /agent/credentials", () => {
     const host = await newJoinedHost(await newOrganization());
     const renew = async () => (await host.call("POST", "/agent/credentials")).body.credential;
     const isGood = async (token: string) => (await host.call("GET", STATE, { token })).status === 200;
-    const both = await Promise.all([renew(), newHost() && renew()]);
+    const both = await Promise.all([renew(), renew()]);
     const got = both.filter((each) => each !== undefined);
     expect(got.length).toBeGreaterThan(0); // one of the two may come with the older nonce
     for (const each of [host.credential, ...got]) expect(await isGood(each)).toBe(true);
