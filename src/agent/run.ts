@@ -33,15 +33,24 @@ type Setting = {
   onHangup?: (hurry: () => void) => void;
 };
 
+/** Neither the state directory nor the caller says which server this is, and who the agent is. */
+export class NotJoined extends Error {
+  constructor(stateDirectory: string) {
+    super(
+      `${stateDirectory} holds no identity: this host has not joined. Join first (certitude agent join), or give both --server <url> and --token-file <path>.`,
+    );
+  }
+}
+
 /** Runs the agent until `signal`, or one pass of it, and returns the result of the last pass. */
 export async function runAgent(
   { server: given, connection, stateDirectory, policy, interval, isOnce, isDryRun }: AgentOptions,
   { host, log, version, signal, onHangup }: Setting,
 ) {
+  const { server, client } = await connect({ server: given, connection, stateDirectory, isDryRun }, { host, log, signal });
   const state = await openState(stateDirectory, { isReadOnly: isDryRun });
   tellLosses(state, stateDirectory, log);
   try {
-    const { server, client } = await connect({ server: given, connection, stateDirectory, isDryRun }, { host, log, signal });
     const facts = await describeHost(hostname(), version);
     const readPolicy = policyReader(policy, log);
     const agent = { host, state, log, client, clock: () => new Date(), isDryRun, ignoreBackoff: isOnce };
@@ -69,14 +78,12 @@ async function connect({ server: given, connection, stateDirectory, isDryRun }: 
   const files = openIdentityFiles(stateDirectory, { isReadOnly: isDryRun });
   const identity = await files.readIdentity();
   const server = given ?? identity?.server;
-  if (server === undefined || (connection().token === undefined && !identity)) throw new Error(`${stateDirectory} ${NOT_JOINED}`);
+  if (server === undefined || (connection().token === undefined && !identity)) throw new NotJoined(stateDirectory);
   const send = createTransport({ server, connection, environment: host.environment, signal });
   if (identity) log.info({ agentId: identity.agentId, organizationId: identity.organizationId }, "the host has joined: its key proves who it is");
   const access = identity ? keyAccess({ identity, save: files.saveIdentity, send, log }) : tokenAccess(() => connection().token ?? "", send);
   return { server, client: createServerClient({ server, access, trust: createTrust({ files, ask: access.ask, log }) }) };
 }
-
-const NOT_JOINED = "holds no identity: this host has not joined. certitude agent join makes it one; or give --server and --token-file.";
 
 /** Tells, once a start, of what the agent cannot know of what it installed before. */
 function tellLosses({ records, isNew }: State, directory: string, log: Logger) {

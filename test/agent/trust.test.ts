@@ -18,7 +18,7 @@ test("a pass that is answered with a state of another signer goes by the last go
   expect([failed, unreachable?.message]).toEqual([0, expect.stringContaining("does not endorse")]);
   expect(agent.store()).toEqual({ "root.pem": root.pem });
   expect(agent.said.find(({ msg }) => msg === "the server's answer is refused")).toMatchObject({
-    level: "error",
+    level: 50,
     reason: unreachable?.message,
     usesLastState: true,
   });

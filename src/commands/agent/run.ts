@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { thisHost } from "#agent/host/host";
 import { POLICY_FILE } from "#agent/policy/host-policy";
-import { runAgent } from "#agent/run";
+import { NotJoined, runAgent } from "#agent/run";
 import { createLog } from "#log";
 import { version } from "../../../package.json";
 import { CommandError } from "../command-error";
@@ -58,7 +58,10 @@ async function run({ server, stateDir, policy: file, interval, once = false, dry
     };
   };
   log.info({ server, stateDir, version }, "agent started");
-  const { failed, unreachable } = await runAgent(options, { host: thisHost(Bun.env), log, version, signal: stopping.signal, onHangup });
+  const setting = { host: thisHost(Bun.env), log, version, signal: stopping.signal, onHangup };
+  const { failed, unreachable } = await runAgent(options, setting).catch((error: Error) => {
+    throw error instanceof NotJoined ? new CommandError(error.message, 2) : error;
+  });
   log.info({ ...(stopping.signal.aborted && { signal: stopping.signal.reason }), version }, "agent stopped");
   await new Promise<void>((written) => log.flush(() => written()));
   if (once && unreachable) throw new CommandError(unreachable.message);
