@@ -12,7 +12,9 @@ import { widgets } from "#modules/core/widgets/routes";
 import { agentAccess, agentCredentials } from "#modules/fleet/agent-access/routes";
 import { deployments } from "#modules/fleet/agent-protocol/routes";
 import { agents, fleetOperations } from "#modules/fleet/agents/routes";
+import { assignmentPolicies } from "#modules/fleet/assignment-policies/routes";
 import { assignments } from "#modules/fleet/assignments/routes";
+import { fleetDeployments } from "#modules/fleet/deployments/routes";
 import { joinTokens } from "#modules/fleet/join-tokens/routes";
 import { rollouts } from "#modules/fleet/rollouts/routes";
 import { signingKeys, successors } from "#modules/fleet/signing-keys/routes";
@@ -80,7 +82,16 @@ export function createApp(deps: Deps) {
 
 /** Links of the chain above, because the compiler follows only so many. */
 const fleet = (deps: Deps) =>
-  new Elysia().use(agents(deps)).use(access(deps)).use(assignments(deps)).use(fleetOperations(deps)).use(rollouts(deps)).use(rotations(deps));
+  new Elysia()
+    .use(agents(deps))
+    .use(access(deps))
+    .use(assignments(deps))
+    .use(standing(deps))
+    .use(fleetOperations(deps))
+    .use(rollouts(deps))
+    .use(rotations(deps));
+
+const standing = (deps: Deps) => new Elysia().use(assignmentPolicies(deps)).use(fleetDeployments(deps));
 
 const host = (deps: Deps) => new Elysia().use(deployments(deps)).use(agentAccess(deps)).use(successors(deps));
 

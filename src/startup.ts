@@ -7,6 +7,7 @@ import { openDatabase, reachDatabase } from "#db/open";
 import { mayTrustLocalPrograms } from "#demo/demo";
 import { createDeps, type Deps } from "#deps";
 import { checkAddress, listen } from "#http/listen";
+import { keepPolicies } from "#jobs/apply-policies";
 import { keepAuditTrail } from "#jobs/audit-trail";
 import { keepCounts } from "#jobs/counts";
 import { keepPartitions, makeComingPartitions } from "#jobs/partitions";
@@ -34,6 +35,7 @@ export async function startServer(configured: Config, log: Log, { isDemo = false
   const stopMaintenance = serveMaintenance(deps);
   const stopAuditTrail = keepAuditTrail(deps);
   const stopCounts = cluster.runsJobs ? keepCounts(deps) : () => {};
+  const stopPolicies = cluster.runsJobs ? keepPolicies(deps) : () => {};
 
   /** Lets running requests and jobs end, then closes the database. */
   async function stop() {
@@ -41,7 +43,7 @@ export async function startServer(configured: Config, log: Log, { isDemo = false
     await stopMaintenance();
     deps.feed.close();
     await Promise.all([deps.queue.stop(), stopListening(server)]);
-    await Promise.all([stopAuditTrail(), stopCounts()]);
+    await Promise.all([stopAuditTrail(), stopCounts(), stopPolicies()]);
     await database.stop();
   }
   return { deps, app, url: server.url, stop };

@@ -8,10 +8,10 @@ export type Resource = { json: string; version: number };
 
 /**
  * Why a request changed nothing. `not found`: there is no such target. `stale`: its version is none of the accepted ones. `conflict`: its
- * state, or another row, does not allow it. `missing` and `invalid` are sentences for a person: what the body names is not there, or the
- * body does not suit what is stored.
+ * state, or another row, does not allow it. `missing`, `invalid` and `inTheWay` are sentences for a person: what the body names is not
+ * there, the body does not suit what is stored, or which other row does not allow it.
  */
-export type Failure = "not found" | "stale" | "conflict" | { missing: string } | { invalid: string };
+export type Failure = "not found" | "stale" | "conflict" | { missing: string } | { invalid: string } | { inTheWay: string };
 
 /** Changes a row by a rule in TypeScript: `row` is read and locked in the transaction of `change`, which sees it only in an accepted version. */
 export async function updateLocked<Row extends { version: number }, Outcome>(

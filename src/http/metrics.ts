@@ -6,6 +6,7 @@ import type { Cluster } from "#cluster/channel";
 import type { Config } from "#config";
 import type { Pool } from "#db/connect";
 import { countByDaysLeft } from "#modules/certificates/certificates/queries/counts";
+import { countHealth, countStates } from "#modules/fleet/deployments/queries";
 import { Refusal } from "./errors";
 import { createRequestDurations } from "./request-durations";
 
@@ -39,19 +40,41 @@ export function createMetrics({ sql, clock, cluster }: { sql: Pool; clock: () =>
       this.set(inFlight);
     },
   });
-  let countedAt = Number.NEGATIVE_INFINITY;
-  new Gauge({
+  addCount({
     name: "certitude_certificates",
     help: "Active certificates of all organizations by days left, counted once a minute at most.",
-    labelNames: ["days_left"],
-    registers: [registry],
-    async collect() {
-      if (!cluster.runsJobs) return;
-      if (performance.now() - countedAt < COUNT_EVERY) return;
-      for (const { bucket, count } of await countByDaysLeft(sql, clock())) this.set({ days_left: bucket }, count);
-      countedAt = performance.now();
-    },
+    label: "days_left",
+    count: async () => (await countByDaysLeft(sql, clock())).map(({ bucket, count }) => [bucket, count]),
   });
+  addCount({
+    name: "certitude_deployments",
+    help: "Assignments of all organizations by what their agents last reported, counted once a minute at most.",
+    label: "state",
+    count: async () => (await countStates(sql)).map(({ state, count }) => [state, count]),
+  });
+  addCount({
+    name: "certitude_agents",
+    help: "Agents of all organizations: late are those not seen for 15 minutes, silent for a day or never; counted once a minute at most.",
+    label: "health",
+    count: async () => (await countHealth(sql, clock())).map(({ health, count }) => [health, count]),
+  });
+
+  /** Adds a gauge of what the database holds. One worker counts, once a minute at most; what it counted last stays where the database is away. */
+  function addCount({ name, help, label, count }: { name: string; help: string; label: string; count: () => Promise<[value: string, count: number][]> }) {
+    let countedAt = Number.NEGATIVE_INFINITY;
+    new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers: [registry],
+      async collect() {
+        if (!cluster.runsJobs) return;
+        if (performance.now() - countedAt < COUNT_EVERY) return;
+        for (const [value, counted] of await count()) this.set({ [label]: value }, counted);
+        countedAt = performance.now();
+      },
+    });
+  }
 
   /** Returns the figures of every worker. One that is silent for a second is left out. */
   async function page() {

@@ -1,12 +1,13 @@
 import { type ElysiaCustomStatusResponse, status } from "elysia";
 import type { Failure, Resource } from "#db/outcome";
 import { etag } from "./etag";
-import type { EmptyObject, Message } from "./schema";
+import type { Conflict, EmptyObject, Message } from "./schema";
 
 type Outcome = Resource | Failure | "done" | undefined;
 
 type Said = typeof Message.static;
 type Nothing = typeof EmptyObject.static;
+type Named = Required<typeof Conflict.static>;
 
 /** The answers of an outcome, so that a route must document each of its statuses. The body of a resource is text: tests hold it to the route's schema. */
 type AnswerTo<Given> = Given extends Resource
@@ -17,11 +18,13 @@ type AnswerTo<Given> = Given extends Resource
       ? ElysiaCustomStatusResponse<404, Said>
       : Given extends "conflict"
         ? ElysiaCustomStatusResponse<409, Nothing>
-        : Given extends "stale"
-          ? ElysiaCustomStatusResponse<412, Nothing>
-          : Given extends { invalid: string }
-            ? ElysiaCustomStatusResponse<400, Said>
-            : never;
+        : Given extends { inTheWay: string }
+          ? ElysiaCustomStatusResponse<409, Named>
+          : Given extends "stale"
+            ? ElysiaCustomStatusResponse<412, Nothing>
+            : Given extends { invalid: string }
+              ? ElysiaCustomStatusResponse<400, Said>
+              : never;
 
 /** The answer to a request: 200 with the resource and its ETag, 204 for what is done, or the status of a failure. `notFound` is the sentence of a 404. */
 export function respond<Given extends Outcome>(outcome: Given, notFound = ""): AnswerTo<Given> {
@@ -41,6 +44,7 @@ function answer(outcome: Outcome, notFound: string) {
       return status(204, "");
   }
   if ("json" in outcome) return new Response(outcome.json, { headers: { "content-type": "application/json", etag: etag(outcome.version) } });
+  if ("inTheWay" in outcome) return status(409, { message: outcome.inTheWay });
   return "missing" in outcome ? status(404, { message: outcome.missing }) : status(400, { message: outcome.invalid });
 }
 

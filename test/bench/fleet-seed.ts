@@ -2,7 +2,7 @@ import { connectDatabase } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates/schema/example";
 
-const ORGANIZATION = "018f0000-0000-7000-8000-300000000000";
+export const ORGANIZATION = "018f0000-0000-7000-8000-300000000000";
 const INTERMEDIATES = 50;
 const LEAVES = 5_000;
 const ORGANIZATIONS = 5_000;

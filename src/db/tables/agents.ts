@@ -44,6 +44,8 @@ export const assignments = pgTable(
     target: text().notNull(),
     autoRenew: boolean().notNull(),
     enabled: boolean().notNull(),
+    /** The policy that it belongs to; no one else changes it. */
+    policyId: uuid(),
     version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),
@@ -69,6 +71,9 @@ export const assignments = pgTable(
       .where(sql`removing_since is null`),
     index("assignments_rollback_index").on(table.organizationId, table.rollbackId, table.agentId, table.id).where(sql`rollback_id is not null`),
     index().on(table.organizationId, table.certificateId, table.id),
+    index("assignments_store_index").on(table.organizationId, table.trustStoreType, table.agentId, table.id),
+    index("assignments_certificate_index").on(table.organizationId, table.certificateId, table.agentId, table.id),
+    index("assignments_policy_index").on(table.organizationId, table.policyId, table.agentId, table.id).where(sql`policy_id is not null`),
   ],
 );
 

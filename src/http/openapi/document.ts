@@ -1,6 +1,6 @@
-import { EmptyObject, Message } from "../schema";
+import { Conflict, EmptyObject, Message } from "../schema";
 import { exampleOf } from "./example";
-import { ALWAYS, describeParameter, documentation, REFUSALS, type Refusal, SUCCESSES, TAGS, WRITING } from "./info";
+import { ALWAYS, describeParameter, documentation, NAMED_CONFLICT, REFUSALS, type Refusal, SUCCESSES, TAGS, WRITING } from "./info";
 import { type Json, mendSchema } from "./schema";
 
 type Parameter = { name: string; in: string; required: boolean; schema: Json; description?: string; examples?: unknown[] };
@@ -142,15 +142,18 @@ function mendContent(content: Json, lost: Json, { schemas }: Named) {
 }
 
 function mendRefusal(status: string, own: Response | undefined, { responses, schemas }: Named) {
-  const refusal = REFUSALS[status];
+  const refusal = status === "409" && own?.content && isNamed(schemaOf(own.content)) ? NAMED_CONFLICT : REFUSALS[status];
   if (!refusal) throw new Error(`There are no words for the status ${status}.`);
   if (refusal.body !== "none" && own?.content && schemaOf(own.content).const === "") return describeRefusal({ ...refusal, body: "none" }, schemas);
   responses[refusal.name] ??= describeRefusal(refusal, schemas);
   return refer("responses", refusal.name);
 }
 
+const isNamed = ({ properties }: Json) => Object.hasOwn((properties ?? {}) as Json, "message");
+
 function describeRefusal(refusal: Refusal, schemas: Json) {
   const about = { description: refusal.text, headers: headers(...(refusal.headers ?? [])) };
   if (refusal.body === "none") return about;
+  if (refusal.body === "conflict") return { ...about, content: body(Conflict, { message: refusal.example }, schemas) };
   return { ...about, content: refusal.body === "object" ? body(EmptyObject, {}, schemas) : body(Message, { message: refusal.example }, schemas) };
 }

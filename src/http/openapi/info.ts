@@ -3,7 +3,7 @@ import { version } from "../../../package.json";
 const DESCRIPTION = `
 Certificates of organizations: what they are, which expire next, where they are installed, and who did what.
 
-**Answers.** A refusal says why in \`{"message": "…"}\`; 401 has no body, a conflict (409, 412) has \`{}\`. The checks come in this order: who are you (401),
+**Answers.** A refusal says why in \`{"message": "…"}\`; 401 has no body, a conflict (409, 412) has \`{}\`, but where something is in the way that the caller did not name. The checks come in this order: who are you (401),
 may you (403), is the request well formed (400), does the thing exist (404), does it conflict (409, 412). What belongs to another organization does not exist.
 
 **Bodies** are JSON of at most 1 MiB (an import 8 MiB). An unknown field is refused, and so is \`"5"\` where a number is wanted.
@@ -91,7 +91,7 @@ export function describeParameter(name: string) {
 
 export const SUCCESSES: Record<string, string> = { 200: "Done", 201: "Created", 202: "Accepted", 204: "Done" };
 
-export type Refusal = { name: string; text: string; body: "message" | "object" | "none"; example?: string; headers?: string[] };
+export type Refusal = { name: string; text: string; body: "message" | "object" | "conflict" | "none"; example?: string; headers?: string[] };
 
 const message = (name: string, text: string, example: string, headers: string[] = []): Refusal => ({ name, text, body: "message", example, headers });
 
@@ -113,6 +113,14 @@ export const REFUSALS: Record<string, Refusal> = {
   ]),
   500: message("ServerError", "The server failed", "The server failed. Its log has the details under this request id."),
   503: message("Unavailable", "The database is away", "The database is away or too slow. Try again in a moment.", ["Retry-After"]),
+};
+
+/** The 409 of operations that tell of something in the way that the caller did not name. */
+export const NAMED_CONFLICT: Refusal = {
+  name: "NamedConflict",
+  text: "It conflicts with what is there. Where the request does not tell with what, the message does",
+  body: "conflict",
+  example: 'The policy "Corporate root" (0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c03) has this place.',
 };
 
 /** Any operation may answer these besides its own, and one that changes something the second list too. */

@@ -1,3 +1,4 @@
+import { applyPolicies } from "#jobs/apply-policies";
 import { reconcileRollouts } from "#jobs/reconcile-rollouts";
 import { certificate, importInto } from "../pki/certificates";
 import { anAssignment, newAgent } from "./agents";
@@ -64,6 +65,9 @@ export async function obey(state: "removed" | "failed" | "kept", ...agents: Test
 export const deactivateOtherRollouts = async () => {
   await world.sql`update rollouts set is_busy = false where is_busy`;
 };
+
+/** What a server does every two seconds: brings agents to what the policies want. */
+export const runPolicyJob = () => applyPolicies(world.deps, new AbortController().signal);
 
 /** The server's work of a minute, some seconds from now. */
 export const runRolloutJob = (secondsFromNow = 0, deps = world.deps) => runRolloutJobAt(Date.now() + secondsFromNow * 1_000, deps);

@@ -124,6 +124,10 @@ const MAKERS: ((made: Made) => Promise<void>)[] = [
     const body = { name: "Canaries first", assignment, rings: [{ selector: "env=prod" }] };
     ids.rolloutId = must(await organization.admin("POST", "/rollouts", { body })).body.id;
   },
+  async function makePolicy({ organization, ids }) {
+    const body = { selector: "env=prod", applicationId: "shop", certificateId: ids.certificateId, trustStoreType: "curl_ca_bundle", config: { alias: "shop" } };
+    ids.policyId = must(await organization.admin("POST", "/assignment-policies", { body })).body.id;
+  },
   async function startRotation({ organization, ids }) {
     const [certificateId] = await importInto(organization, certificate({ isCa: true }).pem);
     must(await organization.admin("POST", `/certificates/${ids.certificateId}/successor`, { body: { certificateId } }));

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { etag, ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, jsonText, respond, respondCreated } from "#http/respond";
-import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
+import { Conflict, Empty, EmptyObject, Message, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
 import { createAssignment, findAssignment, listAssignments, updateAssignment } from "./queries/assignments";
 import { listReports } from "./queries/history";
 import { deleteAssignment } from "./queries/removal";
@@ -33,11 +33,11 @@ export const assignments = (deps: Deps) =>
       {
         params: OfAgent,
         body: NewAssignment,
-        response: { 201: Assignment, 400: Message, 404: Message, 409: EmptyObject },
+        response: { 201: Assignment, 400: Message, 404: Message, 409: Conflict },
         detail: {
           operationId: "createAssignment",
           summary: "Create capture agent assignment",
-          description: "Binds a certificate to a trust store on an agent. 409 when it is bound to that place already.",
+          description: "Binds a certificate to a trust store on an agent. 409 when it is bound to that place already, or a policy has the place.",
         },
       },
     )
@@ -93,11 +93,12 @@ export const assignments = (deps: Deps) =>
       {
         params: OneAssignment,
         body: AssignmentPatch,
-        response: { 200: Assignment, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        response: { 200: Assignment, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "updateAssignment",
           summary: "Update capture agent assignment",
-          description: "What is not named stays; in config, null removes. A change adds 1 to the version, a request that changes nothing keeps it.",
+          description:
+            "What is not named stays; in config, null removes. A change adds 1 to the version, a request that changes nothing keeps it. 409 where it belongs to a policy, or one has its new place.",
         },
       },
     )
@@ -116,12 +117,12 @@ export const assignments = (deps: Deps) =>
           force: t.Optional(t.Boolean({ default: false, description: "Delete it though its agent has not said that it is gone" })),
           reason: t.Optional(Text({ max: 500, description: "Why, for the audit trail", examples: ["The host was scrapped."] })),
         }),
-        response: { 202: ListedAssignment, 204: Empty, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 202: ListedAssignment, 204: Empty, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "deleteAssignment",
           summary: "Delete an assignment",
           description:
-            "202: it is removing until its agent says that the certificate is gone from the store; then it is deleted. 204: it is deleted, at once where the agent has nothing of it, or with force and a reason.",
+            "202: it is removing until its agent says that the certificate is gone from the store; then it is deleted. 204: it is deleted, at once where the agent has nothing of it, or with force and a reason. 409 where it belongs to a policy.",
         },
       },
     );

@@ -147,3 +147,17 @@ export function describeRejection(rejection: Rejection, type: TrustStoreType, co
       return { invalid: INELIGIBLE[rejection] };
   }
 }
+
+export const nameOfPolicy = (policy: { id: string; name: string | null }) =>
+  policy.name === null ? policy.id : `${JSON.stringify(policy.name)} (${policy.id})`;
+
+/** The policy that has a place, and its assignment there. */
+export type Holder = { policyId: string; policyName: string | null; assignmentId: string };
+
+/** Why an assignment cannot come to a place of the agent. */
+export const describeHolder = ({ policyId, policyName, assignmentId }: Holder, agentId: string) =>
+  `The policy ${nameOfPolicy({ id: policyId, name: policyName })} has this place on the agent ${agentId}, by the assignment ${assignmentId}.`;
+
+/** Why an assignment is not changed alone. */
+export const describeOwner = (assignmentId: string, policyId: string) =>
+  `The assignment ${assignmentId} belongs to the policy ${policyId}. Change or delete the policy, or change the labels of the agent.`;

@@ -1,4 +1,5 @@
 import { arrayOf, type Pool } from "#db/connect";
+import { hasPolicies, queueRelabelled } from "#modules/fleet/assignment-policies/queries/relabelled";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { MAX_LABELS } from "../rules/labels";
 import { lockFleet } from "./fleet-lock";
@@ -33,6 +34,8 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
           update agents set labels = wanted, version = version + 1, updated_at = now() from judged
           where organization_id = ${organizationId} and agents.id = judged.id and differs and not ${isDryRun}::boolean and not exists (select from overfull)
           returning agents.id),
+        -- puts them into the queue of those that policies are to look at
+        queued as (${queueRelabelled(tx, organizationId, tx`select id from changed where ${hasPolicies(tx, organizationId)}`)}),
         -- an audit event for each changed agent
         audited as (${audit(tx, scope, "agent.labels-updated", tx`select id, ${details}::jsonb from changed`)})
         select (select id from overfull) as overfull, json_build_object('matched', count(*), 'updated', count(*) filter (where differs), 'notFound', (

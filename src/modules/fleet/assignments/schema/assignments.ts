@@ -109,6 +109,7 @@ const assignment = {
   organizationId: Uuid,
   agentId: Uuid,
   ...ASSIGNMENT_FIELDS,
+  policyId: Nullable(t.String({ description: "The assignment policy that it belongs to; such an assignment is changed by the policy alone" })),
   version: Integer(),
   etag: t.String({ description: "As in the header ETag", examples: ['"1"'] }),
   commonName: t.String({ description: "The certificate's", examples: ["Example Root"] }),

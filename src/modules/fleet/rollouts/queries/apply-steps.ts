@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from "#db/connect";
-import { targetOf } from "#modules/fleet/assignments/queries/assignments";
 import { columns, fromJson } from "#modules/fleet/assignments/queries/columns";
+import { hasPlaceOf, targetOf } from "#modules/fleet/assignments/queries/place";
 import type { Scope } from "#modules/people/audit/queries";
 import { auditPlaces, auditRenewals } from "./events";
 import { theRollout } from "./progress";
@@ -30,9 +30,19 @@ export const assignmentAt = (sql: Sql, row: Fragment, place: Fragment) => sql`
  * The config of the predecessor's assignment `o` with another alias and file name, at most 200 characters each, so that both can be
  * installed.
  */
-const renamedConfig = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jsonb_build_object(
+export const renamedConfig = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jsonb_build_object(
   'alias', right(o.config->>'alias' || '-' || left(r.fingerprint_sha256, 8), 200),
   'certFileName', right(regexp_replace(o.config->>'certFileName', '(\\.[^.]*)?$', '-' || left(r.fingerprint_sha256, 8) || '\\1'), 200)))`;
+
+/**
+ * Selects whether a first assignment of the template `o` must not be made: where the rollout is a policy's, because the agent does not match it
+ * any more or has something else at the place; else because a policy has the place.
+ */
+const isBlocked = (sql: Sql) => sql`
+  select not coalesce(r.selector_path is null or agent.labels @@ r.selector_path::jsonpath, false) or (r.policy_id is not null or there.id is null) and exists (
+    select from (select o.trust_store_type, o.material_type, r.certificate_id, new.config, new.target) as spot
+    join assignments holder on holder.organization_id = s.organization_id and holder.agent_id = s.agent_id and holder.policy_id is distinct from r.policy_id and holder.removing_since is null
+      and ${hasPlaceOf(sql, sql`holder`, sql`spot`)} offset 0) as is_blocked`;
 
 /**
  * Applies at most `BATCH_SIZE` steps of open rings. An agent gets a new assignment, in addition to the predecessor's if there is one, or
@@ -44,30 +54,31 @@ export async function applySteps(tx: Sql, scope: Scope, id: string) {
   const [taken] = await tx<{ count: number }[]>`
     -- the next steps, with their agents locked: is_due when needed, is_new when it makes an assignment
     with due as materialized (
-      select s.*, r.certificate_id, r.predecessor_id, ${columns(tx, "o", NEW)}, new.config, new.target, is_new, there.id as there_id, case when is_new then coalesce(there.id, new_id()) else s.source_id end as place_id,
-        coalesce(s.source_id is null and o.enabled or ${isSuited(tx)} and (is_new or there.id is null), false) as is_due
+      select s.*, r.certificate_id, r.predecessor_id, ${columns(tx, "o", NEW)}, new.config, new.target, o.policy_id, is_new, there.id as there_id, case when is_new then coalesce(there.id, new_id()) else s.source_id end as place_id,
+        coalesce(s.source_id is null and o.enabled and not is_blocked or s.source_id is not null and ${isSuited(tx)} and (is_new or there.id is null), false) as is_due
       from ${theRollout(tx, scope.organizationId, tx`${id}`)}
       cross join lateral (
         select organization_id, rollout_id, agent_id, id, source_id from rollout_steps
         where organization_id = r.organization_id and rollout_id = r.id and ring <= r.open_ring and assignment_id is null
         order by ring, agent_id, id limit ${BATCH_SIZE}) as s
       left join lateral (
-        select id from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id for no key update) as agent on true
+        select id, labels from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id for no key update) as agent on true
       left join lateral (
-        select ${columns(tx)} from assignments
+        select ${columns(tx)}, policy_id from assignments
         where (organization_id, agent_id, id) = (s.organization_id, s.agent_id, s.source_id) and certificate_id = r.predecessor_id
         union all
-        select ${columns(tx)} from ${fromJson(tx, tx`r.assignment || '{"enabled": true}'`, "given")} where s.source_id is null offset 0) as o on agent.id is not null
+        select ${columns(tx)}, r.policy_id from ${fromJson(tx, tx`r.assignment || '{"enabled": true}'`, "given")} where s.source_id is null offset 0) as o on agent.id is not null
       cross join lateral (select s.source_id is null or ${isAnchor(tx)} as is_new) as kind
       cross join lateral (
         select config, ${targetOf(tx, tx`config`)} as target from (
           select case when is_new and s.source_id is not null then ${renamedConfig(tx)} else o.config end as config) as named) as new
       left join lateral (${assignmentAt(tx, tx`s`, tx`(r.certificate_id, o.trust_store_type, new.target)`)}) as there on true
+      cross join lateral (${isBlocked(tx)}) as other
       where r.status = 'running'),
     -- adds the new assignments
     made as (
-      insert into assignments (organization_id, id, agent_id, target, ${columns(tx)})
-      select organization_id, place_id, agent_id, target, ${columns(tx)}
+      insert into assignments (organization_id, id, agent_id, policy_id, target, ${columns(tx)})
+      select organization_id, place_id, agent_id, policy_id, target, ${columns(tx)}
       from due where is_due and is_new and there_id is null on conflict do nothing returning *),
     -- gives the successor to assignments of the predecessor
     changed as (

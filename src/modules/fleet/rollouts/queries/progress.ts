@@ -7,8 +7,10 @@ import type { Progress } from "../rules";
  * assignments of the one agent are read.
  */
 export const theRollout = (sql: Sql, organizationId: string, id: Fragment) => sql`(
-  select r.*, c.fingerprint_sha256, c.status = 'active' as is_active, c.is_ca or c.self_signed as is_authority, c.sealed_private_key is not null as has_key
+  select r.*, c.fingerprint_sha256, c.status = 'active' as is_active, c.is_ca or c.self_signed as is_authority, c.sealed_private_key is not null as has_key,
+    p.id as policy_id, p.selector_path
   from rollouts r join certificates c on (c.organization_id, c.id) = (r.organization_id, r.certificate_id)
+  left join assignment_policies p on (p.organization_id, p.rollout_id) = (r.organization_id, r.id)
   where r.organization_id = ${organizationId} and r.id = ${id} offset 0) as r`;
 
 /** SQL condition: the assignment from which the step `s` of the rollout `r` starts is enabled and still has the predecessor. */

@@ -1,6 +1,7 @@
 import type { Fragment, Pool, Sql } from "#db/connect";
 import { retireCertificate } from "#modules/certificates/certificates/queries/certificates";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
+import { followRollout } from "#modules/fleet/assignment-policies/queries/follow-rollout";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { type Event, nextEvent } from "../rules";
 import { applySteps } from "./apply-steps";
@@ -35,6 +36,7 @@ export async function reconcileInTransaction(tx: Sql, scope: Scope, id: string, 
   if (!event) return false;
   if (event.action === "predecessor-retired") await retireCertificate(tx, scope, { id: event.predecessorId, versions: undefined }, now);
   else await recordTransition(tx, scope, id, event, changesOf(tx, event, now));
+  if (event.action === "completed") await followRollout(tx, scope, id);
   return reconcileInTransaction(tx, scope, id, now);
 }
 

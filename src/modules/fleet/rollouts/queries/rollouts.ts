@@ -56,22 +56,33 @@ export async function listRollouts(sql: Sql, organizationId: string, { limit, be
 }
 
 type NewRollout = { name: string; certificateId: string; template: Template; rings: CompiledRing[]; haltShare: number; successShare: number };
+/** The rollout's id, and the labels of the only agents that it is for, as a jsonpath. */
+type Bounds = { id: string; path: string | null };
 
 /** Assigns the agents to the rings and starts the first ring. */
 export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: Date): Promise<(Resource & { id: string }) | Ineligible> {
+  const id = Bun.randomUUIDv7();
+  return withFleetLock(sql, scope.organizationId, async (tx) => {
+    const fault = await startRollout(tx, scope, given, { id, path: null }, now);
+    return fault ?? { id, ...(await show(tx, scope.organizationId, id)) };
+  });
+}
+
+/** The same in a transaction under the fleet's lock. Returns why the certificate is not fit, if so. */
+export async function startRollout(tx: Sql, scope: Scope, given: NewRollout, { id, path }: Bounds, now: Date) {
   const { organizationId } = scope;
   const { certificateId, template, rings } = given;
-  const id = Bun.randomUUIDv7();
-  const demands = { isChosen: sql`true`, material: sql`${template.materialType}::text`, withKey: sql`${template.includePrivateKey}` };
-  return withFleetLock(sql, organizationId, async (tx) => {
-    const [judged] = await tx<{ fault: Ineligible | null }[]>`
+  const demands = { isChosen: tx`true`, material: tx`${template.materialType}::text`, withKey: tx`${template.includePrivateKey}` };
+  const [judged] = await tx<{ fault: Ineligible | null }[]>`
       -- the certificate, with the reason to reject it or null
       with judged as (
         select c.id as certificate_id, template, case ${ineligibility(tx, demands)} end as fault
         from (select ${JSON.stringify(template)}::jsonb as template) as given
         left join certificates c on c.organization_id = ${organizationId} and c.id = ${certificateId}),
-      -- all agents of the organization
-      agent as (select id as agent_id, labels from agents where organization_id = ${organizationId}),
+      -- all agents that it is for
+      agent as (
+        select id as agent_id, labels from agents
+        where organization_id = ${organizationId} ${path === null ? tx`` : tx`and labels @@ ${path}::jsonpath`}),
       -- adds a step for each agent that a ring selects
       planned as (
         insert into rollout_steps (organization_id, rollout_id, agent_id, id, ring)
@@ -84,10 +95,8 @@ export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: D
       -- the audit event of the rollout
       audited as (${audit(tx, scope, "rollout.created", tx`select id, jsonb_build_object('name', name, 'certificateId', certificate_id) from created`)})
       select fault from judged`;
-    if (judged?.fault) return judged.fault;
-    await reconcileInTransaction(tx, scope, id, now);
-    return { id, ...(await show(tx, organizationId, id)) };
-  });
+  if (judged?.fault) return judged.fault;
+  await reconcileInTransaction(tx, scope, id, now);
 }
 
 const ON_REQUEST = "Halted on request.";

@@ -1,0 +1,37 @@
+import type { Deps } from "#deps";
+import { listUnsettled, queueFreed, reconcilePolicies } from "#modules/fleet/assignment-policies/queries/reconcile";
+import type { Scope } from "#modules/people/audit/queries";
+
+const INTERVAL_MS = 2_000;
+
+/** Brings the agents of all organizations to what their policies want. Where one organization fails, the others go on. */
+export async function applyPolicies({ sql }: Pick<Deps, "sql">, signal: AbortSignal) {
+  const failures: unknown[] = [];
+  await queueFreed(sql);
+  for (const { organizationId } of await listUnsettled(sql)) {
+    const scope: Scope = { organizationId, actor: { type: "server" }, requestId: null };
+    await reconcilePolicies(sql, scope, signal).catch((error) => failures.push(error));
+  }
+  if (failures.length > 0) throw new AggregateError(failures, `the policies of ${failures.length} organizations could not be applied`);
+}
+
+/**
+ * Applies policies every two seconds; servers take turns. What is to be done stands in the database, so a crash or a failure, which is logged,
+ * delays it to the next turn. Returns a function that stops it and waits for the running transaction.
+ */
+export function keepPolicies({ sql, log }: Pick<Deps, "sql" | "log">) {
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
+  async function run() {
+    await applyPolicies({ sql }, stopping.signal).catch((err) => log.warn({ err }, "policies could not be applied; the next try is in two seconds"));
+    running = undefined;
+  }
+  const timer = setInterval(() => {
+    running ??= run();
+  }, INTERVAL_MS);
+  return async () => {
+    clearInterval(timer);
+    stopping.abort();
+    await running;
+  };
+}

@@ -1,0 +1,22 @@
+import type { Fragment, Sql } from "#db/connect";
+
+/** Its place in the store. */
+export const targetOf = (sql: Sql, config: Fragment) =>
+  sql`jsonb_build_array(coalesce(${config}->>'trustStorePath', ${config}->>'keychainPath'), ${config}->>'alias')::text`;
+
+/**
+ * SQL condition: the assignment or policy `holder` has the place of `row`, so that one overwrites the other on a host, or has its certificate
+ * there already.
+ */
+export const hasPlaceOf = (sql: Sql, holder: Fragment, row: Fragment) => sql`
+  ${holder}.trust_store_type = ${row}.trust_store_type and ((${holder}.certificate_id, ${holder}.target) = (${row}.certificate_id, ${row}.target)
+    or place_of(${holder}.trust_store_type, ${holder}.material_type, ${holder}.certificate_id, ${holder}.config)
+      = place_of(${row}.trust_store_type, ${row}.material_type, ${row}.certificate_id, ${row}.config))`;
+
+/**
+ * The policy that has the place of the row `row` on the locked `agent`, or null; the assignment `except` does not count. A function of the
+ * database, because it must see what was written while the statement waited for the lock.
+ */
+export const policyAt = (sql: Sql, organizationId: string, row: Fragment, except: Fragment) => sql`(
+  select policy_at(${organizationId}, agent.id, ${except}, ${row}.trust_store_type, ${row}.material_type, ${row}.certificate_id, ${targetOf(sql, sql`${row}.config`)}, ${row}.config)
+  from agent)`;

@@ -1,0 +1,97 @@
+import type { Fragment, Sql } from "#db/connect";
+import { hasDrift } from "#modules/fleet/assignments/queries/counts";
+import { DEPLOYMENT_STATES, HEALTH } from "./rules";
+import type { DeploymentFilter } from "./schema";
+
+const STATES = JSON.stringify(DEPLOYMENT_STATES);
+
+/** What an agent last reported; the expression of an index. */
+const stateOf = (sql: Sql) => sql`coalesce(a.reported_state, 'pending')`;
+
+type Position = { limit: number; after: [agentId: string, id: string] | undefined };
+
+/**
+ * By agent, and there the oldest first; one more than `limit`. Each filter has an index in that order. `path` is a jsonpath on the labels of
+ * the agent: alone it goes through the agents, beside another filter through what that one finds.
+ */
+export async function listDeployments(sql: Sql, organizationId: string, filter: DeploymentFilter, path: string | undefined, { limit, after }: Position) {
+  const { state, store, certificateId, agentId } = filter;
+  const isAsked = sql`a.organization_id = ${organizationId}
+    ${agentId ? sql`and a.agent_id = ${agentId}` : sql``}
+    ${certificateId ? sql`and a.certificate_id = ${certificateId}` : sql``}
+    ${store ? sql`and a.trust_store_type = ${store}` : sql``}
+    ${state ? sql`and ${stateOf(sql)} = ${state}` : sql``}
+    ${after ? sql`and (a.agent_id, a.id) > (${after[0]}::uuid, ${after[1]}::uuid)` : sql``}`;
+  const isSelected = path === undefined ? sql`` : sql`and agent.labels @@ ${path}::jsonpath`;
+  const byAgent = path !== undefined && !state && !store && !certificateId;
+  const rows = await sql<{ agentId: string; id: string; json: string }[]>`
+    select a.agent_id as "agentId", a.id, json_build_object('assignmentId', a.id, 'agentId', a.agent_id, 'agentName', a.agent_name, 'certificateId', a.certificate_id,
+      'commonName', c.common_name, 'applicationId', a.application_id, 'trustStoreType', a.trust_store_type, 'enabled', a.enabled, 'policyId', a.policy_id,
+      'version', a.version, 'state', ${stateOf(sql)}, 'isAdrift', ${hasDrift(sql)}, 'message', a.reported_message, 'reportedAt', iso(a.reported_at),
+      'updatedAt', iso(a.updated_at))::text as json
+    from (${byAgent ? throughAgents(sql, organizationId, isAsked, isSelected, { limit, after }) : throughAssignments(sql, isAsked, isSelected, limit)}) as a
+    join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
+    order by a.agent_id, a.id`;
+  return rows.map(({ agentId, id, json }) => ({ json, key: [agentId, id] }));
+}
+
+const throughAssignments = (sql: Sql, isAsked: Fragment, isSelected: Fragment, limit: number) => sql`
+  select a.*, agent.name as agent_name from assignments a
+  cross join lateral (
+    select name from agents agent where agent.organization_id = a.organization_id and agent.id = a.agent_id ${isSelected} offset 0) as agent
+  where ${isAsked} order by a.agent_id, a.id limit ${limit + 1}`;
+
+const throughAgents = (sql: Sql, organizationId: string, isAsked: Fragment, isSelected: Fragment, { limit, after }: Position) => sql`
+  select a.*, agent.name as agent_name from agents agent
+  cross join lateral (select * from assignments a where ${isAsked} and a.agent_id = agent.id offset 0) as a
+  where agent.organization_id = ${organizationId} ${after ? sql`and agent.id >= ${after[0]}` : sql``} ${isSelected} order by agent.id, a.id limit ${limit + 1}`;
+
+type Health = { lateAfterMinutes: number; silentAfterMinutes: number; now: Date };
+
+const SHOWN = 20;
+
+/** The agents with their health; `where` says which. */
+const healthOf = (sql: Sql, { lateAfterMinutes, silentAfterMinutes, now }: Health, where: Fragment) => sql`
+  select id, name, last_seen_at, case
+    when last_seen_at >= ${now.toISOString()}::timestamptz - make_interval(mins => ${lateAfterMinutes}) then 'online'
+    when last_seen_at >= ${now.toISOString()}::timestamptz - make_interval(mins => ${silentAfterMinutes}) then 'late' else 'silent' end as health
+  from agents ${where}`;
+
+/** Counted from indexes alone. */
+export async function summarizeFleet(sql: Sql, organizationId: string, health: Health) {
+  const [row] = await sql<{ json: string }[]>`
+    with counted as materialized (
+      select coalesce(reported_state, 'pending') as state, trust_store_type as store, count(*)::int as count
+      from assignments where organization_id = ${organizationId} group by 1, 2),
+    by_state as (
+      select json_object_agg(name, coalesce(total, 0)) as json from json_array_elements_text(${STATES}::json) as name
+      left join (select state, sum(count)::int as total from counted group by 1) as counted on state = name),
+    by_store as (
+      select coalesce(json_agg(json_build_object('trustStoreType', store, 'total', total, 'byState', states) order by store), '[]') as json
+      from (select store, sum(count)::int as total, json_object_agg(state, count) as states from counted group by 1) as stores),
+    seen as materialized (${healthOf(sql, health, sql`where organization_id = ${organizationId}`)}),
+    quietest as (select * from seen where health = 'silent' order by last_seen_at nulls first, id limit ${SHOWN}),
+    oldest as (
+      select id, agent_id, updated_at from assignments where organization_id = ${organizationId} and ${hasDrift(sql)} order by updated_at, id limit 1)
+    select json_build_object(
+      'deployments', json_build_object('total', (select coalesce(sum(count), 0)::int from counted),
+        'adrift', (select count(*)::int from assignments where organization_id = ${organizationId} and ${hasDrift(sql)}),
+        'byState', (select json from by_state), 'byStore', (select json from by_store)),
+      'agents', (select json_build_object('total', count(*)::int, 'online', count(*) filter (where health = 'online')::int,
+        'late', count(*) filter (where health = 'late')::int, 'silent', count(*) filter (where health = 'silent')::int) from seen),
+      'silentAgents', (select coalesce(json_agg(json_build_object('agentId', id, 'agentName', name, 'lastSeenAt', iso(last_seen_at))
+        order by last_seen_at nulls first, id), '[]') from quietest),
+      'oldestDrift', (select json_build_object('assignmentId', id, 'agentId', agent_id, 'since', iso(updated_at)) from oldest))::text as json`;
+  if (!row) throw new Error("a fleet was not summarized");
+  return row.json;
+}
+
+/** How many assignments of all organizations are in each of the states. */
+export const countStates = (sql: Sql) => sql<{ state: string; count: number }[]>`
+  select state, coalesce(count, 0) as count from json_array_elements_text(${STATES}::json) as state
+  left join (select coalesce(reported_state, 'pending') as name, count(*)::int as count from assignments group by 1) as counted on name = state`;
+
+/** How many agents of all organizations are online, late and silent. */
+export const countHealth = (sql: Sql, now: Date) => sql<{ health: string; count: number }[]>`
+  select health, coalesce(count, 0) as count from (values ('online'), ('late'), ('silent')) as known (health)
+  left join (select health as name, count(*)::int as count from (${healthOf(sql, { ...HEALTH, now }, sql``)}) as seen group by 1) as counted on name = health`;

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "bun:test";
+import { runPolicyJob } from "../../../support/server/fleet";
+import { world } from "../../../support/server/world";
+import { aPolicy, withPolicies } from "./policies";
+
+describe("an agent", () => {
+  test("that is enrolled with labels that match gets the assignment; one without them does not", async () => {
+    const { root, make, enrol, installed, read, events } = await withPolicies();
+    const { id } = await make(aPolicy(root));
+    const [matching, another] = [await enrol({ env: "prod" }), await enrol({ env: "dev" })];
+    expect(await installed(matching, another)).toEqual([[root], []]);
+    expect(await read(id)).toMatchObject({ agents: 3, state: "applied" });
+    const [last] = await events("assignment.created");
+    expect(last).toMatchObject({ actor: { type: "server" }, details: { policyId: id, agentId: matching.id } });
+  });
+
+  test("with other labels gets what matches now, and loses what does not", async () => {
+    const { agents, root, other, make, relabel, installed, events } = await withPolicies();
+    const { id } = await make(aPolicy(root));
+    await make(aPolicy(other, { selector: "env=dev" }));
+    await relabel(agents[0], { env: "dev" });
+    expect(await installed()).toEqual([[other], [root], [other]]);
+    expect(await events("assignment.deleted")).toMatchObject([{ actor: { type: "server" }, details: { policyId: id, agentId: agents[0].id } }]);
+    await relabel(agents[2], { env: "none" });
+    await relabel(agents[0], { env: "prod" });
+    expect(await installed()).toEqual([[root], [root], []]);
+  });
+
+  test("is not forgotten when the server dies between the change of its labels and the work on it", async () => {
+    const { organization, agents, root, make, installed } = await withPolicies();
+    await make(aPolicy(root));
+    await organization.admin("POST", "/fleet-operations/bulk-label-update", { body: { agentIds: [agents[2].id], set: { env: "prod" } } });
+    const refuse = `create function refuse_work() returns trigger language plpgsql as $$ begin raise exception 'the server dies here'; end $$;
+      create trigger refuse_work before insert on assignments for each row when (new.organization_id = '${organization.id}') execute function refuse_work()`;
+    await world.sql.unsafe(refuse);
+    const failure = await runPolicyJob().catch((error) => error);
+    await world.sql.unsafe("drop trigger refuse_work on assignments; drop function refuse_work()");
+    expect(failure.errors.map((each: Error) => each.message)).toEqual(["the server dies here"]);
+    expect(await installed(agents[2])).toEqual([[]]);
+    await runPolicyJob();
+    expect(await installed(agents[2])).toEqual([[root]]);
+  });
+
+  test("whose place another assignment has is listed by the policy, until the place is free", async () => {
+    const { organization, root, other, make, assign, enrol, relabel, installed, read } = await withPolicies();
+    const { id } = await make(aPolicy(root));
+    const late = await enrol({ env: "dev" });
+    const single = await assign(late, other, { config: { alias: "root" } });
+    await relabel(late, { env: "prod" });
+    expect(await installed(late)).toEqual([[other]]);
+    const conflict = { agentId: late.id, agentName: "web-01", assignmentId: single.id, policyId: null };
+    expect(await read(id)).toMatchObject({ agents: 2, conflicts: { total: 1, items: [conflict] } });
+    await runPolicyJob();
+    expect(await read(id)).toMatchObject({ conflicts: { total: 1 } });
+    await organization.admin("DELETE", `${late.assignments}/${single.id}`);
+    await runPolicyJob();
+    expect(await installed(late)).toEqual([[root]]);
+    expect(await read(id)).toMatchObject({ agents: 3, conflicts: { total: 0, items: [] } });
+  });
+
+  test("that matches two policies for one place has the older one's; the newer lists it", async () => {
+    const { agents, root, other, make, relabel, installed, read, remove } = await withPolicies();
+    const older = await make(aPolicy(root, { selector: "env=prod,tier!=edge" }));
+    const newer = await make(aPolicy(other, { selector: "tier=edge" }));
+    const [agent] = agents;
+    await relabel(agent, { tier: "edge" });
+    expect(await installed(agent)).toEqual([[other]]);
+    const both = await make(aPolicy(root, { selector: "zone=a" }));
+    await relabel(agent, { zone: "a" });
+    expect(await installed(agent)).toEqual([[other]]);
+    expect(await read(both.id)).toMatchObject({ agents: 0, conflicts: { total: 1, items: [{ agentId: agent.id, policyId: newer.id }] } });
+    await remove(newer.id);
+    await runPolicyJob();
+    expect(await installed(agent)).toEqual([[root]]);
+    expect(await read(both.id)).toMatchObject({ agents: 1, conflicts: { total: 0 } });
+    expect(await read(older.id)).toMatchObject({ agents: 1 });
+  });
+
+  test("that is deleted while its place is taken is no conflict any more", async () => {
+    const { organization, root, other, make, assign, enrol, relabel, read } = await withPolicies();
+    const { id } = await make(aPolicy(root));
+    const late = await enrol({});
+    await assign(late, other, { config: { alias: "root" } });
+    await relabel(late, { env: "prod" });
+    await organization.admin("DELETE", late.path);
+    await runPolicyJob();
+    expect(await read(id)).toMatchObject({ conflicts: { total: 0, items: [] } });
+  });
+});

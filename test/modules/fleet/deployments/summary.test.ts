@@ -1,0 +1,87 @@
+import { describe, expect, test } from "bun:test";
+import { call } from "../../../support/server/call";
+import { newFleet, report } from "../../../support/server/fleet";
+import { startServer, world } from "../../../support/server/world";
+
+const PATH = "/fleet/summary";
+const none = { pending: 0, installed: 0, failed: 0, drifted: 0, removed: 0, refused: 0, kept: 0 };
+
+describe("GET /organizations/{organizationId}/fleet/summary", () => {
+  test.each([
+    ["lateAfterMinutes=0", "query.lateAfterMinutes must be a whole number from 1 to 525600."],
+    ["silentAfterMinutes=x", "query.silentAfterMinutes must be a whole number from 1 to 525600."],
+    ["lateAfterMinutes=60&silentAfterMinutes=30", "query.silentAfterMinutes must be at least query.lateAfterMinutes."],
+  ])("400 for %s", async (query, message) => {
+    const { organization } = await newFleet();
+    expect(await organization.member("GET", `${PATH}?${query}`)).toMatchObject({ status: 400, body: { message } });
+  });
+
+  test("200 for an organization with nothing", async () => {
+    const { organization } = await newFleet();
+    expect((await organization.member("GET", PATH)).body).toEqual({
+      deployments: { total: 0, adrift: 0, byState: none, byStore: [] },
+      agents: { total: 0, online: 0, late: 0, silent: 0 },
+      silentAgents: [],
+      oldestDrift: null,
+    });
+  });
+
+  test("200 counts by state and store, agents by when they were seen, names the silent ones and the oldest drift", async () => {
+    const { organization, agents, importRoots, assign } = await newFleet({}, {}, {}, {});
+    const [root = ""] = await importRoots("Example Root");
+    const [a, b, c, d] = agents;
+    await assign(a, root);
+    await assign(a, root, { trustStoreType: "openssl_ca_dir" });
+    const failed = await assign(b, root);
+    await assign(c, root);
+    await report("installed", a);
+    await report("failed", b);
+    const seen = (agent: { id: string }, minutes: number) =>
+      world.sql`update agents set last_seen_at = now() - make_interval(mins => ${minutes}) where organization_id = ${organization.id} and id = ${agent.id}`;
+    await seen(a, 1);
+    await seen(b, 20);
+    await seen(c, 3_000);
+    const { body } = await organization.member("GET", PATH);
+    expect(body).toEqual({
+      deployments: {
+        total: 4,
+        adrift: 2,
+        byState: { ...none, pending: 1, installed: 2, failed: 1 },
+        byStore: [
+          { trustStoreType: "linux_update_ca_certificates", total: 3, byState: { pending: 1, installed: 1, failed: 1 } },
+          { trustStoreType: "openssl_ca_dir", total: 1, byState: { installed: 1 } },
+        ],
+      },
+      agents: { total: 4, online: 1, late: 1, silent: 2 },
+      silentAgents: [
+        { agentId: d.id, agentName: "host-3", lastSeenAt: null },
+        { agentId: c.id, agentName: "host-2", lastSeenAt: expect.any(String) },
+      ],
+      oldestDrift: { assignmentId: failed.id, agentId: b.id, since: failed.updatedAt },
+    });
+    const strict = (await organization.member("GET", `${PATH}?lateAfterMinutes=5000&silentAfterMinutes=6000`)).body;
+    expect(strict.agents).toEqual({ total: 4, online: 3, late: 0, silent: 1 });
+  });
+});
+
+describe("GET /metrics", () => {
+  test("200 counts deployments by state and agents by health, a state that nothing is in as 0", async () => {
+    const { agents, importRoots, assign } = await newFleet({}, {});
+    const [root = ""] = await importRoots("Example Root");
+    for (const agent of agents) await assign(agent, root);
+    await report("failed", agents[0]);
+    const { server, url } = startServer(world.config, world.database); // one that has not counted yet
+    const { text } = await call("GET", "/metrics", { url });
+    await server.stop(true);
+    const figures = new Map(text.split("\n").map((line) => line.split(" ") as [string, string]));
+    const [counted] = await world.sql`
+      select (select count(*)::int from assignments where reported_state = 'failed') as failed, (select count(*)::int from assignments where reported_state is null) as pending,
+        (select count(*)::int from agents where last_seen_at is null or last_seen_at < now() - interval '1 day') as silent, (select count(*)::int from agents) as agents`;
+    expect(Number(figures.get('certitude_deployments{state="failed"}'))).toBe(counted?.failed);
+    expect(Number(figures.get('certitude_deployments{state="pending"}'))).toBe(counted?.pending);
+    expect(figures.has('certitude_deployments{state="refused"}')).toBe(true);
+    expect(Number(figures.get('certitude_agents{health="silent"}'))).toBe(counted?.silent);
+    const all = ["online", "late", "silent"].map((health) => Number(figures.get(`certitude_agents{health="${health}"}`)));
+    expect(all.reduce((sum, each) => sum + each)).toBe(counted?.agents);
+  });
+});
