@@ -8,6 +8,7 @@ import type { Target } from "./store";
 import { storeOf } from "./stores/stores";
 import { isUncommitted, rollBack } from "./transaction/journal";
 import type { Transaction } from "./transaction/transaction";
+import { execute } from "./transaction/undo-step";
 
 /** What a pass works with. */
 export type Work = {
@@ -20,15 +21,18 @@ export type Work = {
   isDryRun: boolean;
   /** Whether to try at once what has failed before. */
   ignoreBackoff: boolean;
+  /** Assignments that are to move elsewhere, or to go, in this pass. */
+  leaving?: Set<string>;
 };
 
 /** Returns what a transaction needs to change the host for the record's assignment. */
-export const attemptOf = (record: AssignmentRecord, { host, log, state }: Work) => ({
+export const attemptOf = (record: AssignmentRecord, { host, log, state, leaving }: Work) => ({
   host,
   log,
   journal: record,
   save: () => state.save(record),
   isOthers: state.isOthers(record.assignmentId),
+  isStayingOthers: state.isOthers(record.assignmentId, leaving),
 });
 
 /** Returns true while the last attempt at `revision` failed too recently to try it again. */
@@ -52,8 +56,19 @@ export async function rollBackFailed(record: AssignmentRecord, revision: string,
   return failed(message + consequence, work.log);
 }
 
-/** Runs the assignment's `reloadCommand`, which finds the store's password in its environment. */
-export async function reload({ storeType, config: { reloadCommand, storePasswordRef: reference } }: Target, transaction: Transaction) {
+/** The assignment's `reloadCommand`, which finds the store's password in its environment; undefined where it has none. */
+function reloadOf({ storeType, config: { reloadCommand, storePasswordRef: reference } }: Target) {
   const variable = storeOf(storeType).passwordVariable;
-  if (reloadCommand) await transaction.reload(reloadCommand, variable && reference ? { secret: { variable, reference } } : {});
+  return reloadCommand && { argv: reloadCommand, ...(variable && reference && { secret: { variable, reference } }) };
+}
+
+export async function reload(target: Target, transaction: Transaction) {
+  const command = reloadOf(target);
+  if (command) await transaction.reload(command.argv, command);
+}
+
+/** Runs it once more, for a server that dropped the signal. */
+export async function runReload(target: Target, host: Host) {
+  const command = reloadOf(target);
+  if (command) await execute(host, command);
 }

@@ -1,14 +1,15 @@
-import { attemptOf, mustWait, reload, rollBackFailed, type Work } from "./attempt";
+import { attemptOf, mustWait, reload, rollBackFailed, runReload, type Work } from "./attempt";
+import { retryDelay } from "./backoff";
 import { expectPermitted, expectRemovable, Refused } from "./policy/host-policy";
 import { failed, healed, installed, observed, type Result, refused } from "./report";
 import type { Desired } from "./server-client";
-import { type AssignmentRecord, newRecord, noteReport } from "./state";
+import { type AssignmentRecord, newRecord, noteReport, type State } from "./state";
 import type { Material, Target } from "./store";
 import { storeOf } from "./stores/stores";
 import { isSamePlace, readMaterial, readTarget } from "./targets";
 import { commit } from "./transaction/journal";
 import { beginTransaction } from "./transaction/transaction";
-import { verifyEndpoint } from "./verify";
+import { Unanswered, verifyEndpoint } from "./verify";
 
 type Plan = {
   target: Target;
@@ -32,6 +33,16 @@ export async function reconcileAssignment(item: Desired, work: Work): Promise<Re
   }
 }
 
+/** Whether an assignment is installed elsewhere than it is to be. */
+export function isMoving(item: Desired, { records }: State) {
+  const former = records.get(item.id)?.target;
+  try {
+    return former !== undefined && !isSamePlace(former, readTarget(item));
+  } catch {
+    return false; // told where it is installed
+  }
+}
+
 async function reconcileOne(plan: Plan, work: Work): Promise<Result> {
   const { target, material, revision } = plan;
   const record = work.state.records.get(target.assignmentId) ?? newRecord(target.assignmentId);
@@ -44,10 +55,18 @@ async function reconcileOne(plan: Plan, work: Work): Promise<Result> {
   if (work.isDryRun) return undefined;
   try {
     const found = differences.length > 0 || former ? await apply(plan, record, former, work) : certificates;
-    await verifyEndpoint(target, material, found, work.host);
+    const fault = await verify(plan, found, isVerified, work);
+    if (fault instanceof Unanswered) differences.push(`put back, but not verified: ${fault.message}`);
+    else if (fault) return keepHealed(plan, record, fault, work);
   } catch (error) {
     return failInstallation(plan, record, error as Error, work);
   }
+  return concludeInstallation(plan, record, { differences, isVerified }, work);
+}
+
+type Outcome = { differences: string[]; isVerified: boolean };
+
+async function concludeInstallation({ target, material, revision }: Plan, record: AssignmentRecord, { differences, isVerified }: Outcome, work: Work) {
   const result = isVerified ? healed(material, differences) : withDamage(record, installed(material));
   record.target = target;
   record.certificate = material.certificate;
@@ -57,6 +76,30 @@ async function reconcileOne(plan: Plan, work: Work): Promise<Result> {
   noteReport(record, result); // saved together with what it reports
   await commit(attemptOf(record, work));
   work.log.info({ fingerprint: material.fingerprint }, isVerified ? "healed" : "installed");
+  return result;
+}
+
+/**
+ * Verifies what is in the store. What was verified before stays put back, whatever the endpoint says now, because what another program left
+ * in its place was never verified: returns why the endpoint did not verify it once more.
+ */
+async function verify({ target, material }: Plan, found: string[], isHealing: boolean, { host }: Work) {
+  const askAgain = storeOf(target.storeType).dropsReloads ? () => runReload(target, host) : undefined;
+  return verifyEndpoint(target, material, found, host, askAgain).catch((error: Error) => {
+    if (!isHealing) throw error;
+    return error;
+  });
+}
+
+/** Keeps what was put back, and reports that the endpoint does not agree; the next pass asks it again. */
+async function keepHealed({ target, revision }: Plan, record: AssignmentRecord, { message }: Error, work: Work) {
+  record.target = target;
+  record.verifiedRevision = undefined;
+  const failures = (record.retry?.revision === revision ? record.retry.failures : 0) + 1;
+  record.retry = { revision, failures, at: work.clock().getTime() + retryDelay(failures) };
+  const result = failed(`${message} What was verified before was put back.`, work.log);
+  noteReport(record, result);
+  await commit(attemptOf(record, work));
   return result;
 }
 

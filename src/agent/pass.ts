@@ -1,5 +1,5 @@
 import { recoverInterrupted, type Work } from "./attempt";
-import { reconcileAssignment } from "./install";
+import { isMoving, reconcileAssignment } from "./install";
 import { observeRemoved, removeAssignment } from "./remove";
 import { deliverReports, isUnsuccessful, type Result } from "./report";
 import type { DesiredState, HostFacts, ServerClient } from "./server-client";
@@ -57,9 +57,13 @@ async function reconcileAll(desired: DesiredState, agent: Agent) {
   return [...results.values()].filter(isUnsuccessful).length;
 }
 
-async function makeTrue({ items, keep, remove = [] }: DesiredState, agent: Agent) {
+async function makeTrue({ items, keep, remove = [] }: DesiredState, given: Agent) {
   const wanted = new Set([...items.map(({ id }) => id), ...keep]);
-  const undesired = [...agent.state.records.values()].filter(({ assignmentId, isRemoved }) => !isRemoved && !wanted.has(assignmentId));
+  const undesired = [...given.state.records.values()].filter(({ assignmentId, isRemoved }) => !isRemoved && !wanted.has(assignmentId));
+  const agent = {
+    ...given,
+    leaving: new Set([...items.filter((item) => isMoving(item, given.state)).map(({ id }) => id), ...undesired.map(({ assignmentId }) => assignmentId)]),
+  };
   const results = new Map<string, Result>();
   const lost = new Map(remove.map((item) => [item.id, item]));
   await forgetRemoved(agent.state, (id) => lost.has(id));

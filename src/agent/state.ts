@@ -81,7 +81,8 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
     await removeFile(pathOf(id));
   }
 
-  const isOthers = (id: string) => (name: string) => [...records].some(([other, { ownership }]) => other !== id && name in ownership);
+  const isOthers = (id: string, leaving?: Set<string>) => (name: string) =>
+    [...records].some(([other, { ownership }]) => other !== id && !leaving?.has(other) && name in ownership);
 
   return { records, isNew: names.length === 0, save, forget, isOthers, readKnown, saveKnown: (known: Known) => saveJson(knownPath, known), close };
 }

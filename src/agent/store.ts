@@ -46,6 +46,8 @@ export type Store = {
    * trusts it no more. Without this function, what `observe` reads at the target is all that the reader reads.
    */
   findRemains?(target: Target, material: Material, host: Host): Promise<string[]>;
+  /** Whether the store's reader drops a signal to reload while it still reloads, so that it is to be asked again. */
+  dropsReloads?: boolean;
   /** The environment variable in which a reloadCommand finds the password that the config refers to. */
   passwordVariable?: string;
 };

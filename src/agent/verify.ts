@@ -8,25 +8,34 @@ import { startTls } from "./start-tls";
 import type { Material, Target } from "./store";
 
 const PAUSE = 250;
+/** Before a server is asked once more to reload: most have done it by then. */
+const REASK_AFTER = 2_000;
 
 type Endpoint = { host: string; port: number; serverName: string; protocol: StartTls; patience: Host["patience"] };
 
 /**
  * Verifies over TLS that what is in the store works: that the endpoint's chain leads to the anchors as they were read from the store
- * (`found`), or that the server presents the certificate. Nothing where the config names no endpoint.
+ * (`found`), or that the server presents the certificate; until it does, it is asked again to reload. Nothing where the config names no endpoint.
  */
-export async function verifyEndpoint(target: Target, { fingerprint, chain }: Material, found: string[], { patience }: Host) {
+export async function verifyEndpoint(target: Target, { fingerprint, chain }: Material, found: string[], { patience }: Host, askAgain?: () => unknown) {
   const { config, materialType } = target;
   if (!config.verifyEndpoint || materialType === "client_certificate") return;
   const { hostname, port } = new URL(config.verifyEndpoint.replace(/^tls:/i, "https:"));
   const host = hostname.replace(/^\[|\]$/g, "");
   const endpoint = { host, port: Number(port || 443), serverName: config.verifyServerName ?? host, protocol: protocolOf(target), patience };
-  if (materialType === "server_certificate") return expectPresented(endpoint, fingerprint);
+  if (materialType === "server_certificate") return expectPresented(endpoint, fingerprint, askAgain);
   const certificates = materialType === "intermediate_ca" ? [...found, ...chain] : found;
   await handshake(endpoint, { ca: certificates, rejectUnauthorized: true }, async () => {}).catch((error: Error) => {
+    if (!isDistrust(error)) throw new Unanswered(`${nameOf(endpoint)} cannot be verified: ${error.message}.`);
     throw new Error(`${nameOf(endpoint)} is not trusted by what is in the store: ${error.message}.`);
   });
 }
+
+/** The endpoint did not show a certificate, so that nothing is known of what is in the store. */
+export class Unanswered extends Error {}
+
+/** Whether a certificate was shown and refused: OpenSSL's words for that, or Node's for another name. */
+const isDistrust = (error: Error) => "code" in error && /CERT|SELF_SIGNED|UNABLE_TO|CHAIN|PURPOSE|INVALID_CA/.test(String(error.code));
 
 /** How the server is asked for TLS: in the store's own protocol, or in the config's. */
 function protocolOf({ storeType, config: { verifyStartTls = "none" } }: Target): StartTls {
@@ -36,13 +45,16 @@ const OWN_PROTOCOLS: { [Type in TrustStoreType]?: StartTls } = { postgresql_serv
 /** Ports on which these protocols begin with TLS (RFC 8314 and the register of IANA). */
 const TLS_AT_ONCE = [465, 636, 990, 993, 995, 5223];
 
-async function expectPresented(endpoint: Endpoint, fingerprint: string) {
+async function expectPresented(endpoint: Endpoint, fingerprint: string, askAgain?: () => unknown) {
   const end = performance.now() + endpoint.patience.reload;
-  for (;;) {
+  for (let asked = performance.now(); ; ) {
     const fault = await findFault(endpoint, fingerprint);
     if (!fault) return;
-    if (performance.now() > end) throw new Error(`${nameOf(endpoint)} ${fault}.`);
+    if (performance.now() > end) throw new (fault.startsWith("presents") ? Error : Unanswered)(`${nameOf(endpoint)} ${fault}.`);
     await Bun.sleep(PAUSE);
+    if (performance.now() < asked + REASK_AFTER) continue;
+    await askAgain?.();
+    asked = performance.now();
   }
 }
 

@@ -81,6 +81,29 @@ describe("a pass over several assignments", () => {
     await agent.end();
   });
 
+  test("two that share a setting move to one new bundle in the same pass", async () => {
+    const agent = await newConnectedAgent();
+    const roots = [await agent.newRoot("First"), await agent.newRoot("Second")];
+    const envFilePath = agent.pathOf("environment");
+    agent.setPolicy({ files: [envFilePath, agent.pathOf("old.pem"), agent.pathOf("new.pem")] });
+    const assign = async ({ id }: { id: string }) => {
+      const config = { envFilePath, trustStorePath: agent.pathOf("old.pem") };
+      const body = { applicationId: "payments", certificateId: id, trustStoreType: "ssl_cert_file_env", config };
+      return String((await agent.ask("POST", `/agents/${agent.id}/assignments`, { body })).id);
+    };
+    const ids = [await assign(roots[0] as { id: string }), await assign(roots[1] as { id: string })];
+    expect(await agent.pass()).toEqual({ failed: 0 });
+    for (const id of ids) await agent.ask("PATCH", `${agent.assignments}/${id}`, { body: { config: { trustStorePath: agent.pathOf("new.pem") } } });
+    expect(await agent.pass()).toEqual({ failed: 0 });
+    expect(readFileSync(envFilePath, "utf8")).toContain(`SSL_CERT_FILE=${agent.pathOf("new.pem")}\n`);
+    for (const { pem } of roots) expect(readFileSync(agent.pathOf("new.pem"), "utf8")).toContain(pem.trim());
+    expect(existsSync(agent.pathOf("old.pem"))).toBe(false);
+    for (const id of ids) await agent.unassign(id);
+    expect(await agent.pass()).toEqual({ failed: 0 });
+    expect([existsSync(envFilePath), existsSync(agent.pathOf("new.pem"))]).toEqual([false, false]);
+    await agent.end();
+  });
+
   test("what is new comes before what is old goes", async () => {
     const agent = await newConnectedAgent();
     const reloadCommand = ["sh", "-c", `ls ${agent.pathOf("store")} | grep pem | xargs >>${agent.pathOf("seen")}`];

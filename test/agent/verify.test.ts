@@ -145,7 +145,7 @@ describe("verifyEndpoint of an anchor", () => {
       [`tls://127.0.0.1:${await talk((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"))}`, /it does not speak TLS/],
     ] as const)
       expect(await faultSoon(target({ verifyEndpoint: endpoint }), anchor())).toMatch(
-        new RegExp(`^[^ ]+:\\d+ is not trusted by what is in the store: .*(${words.source})`, words.flags),
+        new RegExp(`^[^ ]+:\\d+ cannot be verified: .*(${words.source})`, words.flags),
       );
   });
 });

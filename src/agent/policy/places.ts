@@ -6,7 +6,7 @@ import { bundlePath } from "../settings/pointed";
 import type { Target } from "../store";
 import { CHROME_DIRECTORIES } from "../stores/chrome-policy";
 import { FIREFOX_POLICIES } from "../stores/firefox-policy";
-import { gitFileOn } from "../stores/git";
+import { gitFileOn, ownGitFileOn } from "../stores/git";
 import { envFileOf } from "../stores/variables";
 import { isCertificateFile } from "./paths";
 
@@ -96,7 +96,7 @@ const phpFiles: Place = (target, host) => {
 };
 
 const SYSTEM_CERTIFICATES = "/etc/ssl/certs";
-const gitDirectory = (host: Host) => `${gitFileOn(host)}.d`;
+const gitDirectory = (host: Host) => `${ownGitFileOn(host)}.d`;
 
 /** What the config of each store names. */
 export const PLACES: PerInstallable<Place> = {

@@ -38,9 +38,11 @@ export function withBlock(text: string, name: string, content: string[]) {
 /** The text without the block; of a damaged one goes what is left of `content` beside its markers. */
 export function withoutBlock(text: string, name: string, content: string[] = []) {
   const lines = split(text);
-  const gone = findWhole(lines.map(bare), name) ?? findRemnants(lines.map(bare), name, content);
+  const whole = findWhole(lines.map(bare), name);
+  const gone = whole ?? findRemnants(lines.map(bare), name, content);
   const rest = lines.filter((_, index) => !gone.has(index)).join("");
-  return text.endsWith("\n") ? rest : rest.replace(/\r?\n$/, "");
+  // A whole block without the end of its last line was put after a line without one; a piece of a block was cut short, and says nothing.
+  return text.endsWith("\n") || !whole ? rest : rest.replace(/\r?\n$/, "");
 }
 
 /** The lines of a sound block with its markers. */

@@ -14,7 +14,7 @@ export function gitSetting(place: { file: string; name: string }, value: string)
   async function read(host: Host) {
     const entries = (await readSnapshot(file)) ? (await runProgram(host, ["git", "config", "--file", file, "--null", "--list"])).stdout.split("\0") : [];
     const valuesOf = (key: string) => entries.flatMap((each) => (each.startsWith(`${key.toLowerCase()}\n`) ? each.slice(key.length + 1) : []));
-    return { values: valuesOf(name), isMarked: valuesOf(mark).length > 0 };
+    return { values: valuesOf(name), isMarked: valuesOf(mark).length > 0, marks: valuesOf(mark) };
   }
 
   const edit = (transaction: Transaction, ...commands: string[][]) =>
@@ -31,7 +31,7 @@ export function gitSetting(place: { file: string; name: string }, value: string)
     async install(transaction) {
       const { values, isMarked } = await read(transaction.host);
       const other = values.find((each) => each !== value);
-      if (other !== undefined && transaction.isOthers(claimOf(other))) throw takenByOther(place, other);
+      if (other !== undefined && transaction.isStayingOthers(claimOf(other))) throw takenByOther(place, other);
       if (other !== undefined && !(isMarked && values.length === 1)) throw taken(place, other);
       if (values.length > 0 && !isMarked) return;
       if (transaction.isOthers(madeClaim) || !(await readSnapshot(file))) await transaction.addReference(madeClaim);
@@ -41,8 +41,8 @@ export function gitSetting(place: { file: string; name: string }, value: string)
 
     async remove(transaction) {
       if (await transaction.dropReference(claimOf(value))) {
-        const { values, isMarked } = await read(transaction.host);
-        const unset = [...(values.includes(value) ? [name] : []), ...(isMarked ? [mark] : [])];
+        const { values, marks } = await read(transaction.host);
+        const unset = [...(values.includes(value) ? [name] : []), ...(marks.includes(value) ? [mark] : [])];
         if (unset.length > 0) await edit(transaction, ...unset.map((each) => ["--fixed-value", "--unset-all", each, value]));
       }
       const hasMore = transaction.owned("").some((each) => each.endsWith(` in ${file}`));

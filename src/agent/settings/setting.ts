@@ -43,16 +43,22 @@ export function oneValue(place: Place, words: string): OneValue {
     async install(transaction) {
       const text = await read();
       const foreign = foreignIn(text);
-      if (foreign !== undefined && foreign !== value) throw taken(place, foreign);
+      const isReplaced = foreign !== undefined && foreign !== value;
+      if (isReplaced && !transaction.owns(claimOf(value))) throw taken(place, foreign);
       if (foreign === value && !hasMarker(text, name)) return;
       const former = format.read(readBlock(text, name)?.join("\n") ?? "", name);
-      if (former !== undefined && former !== value && transaction.isOthers(claimOf(former))) throw takenByOther(place, former);
-      await changeText(transaction, file, (before) => withBlock(before, name, content));
+      if (former !== undefined && former !== value && transaction.isStayingOthers(claimOf(former))) throw takenByOther(place, former);
+      // The last one counts: ours comes after what has replaced it.
+      await changeText(transaction, file, (before) => withBlock(isReplaced ? withoutBlock(before, name, content) : before, name, content));
       await transaction.addReference(claimOf(value));
     },
 
     async remove(transaction) {
-      if (await transaction.dropReference(claimOf(value))) await changeText(transaction, file, (text) => withoutBlock(text, name, content));
+      if (!(await transaction.dropReference(claimOf(value)))) return;
+      await changeText(transaction, file, (text) => {
+        const present = format.read(readBlock(text, name)?.join("\n") ?? "", name);
+        return present === undefined || present === value ? withoutBlock(text, name, content) : text; // another assignment's by now
+      });
     },
 
     async isForeign() {

@@ -26,6 +26,8 @@ export type Layout = {
   /** Whether the store's reader fails without a key in its place. */
   needsKey?: boolean;
   passwordVariable?: string;
+  /** As in a Store. */
+  dropsReloads?: boolean;
   /** To whom the files are to belong; to whom the ones before them did, else their directory, where it does not say. */
   ownerOf?: (target: Target, host: Host) => Promise<Partial<User>>;
   /** Throws where the config does not suit the store. */
@@ -55,6 +57,7 @@ export function directoryStore(layout: Layout): Store {
 
   return {
     ...(passwordVariable && { passwordVariable }),
+    ...(layout.dropsReloads && { dropsReloads: true }),
     ...(findRemains && { findRemains: async (target, material, host) => findRemains(await directoryOf(target, host), target, material, host) }),
 
     async observe(target, material, host) {

@@ -12,7 +12,9 @@ import { bundleOrOs } from "./variables";
 export const gitFileOn = ({ environment, home }: Host) =>
   environment.GIT_CONFIG_SYSTEM ?? (process.getuid?.() === 0 ? "/etc/gitconfig" : join(home, ".gitconfig"));
 
-const directoryOn = (host: Host) => `${gitFileOn(host)}.d`;
+/** A client certificate is one user's, the agent's: git of any other user fails where the system's settings name a key that this user cannot read. */
+export const ownGitFileOn = ({ home }: Host) => join(home, ".gitconfig");
+const directoryOn = (host: Host) => `${ownGitFileOn(host)}.d`;
 const certificateName = ({ config, alias }: Target) => config.certFileName ?? `${alias}.crt`;
 const keyName = ({ config, alias }: Target) => config.keyFileName ?? `${alias}.key`;
 
@@ -33,9 +35,10 @@ export const gitBundle = pointedStore((target, host) => {
   const file = gitFileOn(host);
   if (target.materialType !== "client_certificate") return bundleOrOs(target, host, file, (path) => gitSetting({ file, name: "http.sslCAInfo" }, path));
   const directory = pathOn(host, target.config.trustStorePath ?? directoryOn(host), "trustStorePath");
+  const own = ownGitFileOn(host);
   const settings = [
-    gitSetting({ file, name: "http.sslCert" }, join(directory, certificateName(target))),
-    gitSetting({ file, name: "http.sslKey" }, join(directory, keyName(target))),
+    gitSetting({ file: own, name: "http.sslCert" }, join(directory, certificateName(target))),
+    gitSetting({ file: own, name: "http.sslKey" }, join(directory, keyName(target))),
   ];
   return { anchors: clientFiles, settings };
 });

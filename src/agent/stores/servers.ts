@@ -1,10 +1,11 @@
 import { join } from "node:path";
+import { configRulesOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import type { Store, Target } from "../store";
 import type { Transaction } from "../transaction/transaction";
 import { execute } from "../transaction/undo-step";
 import { directoryStore, type Layout, nameOf, type Part } from "./directory";
 
-type Server = Pick<Layout, "check" | "needsKey" | "passwordVariable"> & {
+type Server = Pick<Layout, "check" | "dropsReloads" | "needsKey" | "passwordVariable"> & {
   /** The files of a server's certificate and key. */
   parts?: Layout["parts"];
   /** The command that proves the server's configuration before it is reloaded by this reloadCommand. */
@@ -30,7 +31,12 @@ export function serverStore({ parts = certificateAndKey, revision, reload, ...re
 }
 
 const isAnchor = ({ materialType }: Target) => materialType === "trust_anchor";
-const anchorName = (target: Target) => (target.config.alias ? `${target.alias}.crt` : nameOf(target, "certFileName"));
+/** Never the name that a server's own certificate has by default: the server would present the anchor. */
+function anchorName(target: Target) {
+  const { alias, certFileName } = target.config;
+  const isGiven = certFileName !== undefined && certFileName !== configRulesOf(target.storeType).defaults.certFileName;
+  return alias === undefined && isGiven ? certFileName : `${target.alias}.crt`;
+}
 const certificateAndKey = (target: Target): Part[] => [
   { name: nameOf(target, "certFileName"), holds: "chain" },
   { name: nameOf(target, "keyFileName"), holds: "key" },
@@ -57,6 +63,7 @@ export const apache = serverStore({
 });
 
 export const haproxy = serverStore({
+  dropsReloads: true,
   needsKey: true,
   parts: (target) => (target.config.keyFileName ? certificateAndKey(target) : [{ name: nameOf(target, "certFileName"), holds: "chain and key" }]),
   check(_directory, target) {

@@ -21,6 +21,8 @@ export type Attempt = {
   save: () => Promise<void>;
   /** Whether another assignment has put this there. */
   isOthers: (name: string) => boolean;
+  /** The same, but for those that are to move elsewhere, or to go, in this pass. */
+  isStayingOthers: (name: string) => boolean;
 };
 
 const STEPS = { file: "changing a file", directory: "making a directory", scratch: "making a directory", vacated: "removing a directory" };
@@ -39,7 +41,7 @@ export function beginSteps(attempt: Attempt) {
 }
 
 /** Puts the host back as it was when the attempt began. A step that fails does not stop the others. Returns what failed. */
-export async function rollBack({ host, log, journal, save }: Omit<Attempt, "isOthers">): Promise<string[]> {
+export async function rollBack({ host, log, journal, save }: Pick<Attempt, "host" | "log" | "journal" | "save">): Promise<string[]> {
   const failures: string[] = [];
   log.warn({ steps: journal.undo.length }, "rolling back");
   const { again = [], directory = [], rest = [] } = Object.groupBy(journal.undo, ({ kind }) => (kind === "again" || kind === "directory" ? kind : "rest"));

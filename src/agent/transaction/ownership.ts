@@ -1,7 +1,7 @@
 import type { Attempt } from "./journal";
 
 /** What an assignment owns on the host, by name: files, directories, and entries inside a store. */
-export function createOwnership({ journal, save, isOthers }: Attempt) {
+export function createOwnership({ journal, save, isOthers, isStayingOthers }: Attempt) {
   /** Records that an entry inside a store is ours; with the digest of its content, `owns` can tell whether it still is. */
   async function claim(entry: string, digest?: string) {
     if (isOthers(entry)) throw new Error(`${entry} belongs to another assignment on this host. Choose another alias.`);
@@ -32,7 +32,7 @@ export function createOwnership({ journal, save, isOthers }: Attempt) {
   /** Returns the names of ours with this prefix. */
   const owned = (prefix: string) => Object.keys(journal.ownership).filter((name) => name.startsWith(prefix));
 
-  return { claim, disclaim, addReference, dropReference, owns, owned, isOthers };
+  return { claim, disclaim, addReference, dropReference, owns, owned, isOthers, isStayingOthers };
 }
 
 export type OwnershipOf = ReturnType<typeof createOwnership>;

@@ -23,6 +23,15 @@ describe("a marked block", () => {
     );
   });
 
+  test("that was cut short with its text takes no end of a line along that is not its own", () => {
+    const before = "theirs\n";
+    const whole = withBlock(before, "one", ["first", "second", "third"]);
+    for (let length = whole.indexOf("third"); length <= whole.indexOf("# END"); length++) {
+      const cut = whole.slice(0, length);
+      expect(withBlock(cut, "one", ["first", "second", "third"])).toBe(whole);
+    }
+  });
+
   test("stands beside others, whichever comes, changes or goes first", () => {
     check(
       fc.property(text, content, content, fc.boolean(), (before, first, second, isFirst) => {

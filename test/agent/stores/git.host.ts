@@ -115,7 +115,9 @@ describe("git_http_sslcainfo", () => {
     const item = desiredServer(client, { trustStoreType: "git_http_sslcainfo", materialType: "client_certificate", config: { alias: "corp" } });
     expect(await agent.pass(item)).toEqual({ state: "installed", observedFingerprint: client.fingerprint });
     expect(await isLetIn()).toBe(true);
-    expect(statSync(agent.pathOf("etc/gitconfig.d/corp.key")).mode & 0o777).toBe(0o600);
+    expect(statSync(agent.pathOf("home/.gitconfig.d/corp.key")).mode & 0o777).toBe(0o600);
+    // git of other users finds nothing of it in the system's settings.
+    expect((await runs(["/usr/bin/git", "config", "--system", "--list"], environmentOf(agent))).stdout).not.toContain("ssl");
     const after = contentOf(agent);
     expect(await agent.pass(item)).toMatchObject({ state: "installed" });
     expect(contentOf(agent)).toEqual(after);

@@ -91,6 +91,16 @@ describe("haproxy_tls", () => {
     await end();
   });
 
+  test("a signal to reload that HAProxy dropped is sent again, until the new leaf is served", async () => {
+    const { agent, server, config, end } = await begin();
+    const dropped = agent.pathOf("dropped");
+    const reloadCommand = ["sh", "-c", '[ -e "$0" ] || exec touch "$0"; exec "$@"', dropped, ...server.reloadCommand];
+    const item = desiredServer(leaves.leaf, { trustStoreType: "haproxy_tls", config: { ...config, reloadCommand } });
+    expect(await agent.pass(item)).toMatchObject({ state: "installed" });
+    expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint);
+    await end();
+  });
+
   test("the default reload comes after a check of the configuration, and only then", async () => {
     const { agent, server, config, end } = await begin();
     const { reloadCommand: _, ...byDefault } = config;
@@ -100,7 +110,7 @@ describe("haproxy_tls", () => {
     expect(await agent.pass(item, { host })).toMatchObject({ state: "installed" });
     await until(async () => expect((await presentedAt(server.port))[0]).toBe(leaves.leaf.fingerprint));
     const calls = () => readFileSync(agent.pathOf("calls"), "utf8").trim().split("\n");
-    expect(calls()).toEqual(["haproxy -c -f /etc/haproxy/haproxy.cfg", "systemctl reload haproxy"]);
+    expect([...new Set(calls())]).toEqual(["haproxy -c -f /etc/haproxy/haproxy.cfg", "systemctl reload haproxy"]);
     const before = stateOf(agent.pathOf("tls"));
     writeFileSync(server.config, `${readFileSync(server.config, "utf8")}  nonsense here\n`);
     const { next } = leaves;
@@ -113,7 +123,7 @@ describe("haproxy_tls", () => {
       message: expect.stringMatching(/^haproxy ended with exit code 1: .*Rolled back/),
     });
     expect(stateOf(agent.pathOf("tls"))).toEqual(before);
-    expect(calls()).toHaveLength(3);
+    expect(calls().at(-1)).toStartWith("haproxy -c ");
     await end();
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { certificatesIn, fingerprintOf } from "#agent/host/pem";
 import type { Desired } from "#agent/server-client";
 import { desired, newAgentHost, withScratchSystem } from "../../support/agent/agent-host";
@@ -129,6 +130,42 @@ describe("linux_update_ca_certificates", () => {
     expect(await agent.pass(verified(good.port, "wrong.test"))).toMatchObject({ state: "failed" });
     expect(await agent.pass(verified(good.port, "good.test"))).toEqual(installed());
     await Promise.all([good.stop(), foreign.stop()]);
+    agent.remove();
+  });
+
+  test("drifted, and put back, while the endpoint is away; failed, and put back too, where it shows another authority's certificate", async () => {
+    const agent = await scratch();
+    const [good, foreign] = await Promise.all([authority.issueServer("good.test").then(serveTls), other.issueServer("good.test").then(serveTls)]);
+    let port = good.port;
+    const relay = createServer((near) => {
+      if (port === 0) return near.destroy();
+      const far = connect(port, "127.0.0.1").on("error", () => near.destroy());
+      near
+        .on("error", () => far.destroy())
+        .pipe(far)
+        .pipe(near);
+    });
+    await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+    const verifyEndpoint = `tls://127.0.0.1:${(relay.address() as { port: number }).port}`;
+    const item = anchor(agent, { alias: "corp", verifyEndpoint, verifyServerName: "good.test" });
+    expect(await agent.pass(item)).toEqual(installed());
+    const tamper = () => writeFileSync(agent.pathOf("anchors/corp.crt"), other.root.pem);
+    const isBack = () => [readFileSync(agent.pathOf("anchors/corp.crt"), "utf8"), bundleHolds(agent.host.system.bundle, authority.root.fingerprint)];
+    tamper();
+    port = 0;
+    expect(await agent.pass(item)).toMatchObject({ state: "drifted", message: expect.stringMatching(/put back, but not verified: .* cannot be verified: /) });
+    expect(isBack()).toEqual([authority.root.pem, true]);
+    tamper();
+    port = foreign.port;
+    expect(await agent.pass(item)).toMatchObject({
+      state: "failed",
+      message: expect.stringMatching(/is not trusted by what is in the store: .*What was verified before was put back\.$/),
+    });
+    expect(isBack()).toEqual([authority.root.pem, true]);
+    port = good.port;
+    expect(await agent.pass(item)).toEqual(installed());
+    await Promise.all([good.stop(), foreign.stop()]);
+    await new Promise<void>((resolve) => relay.close(() => resolve()));
     agent.remove();
   });
 });

@@ -42,6 +42,20 @@ describe("ssl_cert_file_env", () => {
     isElsewhere: ({ files }) => !files().some((name) => /^anchors\/certitude/.test(name)),
   });
 
+  test("drifted: a variable that somebody replaced, in the agent's place or after it, is put back as a setting is", async () => {
+    const agent = await newKnowingHost(parties);
+    const item = anchor(agent);
+    await agent.pass(item);
+    const other = "SSL_CERT_FILE=/etc/other.pem\n";
+    for (const text of [`LANG=C\n${other}`, readFileSync(envFileOf(agent), "utf8") + other]) {
+      writeFileSync(envFileOf(agent), text);
+      expect(await agent.pass(item)).toMatchObject({ state: "drifted", message: expect.stringContaining("does not set SSL_CERT_FILE") });
+      expect(await urllibTrusts(parties.server.url, await variablesIn(envFileOf(agent)))).toBe(true);
+      expect(await agent.pass(item)).toEqual(installed());
+    }
+    agent.remove();
+  });
+
   test("assignments with one file share the bundle and the setting, which go with the last", async () => {
     const agent = await newKnowingHost(parties);
     const items = [

@@ -16,7 +16,8 @@ async function begin() {
   mkdirSync(agent.pathOf("place"));
   const journal = newRecord(crypto.randomUUID());
   const taken = new Set<string>();
-  const attempt = { host: agent.host, log: createLog("silent"), journal, save: () => agent.state.save(journal), isOthers: (name: string) => taken.has(name) };
+  const isOthers = (name: string) => taken.has(name);
+  const attempt = { host: agent.host, log: createLog("silent"), journal, save: () => agent.state.save(journal), isOthers, isStayingOthers: isOthers };
   const at = (name: string) => agent.pathOf("place", name);
   return {
     agent,

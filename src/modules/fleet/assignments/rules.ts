@@ -1,4 +1,5 @@
 import { configRulesOf, MATERIAL_TYPES, type MaterialType, materialsOf } from "#modules/fleet/trust-stores/rules/catalogue";
+import { isInstallable } from "#modules/fleet/trust-stores/rules/installable";
 import { isPreset, PRESET_NAMES } from "#modules/fleet/trust-stores/rules/presets";
 import { isStartTls, START_TLS } from "#modules/fleet/trust-stores/rules/start-tls";
 import { TRUST_STORE_TYPES, type TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
@@ -59,6 +60,16 @@ function findMalformed(config: AssignmentConfigPatch) {
   }
 }
 
+/** The first path that no agent could follow, which runs nowhere in particular. The names of other stores (Kubernetes, Windows) have other forms. */
+function findRelative(type: TrustStoreType, config: AssignmentConfig) {
+  if (!isInstallable(type)) return;
+  for (const [field, form] of Object.entries(FORMS)) {
+    const value = config[field as ConfigField];
+    if (form === PATH && typeof value === "string" && !/^(\/|~\/)/.test(value))
+      return `body.config.${field} must be an absolute path, such as /etc/ssl/example, or begin with ~/.`;
+  }
+}
+
 const OPTIONAL = new Map(TRUST_STORE_TYPES.map((type) => [type, new Set(configRulesOf(type).optional)]));
 const KNOWN = new Map(TRUST_STORE_TYPES.map((type) => [type, new Set([...configRulesOf(type).required, ...configRulesOf(type).optional])]));
 const isOptional = (type: TrustStoreType, field: string) => OPTIONAL.get(type)?.has(field) === true;
@@ -76,7 +87,9 @@ export function findConfigFault(type: TrustStoreType, patch: AssignmentConfigPat
 export function completeConfig(type: TrustStoreType, given: AssignmentConfig): { config: AssignmentConfig } | { invalid: string } {
   const { required, defaults } = configRulesOf(type);
   const missing = required.find((field) => !Object.hasOwn(given, field));
-  const invalid = missing ? `body.config.${missing} is required for ${type}.` : (findConfigFault(type, given) ?? findMalformed(given));
+  const invalid = missing
+    ? `body.config.${missing} is required for ${type}.`
+    : (findConfigFault(type, given) ?? findMalformed(given) ?? findRelative(type, given));
   return invalid === undefined ? { config: { ...defaults, ...given } } : { invalid };
 }
 
@@ -103,6 +116,9 @@ const defaultsOf = (type: TrustStoreType, fields: string[]) =>
 const STORES = new Map(MATERIAL_TYPES.map((material) => [material, TRUST_STORE_TYPES.filter((type) => materialsOf(type).includes(material))]));
 export const storesFor = (material: MaterialType) => STORES.get(material) ?? [];
 
+/** What a store is for: a server's own certificate, or else an anchor. */
+const defaultMaterialOf = (type: TrustStoreType) => MATERIAL_TYPES.find((each) => each === materialsOf(type)[0]) ?? DEFAULTS.materialType;
+
 export const unknownMaterial = (type: TrustStoreType) => `body.materialType must be one of ${materialsOf(type).join(", ")} for ${type}.`;
 
 const ANCHOR_WITH_KEY = "A trust anchor is public: body.includePrivateKey must be false where the materialType is trust_anchor.";
@@ -111,7 +127,7 @@ const NO_PLACE = "body.config.trustStorePath is required for pem_files without a
 
 /** The assignment with every default in place, or what is wrong with it whatever is stored here. */
 export function readNewAssignment(body: NewAssignment) {
-  const { config = {}, ...given } = { ...DEFAULTS, ...body };
+  const { config = {}, ...given } = { ...DEFAULTS, materialType: defaultMaterialOf(body.trustStoreType), ...body };
   if (!storesFor(given.materialType).includes(given.trustStoreType)) return { invalid: unknownMaterial(given.trustStoreType) };
   if (given.materialType === "trust_anchor" && given.includePrivateKey) return { invalid: ANCHOR_WITH_KEY };
   if (given.trustStoreType === "pem_files" && !config.trustStorePath && !config.preset) return { invalid: NO_PLACE };

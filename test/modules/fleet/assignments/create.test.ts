@@ -29,6 +29,10 @@ describe("POST /organizations/{organizationId}/agents/{agentId}/assignments", ()
     [{ certificateId: "" }, "body.certificateId must be text of 1 to 200 characters, without NUL."],
     [{ trustStoreType: undefined }, "body.trustStoreType is required."],
     [{ trustStoreType: "floppy" }, "body.trustStoreType must be one of linux_update_ca_certificates, "],
+    [
+      { config: { alias: "a", trustStorePath: "certs/local" } },
+      "body.config.trustStorePath must be an absolute path, such as /etc/ssl/example, or begin with ~/.",
+    ],
     [{ materialType: "server" }, "body.materialType must be one of trust_anchor, intermediate_ca, server_certificate, client_certificate."],
     [{ materialType: "server_certificate" }, `body.materialType must be one of trust_anchor, intermediate_ca for ${TYPE}.`],
     [{ includePrivateKey: "yes" }, "body.includePrivateKey must be true or false."],
@@ -153,6 +157,14 @@ describe("POST /organizations/{organizationId}/agents/{agentId}/assignments", ()
       status: 201,
       body: { includePrivateKey: true, config: { certFileName: "tls.crt", keyFileName: "tls.key", keyPermissionMode: "0600", ...config } },
     });
+  });
+
+  test("201 without a materialType: a server's own certificate where the store is a server's, else an anchor", async () => {
+    const { organization, create, certificateId } = await withAgent();
+    const { id } = await importWithKey(organization);
+    const nginx = await create(anAssignment(id, { trustStoreType: "nginx_tls", config: { trustStorePath: "/etc/nginx/tls" } }));
+    expect(nginx).toMatchObject({ status: 201, body: { materialType: "server_certificate" } });
+    expect(await create(anAssignment(certificateId))).toMatchObject({ status: 201, body: { materialType: "trust_anchor" } });
   });
 
   test("201 for a self-signed certificate as trust anchor", async () => {

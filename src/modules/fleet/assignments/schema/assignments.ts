@@ -71,8 +71,12 @@ export const DEFAULTS: { [Field in keyof typeof DEFAULTED]: (typeof DEFAULTED)[F
   autoRenew: true,
   enabled: true,
 };
+const FIRST_MATERIAL = "By default the first that the catalogue names for the store: server_certificate for nginx_tls and its like, else trust_anchor";
 type Defaulted = { [Field in keyof typeof DEFAULTED]: TOptional<(typeof DEFAULTED)[Field]> };
-const NEW = mapFields((name, { title: _, ...field }) => t.Optional({ ...field, default: DEFAULTS[name] })); // a titled schema is one and the same everywhere
+// A titled schema is one and the same everywhere. What a store is for decides the default of the material.
+const NEW = mapFields((name, { title: _, ...field }) =>
+  t.Optional(name === "materialType" ? { ...field, description: FIRST_MATERIAL } : { ...field, default: DEFAULTS[name] }),
+);
 const PATCH = mapFields((_, field) => t.Optional(field));
 
 function mapFields(each: (name: keyof typeof DEFAULTED, field: TSchema) => TSchema) {
