@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { lockDirectory } from "#db/lock";
@@ -85,6 +86,17 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
     [...records].some(([other, { ownership }]) => other !== id && !leaving?.has(other) && name in ownership);
 
   return { records, isNew: names.length === 0, save, forget, isOthers, readKnown, saveKnown: (known: Known) => saveJson(knownPath, known), close };
+}
+
+/** Whether an agent has the directory: it holds its lock for as long as it lives. */
+export function isInUse(directory: string) {
+  if (!existsSync(join(directory, "lock"))) return false;
+  try {
+    lockDirectory(directory, "--state-dir")();
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Locks the directory, and removes the temporary files of an agent that was killed. */

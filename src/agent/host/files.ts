@@ -1,5 +1,5 @@
 import { constants, type Stats } from "node:fs";
-import { lstat, open, readlink, rename, rm } from "node:fs/promises";
+import { lstat, open, readlink, rename, unlink } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { type HeldDirectory, withDirectory } from "./held-directory";
 
@@ -36,7 +36,7 @@ function placeIn(directory: HeldDirectory, path: string): Place {
   const temporary = directory.at(temporaryOf(path));
 
   async function removeTemporary() {
-    if (await lstat(temporary).catch(absent)) await rm(temporary);
+    if (await lstat(temporary).catch(absent)) await unlink(temporary);
   }
 
   async function read() {
@@ -60,7 +60,7 @@ function placeIn(directory: HeldDirectory, path: string): Place {
   }
 
   async function remove() {
-    await rm(file, { force: true }).catch(inWords(path, "removed"));
+    await unlink(file).catch(absent).catch(inWords(path, "removed"));
     directory.flush();
   }
 
@@ -135,7 +135,7 @@ export async function missingDirectories(path: string): Promise<string[]> {
 const REASONS: Record<string, string> = {
   ENOSPC: "there is no space left on its disk. Make room there",
   EDQUOT: "the disk quota is used up. Make room there",
-  EROFS: "its file system is read-only. Mount it writable, or choose another place",
+  EROFS: "its file system is read-only. Mount it writable, choose another place or, where the agent is a service, install it with --write for that directory",
   EACCES: "the agent's user may not. Run the agent as root, or give its user the right",
   EPERM: "the agent's user may not, or the file is immutable. Run the agent as root, or give its user the right",
   ENOENT: "its directory does not exist. Create it first",

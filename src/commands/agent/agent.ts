@@ -1,7 +1,10 @@
 import type { Command } from "commander";
+import { addInstall } from "./install";
 import { addJoin } from "./join";
 import { addPolicy } from "./policy";
+import { addRemove } from "./remove";
 import { addRun } from "./run";
+import { addStatus } from "./status";
 
 /** Adds the agent's commands to one that has none of its own; without a subcommand the agent runs. */
 export function addAgentCommands(agent: Command) {
@@ -12,7 +15,7 @@ export function addAgentCommands(agent: Command) {
       "after",
       `\nWithout a command it runs: ${name}, or ${name} --server … --token-file … where the host has not joined (${name} run --help shows the options).`,
     );
-  for (const add of [addRun, addJoin, addPolicy]) add(agent).exitOverride().showHelpAfterError();
+  for (const add of [addRun, addJoin, addPolicy, addInstall, addStatus, addRemove]) add(agent).exitOverride().showHelpAfterError();
   return agent;
 }
 

@@ -1,9 +1,12 @@
 import { readFileSync, statSync } from "node:fs";
-import { InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { readDuration } from "../arguments";
 import { CommandError } from "../command-error";
 
 export const STATE_DIRECTORY = "/var/lib/certitude-agent";
+
+/** How a command is called: its name after those of the commands that it belongs to. */
+export const callOf = (command: Command | null): string => (command ? `${callOf(command.parent)} ${command.name()}`.trim() : "");
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 

@@ -7,7 +7,7 @@ import { createLog } from "#log";
 import { version } from "../../../package.json";
 import { CommandError } from "../command-error";
 import { type ConnectionFiles, followConnection } from "./connection";
-import { readInterval, readServer, STATE_DIRECTORY } from "./options";
+import { callOf, readInterval, readServer, STATE_DIRECTORY } from "./options";
 
 type Options = ConnectionFiles & { server?: string; stateDir: string; policy: string; interval: number; once?: boolean; dryRun?: boolean };
 
@@ -67,6 +67,3 @@ async function run({ server, stateDir, policy: file, interval, once = false, dry
   if (once && unreachable) throw new CommandError(unreachable.message);
   if (once && failed > 0) throw new CommandError(`${failed} ${failed === 1 ? "assignment" : "assignments"} failed; the log says why.`);
 }
-
-/** How a command is called: its name after those of the commands that it belongs to. */
-const callOf = (command: Command | null): string => (command ? `${callOf(command.parent)} ${command.name()}`.trim() : "");

@@ -1,8 +1,12 @@
+import { writeFileSync } from "node:fs";
 import type { Result } from "#agent/report";
 import type { Desired } from "#agent/server-client";
 import { newAgentHost } from "./agent-host";
 
 const NOBODY = 65_534;
+
+/** Stands in a config for the directory of the agent that is not root. */
+export const OWN = "/its-own";
 
 /** One pass of an agent that is not root, in a process of its own. */
 export async function passAsNobody(item: Desired): Promise<Result> {
@@ -18,6 +22,7 @@ if (import.meta.main) {
   process.setgid?.(NOBODY);
   process.setuid?.(NOBODY);
   const agent = await newAgentHost();
-  console.info(JSON.stringify(await agent.pass(item)));
+  writeFileSync(agent.pathOf("password"), "changeit\n", { mode: 0o600 });
+  console.info(JSON.stringify(await agent.pass(JSON.parse(JSON.stringify(item).replaceAll(OWN, agent.directory)))));
   agent.remove();
 }

@@ -1,0 +1,29 @@
+import { join } from "node:path";
+import { recoverInterrupted, type Work } from "./attempt";
+import { removeFile } from "./host/files";
+import { removeAssignment } from "./remove";
+import type { Result } from "./report";
+
+/** What became of one assignment's store. */
+export type Cleaned = { assignmentId: string; store: string; alias: string } & NonNullable<Result>;
+
+/**
+ * Takes everything away that this host's agent has installed, by its own records, as if nothing were desired any more. A record whose
+ * store is clean is forgotten; one that failed stays, so that it can be tried again.
+ */
+export async function removeEverything(stateDirectory: string, work: Work): Promise<Cleaned[]> {
+  const cleaned: Cleaned[] = [];
+  for (const record of [...work.state.records.values()]) {
+    const { assignmentId, target, isRemoved } = record;
+    await recoverInterrupted(record, work);
+    const result = isRemoved ? { state: "removed" as const } : await removeAssignment(record, work);
+    if (!result) continue;
+    cleaned.push({ assignmentId, store: target?.storeType ?? "unknown", alias: target?.alias ?? "", ...result });
+    if (!isLeft(result)) await work.state.forget(assignmentId);
+  }
+  if (!cleaned.some(isLeft)) await removeFile(join(stateDirectory, "desired-state.json"));
+  return cleaned;
+}
+
+/** Whether it is there still, because it could not be removed or this host's policy does not permit it. */
+export const isLeft = ({ state }: NonNullable<Result>) => state === "failed" || state === "refused";

@@ -1,0 +1,73 @@
+import type { Host } from "./host/host";
+import { fingerprintOf } from "./host/pem";
+import type { Desired } from "./server-client";
+import type { AssignmentRecord, State } from "./state";
+import type { Material, Target } from "./store";
+import { storeOf } from "./stores/stores";
+import { readMaterial, readTarget } from "./targets";
+
+/** How one assignment stands on this host, as its store is now. */
+export type Standing = {
+  assignmentId: string;
+  store: string;
+  alias: string | null;
+  commonName: string | null;
+  fingerprintSha256: string | null;
+  /** holds: as desired. differs: not as desired. pending: not tried yet. removing: desired no more, and there still. kept: stays, as told. */
+  state: "holds" | "differs" | "pending" | "removing" | "kept";
+  why: string | null;
+  /** When the next attempt is due, where one failed. */
+  retryAt: string | null;
+};
+
+/** Returns what holds and what does not: everything that was last desired, and everything that the agent has not taken away yet. Changes nothing. */
+export async function standingsOf(state: State, host: Host): Promise<Standing[]> {
+  const { items = [], keep = [] } = (await state.readKnown())?.state ?? {};
+  const wanted = new Set(items.map(({ id }) => id));
+  const rest = [...state.records.values()].filter(({ assignmentId, isRemoved }) => !wanted.has(assignmentId) && !isRemoved);
+  const standings: Standing[] = [];
+  for (const item of items) standings.push(await standingOf(item, state.records.get(item.id), host));
+  for (const record of rest) standings.push(leftover(record, keep.includes(record.assignmentId)));
+  return standings;
+}
+
+async function standingOf(item: Desired, record: AssignmentRecord | undefined, host: Host): Promise<Standing> {
+  const { id: assignmentId, trustStoreType: store, commonName, fingerprintSha256 } = item;
+  const base = { assignmentId, store, alias: item.config.alias ?? null, commonName, fingerprintSha256, retryAt: retryOf(record) };
+  try {
+    const target = readTarget(item);
+    const faults = await faultsOf(target, readMaterial(item), host);
+    const failure = lastFailure(record);
+    if (faults.length === 0 && !failure) return { ...base, alias: target.alias, state: "holds", why: null };
+    const isUntried = record === undefined || (record.certificate === undefined && !failure);
+    return { ...base, alias: target.alias, state: isUntried ? "pending" : "differs", why: failure ?? faults.join("; ") };
+  } catch (error) {
+    return { ...base, state: "differs", why: (error as Error).message };
+  }
+}
+
+const faultsOf = async (target: Target, material: Material, host: Host) => (await storeOf(target.storeType).observe(target, material, host)).differences;
+
+/** Of what is desired no more. */
+function leftover(record: AssignmentRecord, isKept: boolean): Standing {
+  const { assignmentId, target, certificate, damage } = record;
+  return {
+    assignmentId,
+    store: target?.storeType ?? "unknown",
+    alias: target?.alias ?? null,
+    commonName: null,
+    fingerprintSha256: certificate ? fingerprintOf(certificate) : null,
+    state: isKept ? "kept" : "removing",
+    why: isKept ? "its certificate is revoked or retired, and config.removeOnRevoke is false" : (damage ?? lastFailure(record) ?? null),
+    retryAt: retryOf(record),
+  };
+}
+
+const retryOf = (record: AssignmentRecord | undefined) => (record?.retry ? new Date(record.retry.at).toISOString() : null);
+
+/** Why the last attempt failed; undefined where it did not. */
+function lastFailure(record: AssignmentRecord | undefined): string | undefined {
+  if (!record?.retry) return undefined;
+  const last = record.reports.at(-1) ?? (record.lastAcknowledged ? JSON.parse(record.lastAcknowledged) : undefined);
+  return last?.state === "failed" ? last.message : undefined;
+}

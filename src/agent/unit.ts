@@ -1,0 +1,71 @@
+/** What a systemd unit of the agent is made of. */
+export type Unit = {
+  /** The program and its arguments. */
+  command: string[];
+  stateDirectory: string;
+  /** The account that it runs as; root where none is given. */
+  user?: string | undefined;
+  /** Directories that it may write beside its own and the usual ones. */
+  writable: string[];
+};
+
+export const UNIT_NAME = "certitude-agent.service";
+
+/**
+ * What the agent needs of root's power: to write and give away files of others, to act as their owner, to signal servers, and to have nginx
+ * prove its configuration, which opens its ports.
+ */
+const CAPABILITIES = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_KILL", "CAP_NET_BIND_SERVICE", "CAP_SETGID", "CAP_SETUID"];
+/** Where the stores of the system and its servers lie; logs and sockets are for the programs that prove and reload them. */
+const USUAL_PLACES = ["/etc", "/usr/local/share/ca-certificates", "/var/log", "/run"];
+const isInHome = (path: string) => /^\/(home|root|run\/user)(\/|$)/.test(path);
+
+/** Returns the unit's text: everything that the agent and the tools that it starts do not need is taken from them. */
+export function renderUnit({ command, stateDirectory, user, writable }: Unit) {
+  const places = [stateDirectory, ...(user ? [] : USUAL_PLACES.map((each) => `-${each}`)), ...writable];
+  return `# Written by the Certitude agent (install); written anew by the next one.
+[Unit]
+Description=Certitude agent: certificates in this host's trust stores
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+ExecStart=${command.map(quote).join(" ")}
+ExecReload=/bin/kill -HUP $MAINPID
+Restart=always
+RestartSec=10
+${user ? `User=${user}\n` : ""}UMask=0077
+LimitCORE=0
+NoNewPrivileges=yes
+CapabilityBoundingSet=${user ? "" : CAPABILITIES.join(" ")}
+AmbientCapabilities=
+ProtectSystem=strict
+ReadWritePaths=${places.map(quote).join(" ")}
+ProtectHome=${writable.some(isInHome) ? "no" : "read-only"}
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+KeyringMode=private
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+/** A word as systemd reads it back: without its variables and specifiers. */
+function quote(word: string) {
+  const plain = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
+  return /^[\w@%$+=:,./-]+$/.test(plain) ? plain : `"${plain.replace(/["\\]/g, "\\$&")}"`;
+}

@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import { thisHost } from "#agent/host/host";
+import { isInUse, openState } from "#agent/state";
+import { type Standing, standingsOf } from "#agent/status";
+import { CommandError } from "../command-error";
+import { STATE_DIRECTORY } from "./options";
+
+type Options = { stateDir: string; json?: boolean };
+
+const HELP = `
+It reads the agent's own directory and looks into each store now; it asks no server, and changes nothing.
+
+  holds     as desired                    differs   not as desired, with why
+  pending   not tried yet                 removing  desired no more, and there still
+  kept      stays: its certificate is revoked, but config.removeOnRevoke is false
+
+Exit codes: 0 everything holds, 1 something does not, 2 wrong usage.`;
+
+export const addStatus = (agent: Command) =>
+  agent
+    .command("status")
+    .description("Show what holds on this host, what does not, and why.")
+    .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
+    .option("--json", "as JSON, for a program")
+    .addHelpText("after", HELP)
+    .action(status);
+
+async function status({ stateDir, json = false }: Options) {
+  if (!existsSync(stateDir)) throw new CommandError(`${stateDir} does not exist: no agent has run here, or it has another --state-dir.`);
+  const state = await openState(stateDir, { isReadOnly: true }).catch((error: Error) => {
+    throw new CommandError(`${stateDir} cannot be read: ${error.message}. Run it as the agent's user.`);
+  });
+  const assignments = await standingsOf(state, thisHost(Bun.env));
+  const reportsWaiting = [...state.records.values()].reduce((sum, { reports }) => sum + reports.length, 0);
+  const isRunning = isInUse(stateDir);
+  console.info(json ? JSON.stringify({ isRunning, reportsWaiting, assignments }, null, 2) : render(assignments, isRunning, reportsWaiting));
+  const bad = assignments.filter(({ state }) => state !== "holds" && state !== "kept").length;
+  if (bad > 0) throw new CommandError(`${bad} of ${assignments.length} ${bad === 1 ? "does" : "do"} not hold.`);
+}
+
+function render(standings: Standing[], isRunning: boolean, reportsWaiting: number) {
+  const rows = standings.map(({ state, store, alias, commonName, why, retryAt }) => ({
+    cells: [state, store, alias ?? "", commonName ?? ""],
+    why: why && `${why}${retryAt ? ` (next attempt ${retryAt})` : ""}`,
+  }));
+  const widths = [0, 1, 2].map((column) => Math.max(0, ...rows.map(({ cells }) => cells[column]?.length ?? 0)));
+  const lines = rows.flatMap(({ cells, why }) => {
+    const line = cells.map((each, column) => each.padEnd(widths[column] ?? 0)).join("  ");
+    return [line.trimEnd(), ...(why ? [`  ${why}`] : [])];
+  });
+  const waiting =
+    reportsWaiting === 0 ? "every report is delivered" : `${reportsWaiting} ${reportsWaiting === 1 ? "report waits" : "reports wait"} for the server`;
+  return [`The agent ${isRunning ? "runs" : "does not run"}; ${waiting}.`, ...(lines.length > 0 ? lines : ["Nothing is assigned to this host."])].join("\n");
+}

@@ -1,0 +1,99 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { thisHost } from "#agent/host/host";
+import { runAgent } from "#agent/run";
+import { createLog } from "#log";
+import { type ConnectedAgent, newConnectedAgent } from "../support/agent/connected-agent";
+import { run } from "../support/server/program";
+
+setDefaultTimeout(60_000);
+
+/** One pass of an agent with a directory of its own, which it leaves. */
+async function passOnce({ server, token, pathOf, policySource }: ConnectedAgent) {
+  const options = {
+    server,
+    connection: () => ({ token, tls: {}, hasOwnAuthority: false }),
+    stateDirectory: pathOf("own"),
+    policy: policySource,
+    interval: 1,
+    isOnce: true,
+    isDryRun: false,
+  };
+  return runAgent(options, { host: thisHost({ PATH: Bun.env.PATH }), log: createLog("silent"), version: "1.2.3", signal: new AbortController().signal });
+}
+
+test("status shows what holds and what does not, with why; remove --all leaves nothing of the agent's, and what is another's", async () => {
+  const agent = await newConnectedAgent();
+  const policy = ["--policy", agent.policySource.file];
+  const place = ["--state-dir", agent.pathOf("own")];
+  expect(await run(["agent", "status", ...place])).toMatchObject({ code: 1, err: expect.stringContaining("does not exist: no agent has run here") });
+  const root = await agent.newRoot();
+  const ids = [await agent.assign(root.id, "root"), await agent.assign(root.id, "second")];
+  writeFileSync(agent.pathOf("store/taken.pem"), "theirs");
+  ids.push(await agent.assign(root.id, "taken"));
+  await passOnce(agent);
+  const before = await run(["agent", "status", "--json", ...place]);
+  expect(before.code).toBe(1);
+  const { isRunning, reportsWaiting, assignments } = JSON.parse(before.out);
+  expect([isRunning, reportsWaiting]).toEqual([false, 0]);
+  const stateOf = (id?: string) => assignments.find((each: { assignmentId: string }) => each.assignmentId === id);
+  expect(ids.map((id) => stateOf(id).state)).toEqual(["holds", "holds", "differs"]);
+  expect(stateOf(ids[2])).toMatchObject({
+    alias: "taken",
+    store: "openssl_ca_dir",
+    why: expect.stringContaining("is there already, and not by this agent"),
+    retryAt: expect.any(String),
+  });
+
+  rmSync(agent.pathOf("store/second.pem"));
+  const { code, out, err } = await run(["agent", "status", ...place]);
+  expect([code, err]).toEqual([1, "2 of 3 do not hold."]);
+  expect(out.split("\n")[0]).toBe("The agent does not run; every report is delivered.");
+  expect(out).toMatch(/^holds {4}openssl_ca_dir {2}root/m);
+  expect(out).toMatch(/^differs {2}openssl_ca_dir {2}second .*\n {2}second.pem is missing$/m);
+
+  expect(await run(["agent", "remove", ...place])).toMatchObject({ code: 2, err: expect.stringContaining("Say --all") });
+  expect(agent.store()).toMatchObject({ "root.pem": root.pem });
+  const removed = await run(["agent", "remove", "--all", "--json", ...policy, ...place]);
+  expect([removed.code, removed.err]).toEqual([0, ""]);
+  expect(JSON.parse(removed.out).map(({ state }: { state: string }) => state)).not.toContain("failed");
+  expect(agent.store()).toEqual({ "taken.pem": "theirs" });
+  expect(await run(["agent", "status", ...place])).toEqual({
+    code: 0,
+    out: "The agent does not run; every report is delivered.\nNothing is assigned to this host.",
+    err: "",
+  });
+  await agent.end();
+});
+
+test("remove --all tells what it could not remove, with why: exit 1; once that is mended, the rest goes", async () => {
+  const agent = await newConnectedAgent();
+  const policy = ["--policy", agent.policySource.file];
+  const place = ["--state-dir", agent.pathOf("own")];
+  const root = await agent.newRoot();
+  await agent.assign(root.id, "root");
+  await passOnce(agent);
+  await Bun.$`chattr +i ${agent.pathOf("store/root.pem")}`.quiet();
+  const { code, out, err } = await run(["agent", "remove", "--all", ...policy, ...place]);
+  expect([code, err]).toEqual([1, expect.stringContaining("1 of 1 could not be removed.")]);
+  expect(out).toMatch(/^failed {2}openssl_ca_dir {2}root\n {2}.*root.pem cannot be removed: the agent's user may not, or the file is immutable./);
+  await Bun.$`chattr -i ${agent.pathOf("store/root.pem")}`.quiet();
+  expect(await run(["agent", "remove", "--all", ...policy, ...place])).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("removed  openssl_ca_dir  root"),
+  });
+  expect(existsSync(agent.pathOf("store/root.pem"))).toBe(false);
+  await agent.end();
+});
+
+test("remove --all stops where an agent runs; status says that it runs", async () => {
+  const agent = await newConnectedAgent(); // which has its directory
+  const policy = ["--policy", agent.policySource.file];
+  const place = ["--state-dir", agent.pathOf("state")];
+  expect(await run(["agent", "remove", "--all", ...policy, ...place])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("is in use by another certitude. Stop that one first"),
+  });
+  expect(JSON.parse((await run(["agent", "status", "--json", ...place])).out)).toEqual({ isRunning: true, reportsWaiting: 0, assignments: [] });
+  await agent.end();
+});
