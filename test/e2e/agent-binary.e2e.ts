@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.remove());
 
-test("the agent's own executable does the agent's work, without a word for its name; it is a fraction of ours over Bun itself", async () => {
+test("the agent's own executable does the agent's work, its commands without the word agent; it is smaller than the whole", async () => {
   const authority = await newAuthority();
   const agent = await installation.enrol();
   mkdirSync(agent.pathOf("store"));
