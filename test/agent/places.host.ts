@@ -80,7 +80,11 @@ for (const member of FAMILY)
       await agent.pass(item);
       await Bun.$`mount -o remount,ro ${directory}`.quiet();
       const before = stateOf(directory);
-      expect(await agent.pass(renewed)).toMatchObject(failed(/cannot be written: its file system is read-only. Mount it writable, choose another place or, where the agent is a service, install it with --write/));
+      expect(await agent.pass(renewed)).toMatchObject(
+        failed(
+          /cannot be written: its file system is read-only. Mount it writable, choose another place or, where the agent is a service, install it with --write/,
+        ),
+      );
       expect(await agent.withdraw(item)).toMatchObject(failed(/its file system is read-only/));
       expect(stateOf(directory)).toEqual(before);
       await unmount(directory);
