@@ -56,20 +56,31 @@ const isNo = (protocol: keyof typeof NAMES) => new Error(`it does not speak as a
 const refuses = (protocol: keyof typeof NAMES, answer: string) =>
   new Error(`this ${NAMES[protocol]} server does not begin TLS: it answers ${JSON.stringify(answer.trim().slice(0, 100))}`);
 
-/** The last line of a whole answer: any, one of a code without a hyphen, one with the tag of the request. */
-const LINE = /([^\n]+)\n$/;
-const CODED = /(?:^|\n)(\d{3} [^\n]*)\n$/;
-const TAGGED = /(?:^|\n)(a [^\n]*)\n$/;
+/** How the last line of a whole answer begins: as any does, with a code without a hyphen, with the tag of the request. */
+const LINE = /^./;
+const CODED = /^\d{3} /;
+const TAGGED = /^a /;
+
+/** Returns the last line, empty where it has not arrived whole. */
+function lastLine(answer: Buffer) {
+  const text = answer.toString("latin1");
+  return text.endsWith("\n") ? text.slice(text.lastIndexOf("\n", text.length - 2) + 1, -1) : "";
+}
 
 /** A protocol of lines: what is sent, how the last line of the answer looks, and how the one that goes on begins. */
 function lines(protocol: keyof typeof NAMES, steps: [words: string, last: RegExp, expected: string][]): Conversation {
   return async ({ ask }) => {
     for (const [words, last, expected] of steps) {
-      const answer = await ask(words && `${words}\r\n`, (seen) => last.test(seen.toString("latin1")));
-      const line = last.exec(answer.toString("latin1"))?.[1] ?? "";
+      const line = lastLine(await ask(words && `${words}\r\n`, (seen) => last.test(lastLine(seen))));
       if (!line.startsWith(expected)) throw words ? refuses(protocol, line) : isNo(protocol);
     }
   };
+}
+
+/** Whether an element of this name begins in the text, and its first tag is whole. */
+function hasTag(text: string, name: string) {
+  const start = text.indexOf(`<${name}`);
+  return start >= 0 && text.includes(">", start);
 }
 
 const CONVERSATIONS: Record<Exclude<StartTls, "none">, Conversation> = {
@@ -102,7 +113,10 @@ const CONVERSATIONS: Record<Exclude<StartTls, "none">, Conversation> = {
     const stream = `<stream:stream to='${serverName}' version='1.0' xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>`;
     const offer = await ask(`<?xml version='1.0'?>${stream}`, (seen) => /<\/stream:features>|<stream:features\/>|<stream:error|<\/stream/.test(String(seen)));
     if (!offer.includes("urn:ietf:params:xml:ns:xmpp-tls")) throw refuses("xmpp", String(offer));
-    const answer = await ask("<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>", (seen) => /<(proceed|failure)[^>]*>/.test(String(seen)));
+    const answer = await ask(
+      "<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>",
+      (seen) => hasTag(String(seen), "proceed") || hasTag(String(seen), "failure"),
+    );
     if (!answer.includes("<proceed")) throw refuses("xmpp", String(answer));
   },
 

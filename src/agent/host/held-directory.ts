@@ -101,7 +101,7 @@ function named<Result>(path: string, attempt: () => Result) {
     return attempt();
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
-    throw Object.assign(new Error(`${path}: ${message.replace(/, \w+ '.*'$/, "")}`, { cause: error }), { code });
+    throw Object.assign(new Error(`${path}: ${message.split(", ")[0]}`, { cause: error }), { code });
   }
 }
 

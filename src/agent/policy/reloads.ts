@@ -19,15 +19,12 @@ const DEFAULT_RELOADS = INSTALLABLE.flatMap((type) => {
 const OTHERS = [["nginx", "-s", "reload"], ["update-ca-certificates"], ["update-ca-certificates", "--fresh"], ...PRESET_RELOADS, ...DEFAULT_RELOADS];
 
 /** Programs that run what their arguments name: shells, interpreters, and those that start others. */
-const RUNNERS = new RegExp(
-  `^(?:(?:ba|da|z|k|mk|pdk|a|c|tc|fi|r|ya)?sh|busybox|toybox|python|pypy|perl|ruby|node|nodejs|bun|deno|php|lua|luajit|tclsh|wish|expect|guile|java|jshell|pwsh|
-  g?awk|mawk|nawk|sed|ed|ex|vi|vim|nvim|view|emacs|env|sudo|su|doas|runuser|setpriv|setsid|nohup|nice|ionice|chrt|taskset|timeout|stdbuf|time|xargs|parallel|find|
-  exec|eval|source|ssh|scp|rsync|nsenter|unshare|chroot|docker|podman|nerdctl|ctr|crictl|runc|kubectl|systemd-run|machinectl|at|batch|crontab|watch|script|
-  strace|ltrace|gdb|perf|flock|git|make|tar|zip|man|less|more|pager|capsh|start-stop-daemon|dpkg|apt|apt-get|rpm|dnf|yum|pip|npm|npx|openssl|socat|nc|ncat|
-  screen|tmux|run-parts|ld|ld-linux.*|ld-musl.*|logrotate|tcpdump|curl|wget|mysql|psql|sqlite|dd|tee|cp|mv|ln|install|rm|chmod|chown)[-.0-9]*$`.replace(
-    /\s+/g,
-    "",
-  ),
+const RUNNERS = new Set(
+  `sh bash dash zsh ksh mksh pdksh ash csh tcsh fish rsh yash busybox toybox python pypy perl ruby node nodejs bun deno php lua luajit tclsh wish expect guile
+  java jshell pwsh awk gawk mawk nawk sed ed ex vi vim nvim view emacs env sudo su doas runuser setpriv setsid nohup nice ionice chrt taskset timeout stdbuf
+  time xargs parallel find exec eval source ssh scp rsync nsenter unshare chroot docker podman nerdctl ctr crictl runc kubectl systemd-run machinectl at batch
+  crontab watch script strace ltrace gdb perf flock git make tar zip man less more pager capsh start-stop-daemon dpkg apt apt-get rpm dnf yum pip npm npx
+  openssl socat nc ncat screen tmux run-parts ld logrotate tcpdump curl wget mysql psql sqlite dd tee cp mv ln install rm chmod chown`.split(/\s+/),
 );
 
 export const isSameCommand = (one: readonly string[], other: readonly string[]) =>
@@ -41,8 +38,14 @@ export function isKnownReload(argv: readonly string[]) {
   return SERVICES.has(name) || POSTGRES_CLUSTER.test(name);
 }
 
-/** Returns true for a program that would run whatever an argument says. */
-const runsOthers = (program: string) => RUNNERS.test(basename(program));
+/** Returns true for a program that would run whatever an argument says, of any version: `python3.11`, `ld-linux-x86-64.so.2`. */
+function runsOthers(program: string) {
+  const name = basename(program);
+  if (name.startsWith("ld-linux") || name.startsWith("ld-musl")) return true;
+  let end = name.length;
+  while ("-.0123456789".includes(name[end - 1] ?? " ")) end--;
+  return RUNNERS.has(name.slice(0, end));
+}
 
 /** Returns true if the command is the pattern's: `*` is one word, never an option, and never one for a program that runs others. */
 export function matchesPattern(pattern: readonly string[], argv: readonly string[]) {

@@ -78,7 +78,7 @@ async function openToken({ config }: Target, host: Host): Promise<Token> {
 async function look({ module, argv, secret }: Token, alias: string, host: Host) {
   const environment = { [PIN]: await resolvePassword(host, secret.reference) };
   const { stdout } = await runProgram(host, [...argv, "--list-objects"], { environment }).catch(explain(module));
-  const objects = stdout.split(/^(?=\S[^\n]* Object;)/m).map((text) => ({
+  const objects = stdout.split(/\n(?=\S)/).map((text) => ({
     kind: /^(Certificate|Private Key) Object/.exec(text)?.[1],
     label: /^ +label: +(.*)$/m.exec(text)?.[1],
     id: /^ +ID: +([0-9a-f]+)$/m.exec(text)?.[1] ?? "",

@@ -90,7 +90,7 @@ describe("what an assignment asks of the host", () => {
     expect(kinds("curl_ca_bundle", { certFileName: ".bashrc" })).toEqual(["file /home/agent/.bashrc"]);
     expect(kinds("curl_ca_bundle", { trustStorePath: "~/ca", certFileName: "ca.pem" })).toEqual(["file /home/agent/ca/ca.pem"]);
     expect(kinds("git_http_sslcainfo", { trustStorePath: "/srv/x" }, "client_certificate")).toEqual(["directory /srv/x"]);
-    expect(kinds("git_http_sslcainfo", { certFileName: "hook" }, "client_certificate")).toEqual(["named file /etc/gitconfig.d/hook"]);
+    expect(kinds("git_http_sslcainfo", { certFileName: "hook" }, "client_certificate")).toEqual(["named file /home/agent/.gitconfig.d/hook"]);
     expect(kinds("openssl_ca_dir", { certFileName: "openssl.cnf" })).toEqual(["named file /etc/ssl/certs/openssl.cnf"]);
     expect(kinds("pem_files", { trustStorePath: "/srv/x", keyDirectory: "private", keyFileName: "k" })).toEqual([
       "directory /srv/x",
