@@ -1,11 +1,12 @@
 import type { Deps, Handle } from "#deps";
+import { forgetReports, forgetting } from "./forget-reports";
 import { indexDocument, indexing, indexingFailed, reportFailure } from "./index-document";
 import { linkCertificates, linking } from "./link-certificates";
 import { reconcileRollouts, reconciling } from "./reconcile-rollouts";
 import { sweeping, sweepObjects } from "./sweep-objects";
 
 /** Makes the queues, so that requests may add to them; those for dead letters come before those that name them. */
-export const prepareJobs = ({ queue }: Pick<Deps, "queue">) => queue.start([indexingFailed, indexing, sweeping, reconciling, linking]);
+export const prepareJobs = ({ queue }: Pick<Deps, "queue">) => queue.start([indexingFailed, indexing, sweeping, reconciling, linking, forgetting]);
 
 /** Begins to work. Indexing hands its chunks to the application, as any worker does, but without the network. */
 export async function runJobs(deps: Deps, handle: Handle) {
@@ -14,4 +15,5 @@ export async function runJobs(deps: Deps, handle: Handle) {
   await deps.queue.work(sweeping.name, sweepObjects(deps));
   await deps.queue.work(reconciling.name, reconcileRollouts(deps));
   await deps.queue.work(linking.name, linkCertificates(deps));
+  await deps.queue.work(forgetting.name, forgetReports(deps));
 }

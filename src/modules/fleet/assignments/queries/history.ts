@@ -28,3 +28,15 @@ export async function listReports(sql: Sql, organizationId: string, { agentId, i
     where a.organization_id = ${organizationId} and a.agent_id = ${agentId} and a.id = ${id} order by r.id desc`;
   return rows.length === 0 ? undefined : rows.flatMap(({ id, json }) => (id === null ? [] : { json, key: [id] }));
 }
+
+/** Deletes up to `limit` reports of before `until`, the oldest first, but never the last of an assignment. Returns how many they were. */
+export async function deleteOldReports(sql: Sql, until: Date, limit: number) {
+  const { count } = await sql`
+    delete from deployment_reports where (organization_id, agent_id, assignment_id, id) in (
+      select organization_id, agent_id, assignment_id, id from deployment_reports as old
+      where reported_at < ${until.toISOString()} and exists (
+        select from deployment_reports as newer where newer.organization_id = old.organization_id and newer.agent_id = old.agent_id
+          and newer.assignment_id = old.assignment_id and newer.id > old.id)
+      order by reported_at limit ${limit}::int)`;
+  return count;
+}
