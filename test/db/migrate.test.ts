@@ -141,6 +141,10 @@ if (Bun.env.TEST_DATABASE_URL)
 /** Indexes of tenant tables that serve a look-up by something else than the organization. */
 const EXCEPTIONS = new Map([
   ["agents_token_hash_index", "an agent is known by its token alone"],
+  ["agents_public_key_index", "a key is one agent's, whatever its organization"],
+  ["agent_credentials_token_hash_index", "a credential is known by itself alone"],
+  ["join_tokens_token_hash_index", "a join token is known by itself alone"],
+  ["deployment_reports_reported_at_index", "old reports are forgotten in all organizations"],
   ["ingest_keys_key_hash_index", "an ingest key is known by itself alone"],
   ["members_invitation_token_hash_index", "an invitation is known by its token alone"],
   ["api_tokens_token_hash_index", "an API token is known by itself alone"],
