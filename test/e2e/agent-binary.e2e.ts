@@ -26,12 +26,13 @@ test("the agent's own executable does the agent's work, its commands without the
     return { out: await child.stdout.text(), err: await child.stderr.text(), code: await child.exited };
   }
   const place = ["--state-dir", agent.pathOf("state")];
-  const own = ["--server", installation.url, "--token-file", agent.pathOf("token"), ...place];
+  const policy = ["--policy", agent.pathOf("policy.json")];
+  const own = ["--server", installation.url, "--token-file", agent.pathOf("token"), ...place, ...policy];
   expect(await call("--once", ...own)).toMatchObject({ code: 0, err: "" });
   expect(readFileSync(agent.pathOf("store", "root.pem"), "utf8")).toBe(authority.root.pem);
   expect((await call("status", ...place)).out).toContain("holds  openssl_ca_dir  root");
   expect((await call("install", "--print", ...own)).out).toContain(`\nExecStart=${AGENT} run --server ${installation.url} `);
-  expect(await call("remove", "--all", ...place)).toMatchObject({ code: 0, out: "removed  openssl_ca_dir  root\n" });
+  expect(await call("remove", "--all", ...place, ...policy)).toMatchObject({ code: 0, out: "removed  openssl_ca_dir  root\n" });
   expect(statSync(AGENT).size).toBeLessThan(statSync(PROGRAM).size);
   authority.remove();
 });

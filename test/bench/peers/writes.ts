@@ -42,6 +42,7 @@ const describeAssignment = (row: Row) => ({
   materialType: row.material_type,
   includePrivateKey: row.include_private_key,
   config: row.config,
+  policyId: row.policy_id,
   version: row.version,
   etag: `"${row.version}"`,
   autoRenew: row.auto_renew,
