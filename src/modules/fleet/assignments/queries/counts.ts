@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from "#db/connect";
 
-/** Changes that one statement takes, so that others need not wait long for the database. */
-const BATCH_SIZE = 1_000;
+/** Agents that one statement counts, so that others need not wait long for the database, and changes among which it looks for them. */
+const [AGENTS_AT_ONCE, CHANGES_AT_ONCE] = [1_000, 20_000];
 
 /** Part of a statement: the profiles of the agents that `agents` yields as (organization_id, agent_id); of those without an assignment, none. */
 const profilesOf = (sql: Sql, agents: Fragment) => sql`
@@ -22,11 +22,12 @@ const profilesOf = (sql: Sql, agents: Fragment) => sql`
  */
 export async function foldCoverageChanges(sql: Sql): Promise<number> {
   const [row] = await sql<{ folded: number }[]>`
-    -- takes changes from the queue
-    with taken as (
-      delete from coverage_changes where ctid = any(array(select ctid from coverage_changes limit ${BATCH_SIZE}::int)) returning *),
-    -- each changed agent once
-    changed as materialized (select distinct organization_id, agent_id from taken),
+    -- agents with changes: each is counted once, however many they are
+    with changed as materialized (
+      select distinct organization_id, agent_id from (select * from coverage_changes limit ${CHANGES_AT_ONCE}::int) as waiting limit ${AGENTS_AT_ONCE}::int),
+    -- takes their changes from the queue
+    taken as (
+      delete from coverage_changes as c using changed where c.organization_id = changed.organization_id and c.agent_id = changed.agent_id returning 1),
     -- the profile of each changed agent now
     present as materialized (${profilesOf(sql, sql`select * from changed`)}),
     -- the profile in which each changed agent is counted
