@@ -42,7 +42,7 @@ export type Store = {
    */
   remove(target: Target, transaction: Transaction, certificate?: string): Promise<unknown>;
   /**
-   * Finds where the store's reader would still find the certificate, whoever put it there, as clauses: "corp.crt holds it". None: the reader
+   * Finds where the store's reader would still find the certificate, by whatever way it came there, as clauses: "corp.crt holds it". None: the reader
    * trusts it no more. Without this function, what `observe` reads at the target is all that the reader reads.
    */
   findRemains?(target: Target, material: Material, host: Host): Promise<string[]>;

@@ -23,7 +23,7 @@ export function readTarget(item: Desired): Target {
   return { assignmentId: id, storeType: trustStoreType, materialType, alias: config.alias ?? `certitude-${id}`, config };
 }
 
-/** What is to be installed, written anew: whatever else stands in what the server sent reaches no file of this host. */
+/** What is to be installed: certificates and keys alone, whatever else stands in what the server sent. */
 export function readMaterial({ pem, chain, privateKeyPem, fingerprintSha256, includePrivateKey }: Desired): Material {
   if (fingerprintOf(pem) !== fingerprintSha256) throw new Error("The certificate that the server sent has another fingerprint than it says.");
   if (includePrivateKey && !privateKeyPem) throw new Error("The server sent no private key, though the assignment includes one.");

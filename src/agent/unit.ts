@@ -23,7 +23,7 @@ const isInHome = (path: string) => /^\/(home|root|run\/user)(\/|$)/.test(path);
 /** Returns the unit's text: everything that the agent and the tools that it starts do not need is taken from them. */
 export function renderUnit({ command, stateDirectory, user, writable }: Unit) {
   const places = [stateDirectory, ...(user ? [] : USUAL_PLACES.map((each) => `-${each}`)), ...writable];
-  return `# Written by the Certitude agent (install); written anew by the next one.
+  return `# Written by the Certitude agent (install); the next one writes it again.
 [Unit]
 Description=Certitude agent: certificates in this host's trust stores
 Wants=network-online.target

@@ -1,6 +1,7 @@
 import type { Deps } from "#deps";
 import { listUnsettled, queueFreed, reconcilePolicies } from "#modules/fleet/assignment-policies/queries/reconcile";
 import type { Scope } from "#modules/people/audit/queries";
+import { repeat } from "./repeat";
 
 const INTERVAL_MS = 2_000;
 
@@ -19,19 +20,7 @@ export async function applyPolicies({ sql }: Pick<Deps, "sql">, signal: AbortSig
  * Applies policies every two seconds; servers take turns. What is to be done stands in the database, so a crash or a failure, which is logged,
  * delays it to the next turn. Returns a function that stops it and waits for the running transaction.
  */
-export function keepPolicies({ sql, log }: Pick<Deps, "sql" | "log">) {
-  const stopping = new AbortController();
-  let running: Promise<void> | undefined;
-  async function run() {
-    await applyPolicies({ sql }, stopping.signal).catch((err) => log.warn({ err }, "policies could not be applied; the next try is in two seconds"));
-    running = undefined;
-  }
-  const timer = setInterval(() => {
-    running ??= run();
-  }, INTERVAL_MS);
-  return async () => {
-    clearInterval(timer);
-    stopping.abort();
-    await running;
-  };
-}
+export const keepPolicies = ({ sql, log }: Pick<Deps, "sql" | "log">) =>
+  repeat(INTERVAL_MS, (signal) =>
+    applyPolicies({ sql }, signal).catch((err) => log.warn({ err }, "policies could not be applied; the next try is in two seconds")),
+  );

@@ -6,7 +6,7 @@ export type HeldDirectory = {
   /** Returns a path to what has this name in it; the file's own link, if it is one, is the caller's to refuse. */
   at(name: string): string;
   attributes(): Stats;
-  /** Whether nobody but root and the agent's user may put anything there. */
+  /** Whether only root and the agent's user may put anything there. */
   isOwn(): boolean;
   /** Writes to disk what has been renamed and removed in it. */
   flush(): void;
@@ -87,8 +87,8 @@ function linkIn(handle: number, name: string, path: string) {
   const isOthers = !isTrusted(found.uid);
   if (isOthers || !isOwn(handle)) {
     const link = join(readlinkSync(`/proc/self/fd/${handle}`), name);
-    const whose = isOthers ? "a symbolic link of another user" : "a symbolic link in a directory that others may write";
-    throw new Error(`${link}, on the way to ${path}, is ${whose}. It is not followed.`);
+    const fault = isOthers ? "a symbolic link of another user" : "a symbolic link in a directory that others may write";
+    throw new Error(`${link}, on the way to ${path}, is ${fault}. It is not followed.`);
   }
   return readlinkSync(place);
 }

@@ -46,11 +46,11 @@ export function createTrust({ files, ask, log }: Needs) {
   /** Takes a signer that the pinned key leads to. */
   async function follow(pinned: TrustedKey, signer: TrustedKey) {
     if (signer.agentId !== pinned.agentId || signer.organizationId !== pinned.organizationId)
-      throw refuse(`is for the agent ${signer.agentId}, and this host is ${pinned.agentId}. If it was enrolled anew on purpose`, files);
+      throw refuse(`is for the agent ${signer.agentId}, and this host is ${pinned.agentId}. If it was enrolled again on purpose`, files);
     if (signer.publicKey === pinned.publicKey) return;
     if (!(await isEndorsed(pinned, signer.publicKey)))
       throw refuse(
-        `is signed with the key ${signer.publicKey}, which the trusted key ${pinned.publicKey} does not endorse. If the server was set up anew on purpose`,
+        `is signed with the key ${signer.publicKey}, which the trusted key ${pinned.publicKey} does not endorse. If the server was set up again on purpose`,
         files,
       );
     await pin(signer, "the server signs with a new key, which the one before endorses");

@@ -36,7 +36,7 @@ export async function readPolicyFile(path: string): Promise<Reading> {
   }
 }
 
-/** Writes the policy with its directory, for whoever reads it; it stays with the owner that it has. */
+/** Writes the policy with its directory, which everyone may read; it stays with the owner that it has. */
 export async function writePolicyFile(path: string, policy: Policy) {
   const owner = (await lstat(path).catch(absent)) ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   await mkdir(dirname(path), { recursive: true, mode: 0o755 }).catch(inWords(dirname(path), "made"));

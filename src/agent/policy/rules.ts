@@ -28,7 +28,7 @@ const within = (directories: string[] | undefined, path: string) => directories?
 const lies = ({ path, real, field }: SeenPath) => `${path}${real === path ? "" : `, which leads to ${real}`} (config.${field})`;
 const unlessForbidden = ({ path, real }: SeenPath, grant: Grant) => (isForbidden(path) || isForbidden(real) ? undefined : grant);
 
-/** A private key's file is its owner's, and its group's to read; a file without one is everybody's to read. */
+/** A private key's file is its owner's, and its group's to read; a file without one may be read by everyone. */
 const STRICTEST = { withKey: 0o640, without: 0o644 };
 
 /** Accounts and groups of servers, to which their own files may belong. */

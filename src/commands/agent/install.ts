@@ -45,7 +45,7 @@ export const addInstall = (agent: Command) =>
     .option("--user <name>", "run as this account instead of root; it is made where it is missing")
     .option("--write <path>", "a directory that the service may write, besides the usual ones; may be repeated", collect, [])
     .option("--root <path>", "write below this directory instead, for an image")
-    .option("--now", "enable and start the service; one that runs is started anew where its unit has changed")
+    .option("--now", "enable and start the service; one that runs is restarted where its unit has changed")
     .option("--print", "only print the unit")
     .argument("[run-options...]")
     .addHelpText("after", HELP)
