@@ -6,6 +6,7 @@ import { describeHost, type Host } from "./host/host";
 import { keyAccess, tokenAccess } from "./identity/access";
 import { openIdentityFiles } from "./identity/identity-files";
 import { createTrust } from "./identity/trust";
+import { createMetricsFile } from "./metrics-file";
 import { type Pass, runPass } from "./pass";
 import { type PolicySource, policyReader } from "./policy/host-policy";
 import { createReach } from "./reach";
@@ -23,6 +24,8 @@ export type AgentOptions = {
   interval: number;
   isOnce: boolean;
   isDryRun: boolean;
+  /** Where Prometheus' textfile collector finds how it goes, if anywhere. */
+  metricsFile?: string | undefined;
 };
 type Setting = {
   host: Host;
@@ -44,7 +47,7 @@ export class NotJoined extends Error {
 
 /** Runs the agent until `signal`, or one pass of it, and returns the result of the last pass. */
 export async function runAgent(
-  { server: given, connection, stateDirectory, policy, interval, isOnce, isDryRun }: AgentOptions,
+  { server: given, connection, stateDirectory, policy, interval, isOnce, isDryRun, metricsFile }: AgentOptions,
   { host, log, version, signal, onHangup }: Setting,
 ) {
   const { server, client } = await connect({ server: given, connection, stateDirectory, isDryRun }, { host, log, signal });
@@ -54,8 +57,13 @@ export async function runAgent(
     const facts = await describeHost(hostname(), version);
     const readPolicy = policyReader(policy, log);
     const agent = { host, state, log, client, clock: () => new Date(), isDryRun, ignoreBackoff: isOnce };
+    const writeMetrics = createMetricsFile(isDryRun ? undefined : metricsFile, state, log);
     const pass = async (how: Parameters<typeof runPass>[1]) => runPass({ ...agent, policy: await readPolicy() }, how);
-    if (isOnce) return await pass({ host: facts });
+    if (isOnce) {
+      const done = await pass({ host: facts });
+      await writeMetrics(done, !done.unreachable);
+      return done;
+    }
     const alarm = createAlarm(signal);
     onHangup?.(alarm.ring);
     const reach = createReach(server, interval, log);
@@ -63,6 +71,7 @@ export async function runAgent(
       const isOffline = reach.isOffline();
       const done: Pass = await pass({ host: reach.isKnown() ? undefined : facts, isOffline }).catch((error: Error) => survive(error, log));
       if (!isOffline) reach.note(done);
+      await writeMetrics(done, !isOffline && !done.unreachable);
       if (await alarm.pause(pauseOf(interval))) reach.askAtOnce();
       if (signal.aborted) return done;
     }

@@ -48,6 +48,10 @@ export function noteReport(record: AssignmentRecord, result: Omit<Report, "assig
   return true;
 }
 
+/** The last report of an assignment, delivered or not. */
+export const lastReport = ({ reports, lastAcknowledged }: AssignmentRecord): Report | undefined =>
+  reports.at(-1) ?? (lastAcknowledged ? JSON.parse(lastAcknowledged) : undefined);
+
 /** The agent's own directory, for this process alone until `close`; it holds private keys, so it is closed to other users. A dry run only reads it. */
 export async function openState(directory: string, { isReadOnly = false } = {}) {
   const assignments = join(directory, "assignments");

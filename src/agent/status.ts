@@ -1,7 +1,7 @@
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
 import type { Desired } from "./server-client";
-import type { AssignmentRecord, State } from "./state";
+import { type AssignmentRecord, lastReport, type State } from "./state";
 import type { Material, Target } from "./store";
 import { storeOf } from "./stores/stores";
 import { readMaterial, readTarget } from "./targets";
@@ -68,6 +68,6 @@ const retryOf = (record: AssignmentRecord | undefined) => (record?.retry ? new D
 /** Why the last attempt failed; undefined where it did not. */
 function lastFailure(record: AssignmentRecord | undefined): string | undefined {
   if (!record?.retry) return undefined;
-  const last = record.reports.at(-1) ?? (record.lastAcknowledged ? JSON.parse(record.lastAcknowledged) : undefined);
+  const last = lastReport(record);
   return last?.state === "failed" ? last.message : undefined;
 }

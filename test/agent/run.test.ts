@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { thisHost } from "#agent/host/host";
 import { runAgent } from "#agent/run";
@@ -15,7 +15,7 @@ setDefaultTimeout(60_000);
 /** Runs the agent for good, with so many milliseconds between two passes, until it is told to stop. */
 function start(
   { server, token, pathOf, policySource }: ConnectedAgent,
-  more: { server?: string; interval?: number; isOnce?: boolean; stateDirectory?: string } = {},
+  more: { server?: string; interval?: number; isOnce?: boolean; stateDirectory?: string; metricsFile?: string } = {},
 ) {
   const stopping = new AbortController();
   const said: { msg: string; reason?: string }[] = [];
@@ -43,7 +43,41 @@ function start(
   return { said, count, stop, ended, hurry: () => hurry() };
 }
 
+/** The value of each metric in the file, by its name with its labels. */
+const readMetrics = (path: string) =>
+  Object.fromEntries(
+    readFileSync(path, "utf8")
+      .split("\n")
+      .filter((line) => line !== "" && !line.startsWith("#"))
+      .map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
+  );
+
 describe("an agent that goes on", () => {
+  test("writes its metrics after each pass, for other users to read; where they cannot be written it goes on", async () => {
+    const agent = await newConnectedAgent();
+    await agent.assign((await agent.newRoot()).id, "root");
+    const gate = await startProxy(targetOf(agent.server.replace("http", "postgres")));
+    const metricsFile = agent.pathOf("certitude.prom");
+    const started = Math.floor(Date.now() / 1_000);
+    const loop = start(agent, { server: `http://127.0.0.1:${gate.port}`, metricsFile });
+    await until(async () => expect(readMetrics(metricsFile)['certitude_agent_assignments{state="installed"}']).toBe(1));
+    const first = readMetrics(metricsFile);
+    expect(first).toMatchObject({ 'certitude_agent_assignments{state="failed"}': 0, certitude_agent_last_pass_failed: 0 });
+    expect(first.certitude_agent_last_contact_timestamp_seconds).toBeGreaterThanOrEqual(started);
+    expect(statSync(metricsFile).mode & 0o777).toBe(0o644);
+    await gate.refuse();
+    await until(async () => {
+      const { certitude_agent_last_pass_timestamp_seconds: pass = 0, certitude_agent_last_contact_timestamp_seconds: contact = 0 } = readMetrics(metricsFile);
+      expect(pass).toBeGreaterThan(contact);
+    });
+    await loop.stop();
+    gate.stop();
+    const lost = start(agent, { metricsFile: agent.pathOf("missing/certitude.prom"), stateDirectory: agent.pathOf("second") });
+    await until(async () => expect(lost.count("the metrics file cannot be written")).toBeGreaterThan(1));
+    await lost.stop();
+    await agent.end();
+  });
+
   test("tells of its host once, heals at every pass, and ends as soon as it is told to, in the middle of a pause too", async () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();

@@ -9,7 +9,15 @@ import { CommandError } from "../command-error";
 import { type ConnectionFiles, followConnection } from "./connection";
 import { callOf, readInterval, readServer, STATE_DIRECTORY } from "./options";
 
-type Options = ConnectionFiles & { server?: string; stateDir: string; policy: string; interval: number; once?: boolean; dryRun?: boolean };
+type Options = ConnectionFiles & {
+  server?: string;
+  stateDir: string;
+  policy: string;
+  interval: number;
+  once?: boolean;
+  dryRun?: boolean;
+  metricsFile?: string;
+};
 
 const HELP = `
 It asks the server what is assigned to it, makes this host's trust stores hold that, proves it, and reports. Whatever
@@ -37,12 +45,13 @@ export const addRun = (agent: Command) =>
     .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
     .option("--policy <file>", "what this host permits (see agent policy --help)", POLICY_FILE)
     .option("--interval <duration>", "time between two passes, at most a day: 30s, 5m, 1h", readInterval, 60)
+    .option("--metrics-file <path>", "after each pass, write metrics there for node_exporter's textfile collector (name it …/certitude.prom)")
     .option("--once", "one pass, then end; failures are tried again at once")
     .option("--dry-run", "only log what would be done: nothing is written or reported")
     .addHelpText("after", HELP)
     .action(run);
 
-async function run({ server, stateDir, policy: file, interval, once = false, dryRun = false, ...files }: Options, command: Command) {
+async function run({ server, stateDir, policy: file, interval, once = false, dryRun = false, metricsFile, ...files }: Options, command: Command) {
   const log = createLog("info");
   const connection = followConnection(files, Bun.env, log);
   const stopping = new AbortController();
@@ -50,7 +59,7 @@ async function run({ server, stateDir, policy: file, interval, once = false, dry
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stopping.abort(signal));
   process.on("SIGHUP", () => hurry());
   const policy = { file: resolve(file), command: callOf(command.parent) };
-  const options = { server, connection, stateDirectory: stateDir, policy, interval: interval * 1_000, isOnce: once, isDryRun: dryRun };
+  const options = { server, connection, stateDirectory: stateDir, policy, interval: interval * 1_000, isOnce: once, isDryRun: dryRun, metricsFile };
   const onHangup = (ring: () => void) => {
     hurry = () => {
       log.info("asked for a pass at once (SIGHUP)");

@@ -92,10 +92,10 @@ describe("what an assignment asks of the host", () => {
     expect(kinds("git_http_sslcainfo", { trustStorePath: "/srv/x" }, "client_certificate")).toEqual(["directory /srv/x"]);
     expect(kinds("git_http_sslcainfo", { certFileName: "hook" }, "client_certificate")).toEqual(["named file /home/agent/.gitconfig.d/hook"]);
     expect(kinds("openssl_ca_dir", { certFileName: "openssl.cnf" })).toEqual(["named file /etc/ssl/certs/openssl.cnf"]);
-    expect(kinds("pem_files", { trustStorePath: "/srv/x", keyDirectory: "private", keyFileName: "k" })).toEqual([
+    expect(kinds("pem_files", { trustStorePath: "/srv/x", keyDirectory: "/srv/keys", keyFileName: "k" })).toEqual([
       "directory /srv/x",
-      "directory /srv/x/private",
-      "named file /srv/x/private/k",
+      "directory /srv/keys",
+      "named file /srv/keys/k",
     ]);
     expect(kinds("docker_certs_d", { trustStorePath: "/etc/docker/certs.d/registry.example:5000" })).toEqual([
       "directory /etc/docker/certs.d/registry.example:5000",
