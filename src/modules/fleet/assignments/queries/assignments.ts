@@ -18,7 +18,7 @@ import type { AssignmentPatch } from "../schema/assignments";
 import { coalesced, columns, fromJson, pairs, setAll } from "./columns";
 import { auditAssignments, auditChange } from "./events";
 import { lastReport, newestReports } from "./history";
-import { policyAt, targetOf } from "./place";
+import { differsInPlace, policyAt, targetOf } from "./place";
 
 /** The whole answer; `a` is the assignment and `common_name` its certificate's. `more` adds names and values. */
 export const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object('id', a.id, 'organizationId', a.organization_id, 'agentId', a.agent_id,
@@ -116,10 +116,10 @@ export async function updateAssignment(
         when a.policy_id is not null then 'owned'
         when a.version <> ${must.version ?? null}::int or '"' || a.version || '"' <> ${must.etag ?? null} then 'conflict'
         when (${columns(sql, "a")}) = (${columns(sql, "w")}) then 'same'
-        else 'changed' end as verdict
+        else 'changed' end as verdict, ${differsInPlace(sql, sql`a`, sql`w`)} as moves
       from a cross join wanted w left join certificates c on c.organization_id = ${organizationId} and c.id = w.certificate_id),
-    -- the same with the policy that has the place or null
-    judged as materialized (select w.*, case when verdict = 'changed' then ${policyAt(sql, organizationId, sql`w`, sql`${id}::uuid`)} end as holder from verdict w),
+    -- the same with the policy that has the new place or null
+    judged as materialized (select w.*, case when verdict = 'changed' and moves then ${policyAt(sql, organizationId, sql`w`, sql`${id}::uuid`)} end as holder from verdict w),
     -- writes the change
     changed as (
       update assignments set ${setAll(sql, "j")}, target = ${targetOf(sql, sql`j.config`)}, version = assignments.version + 1, updated_at = now()

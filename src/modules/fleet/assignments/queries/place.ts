@@ -13,6 +13,11 @@ export const hasPlaceOf = (sql: Sql, holder: Fragment, row: Fragment) => sql`
     or place_of(${holder}.trust_store_type, ${holder}.material_type, ${holder}.certificate_id, ${holder}.config)
       = place_of(${row}.trust_store_type, ${row}.material_type, ${row}.certificate_id, ${row}.config))`;
 
+/** SQL condition: what `place_of` reads differs between two rows. One that keeps all of it keeps its place. */
+export const differsInPlace = (sql: Sql, one: Fragment, other: Fragment) => sql`
+  (${one}.trust_store_type, ${one}.material_type, ${one}.certificate_id, ${one}.config)
+    <> (${other}.trust_store_type, ${other}.material_type, ${other}.certificate_id, ${other}.config)`;
+
 /**
  * The policy that has the place of the row `row` on the locked `agent`, or null; the assignment `except` does not count. A function of the
  * database, because it must see what was written while the statement waited for the lock.
