@@ -133,7 +133,7 @@ function createTag(client: Pick<Client, "unsafe">): Sql {
   return Object.assign(tag, { text, unsafe: client.unsafe }) as Sql;
 }
 
-/** The pool whose statements are joined once. */
+/** Returns the pool of a client, with statements that are joined once. */
 export const createPool = (client: Client): Pool =>
   Object.assign(createTag(client), {
     options: client.options,

@@ -7,7 +7,7 @@ import { absent, removeFile, writeAtomically } from "../host/files";
 export type Identity = KeyPair & { server: string; organizationId: string; agentId: string; name: string; credential: string; expiresAt: string };
 /** A key that a host has begun to join with: the answer may be lost, and the key known to the server all the same. */
 export type Joining = KeyPair & { server: string };
-/** Whose desired states this host takes: of this agent, signed with this key. */
+/** The desired states that this host takes: those of this agent, signed with this key. */
 export type TrustedKey = { organizationId: string; agentId: string; publicKey: string };
 
 export type IdentityFiles = ReturnType<typeof openIdentityFiles>;

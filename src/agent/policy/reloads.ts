@@ -5,7 +5,7 @@ import { PRESET_RELOADS } from "#modules/fleet/trust-stores/rules/presets";
 
 const ANY = "*";
 
-/** Services whose reload reads certificates again, and does nothing that their own configuration does not say. */
+/** Services that read certificates again at a reload, and do nothing there that their own configuration does not say. */
 const SERVICES = new Set(
   `apache2 httpd nginx haproxy caddy lighttpd postgresql redis redis-server valkey-server mariadb mysql mysqld postfix dovecot exim4 slapd stunnel4
   bind9 named unbound prosody vsftpd proftpd cups squid rabbitmq-server mosquitto nats-server`.split(/\s+/),

@@ -31,7 +31,7 @@ const pair = directoryStore({
 const bundleName = ({ config: { certFileName } }: Target) => (certFileName && certFileName !== CLIENT_CERTIFICATE ? certFileName : "root.crt");
 const authorities = bundleOfOthers(async (target, host) => join(await directoryOf(target, host), bundleName(target)));
 
-/** The directory belongs to the account whose programs read it. */
+/** The directory belongs to the account that runs the programs that read it. */
 const inOwnDirectory = (store: Store): Store => ({
   ...store,
   async install(target, material, transaction) {

@@ -12,7 +12,7 @@ export const joinTokens = pgTable(
     labels: jsonb().notNull(),
     maxUses: integer().notNull(),
     uses: integer().notNull().default(0),
-    /** The one agent that it is for, whose key is replaced; otherwise each use makes an agent. */
+    /** The one agent that it is for: a use replaces the key of this agent. Without one, each use makes an agent. */
     agentId: uuid(),
     tokenHash: bytes().notNull(),
     createdBy: jsonb().notNull(),

@@ -59,7 +59,7 @@ export const assignments = pgTable(
     observedAt: moment(),
     /** Since when it is deleted but for the agent's word that it is gone from the host; it is not enabled then. */
     removingSince: moment(),
-    /** The rollout whose rollback asked the agent to act. */
+    /** The rollout that asked the agent to act, by being rolled back. */
     rollbackId: uuid(),
   },
   (table) => [
