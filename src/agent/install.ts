@@ -73,7 +73,7 @@ async function concludeInstallation({ target, material, revision }: Plan, record
   record.verifiedRevision = revision;
   record.retry = undefined;
   record.isRemoved = false;
-  noteReport(record, result); // saved together with what it reports
+  noteReport(record, result, work.clock()); // saved together with what it reports
   await commit(attemptOf(record, work));
   work.log.info({ fingerprint: material.fingerprint }, isVerified ? "healed" : "installed");
   return result;
@@ -98,7 +98,7 @@ async function keepHealed({ target, revision }: Plan, record: AssignmentRecord, 
   const failures = (record.retry?.revision === revision ? record.retry.failures : 0) + 1;
   record.retry = { revision, failures, at: work.clock().getTime() + retryDelay(failures) };
   const result = failed(`${message} What was verified before was put back.`, work.log);
-  noteReport(record, result);
+  noteReport(record, result, work.clock());
   await commit(attemptOf(record, work));
   return result;
 }

@@ -2,11 +2,15 @@ import { recoverInterrupted, type Work } from "./attempt";
 import { isMoving, reconcileAssignment } from "./install";
 import { observeRemoved, removeAssignment } from "./remove";
 import { deliverReports, isUnsuccessful, type Result } from "./report";
-import type { DesiredState, HostFacts, ServerClient } from "./server-client";
+import type { Desired, DesiredState, HostFacts, ServerClient } from "./server-client";
 import { newRecord, noteReport, type State } from "./state";
 import { Unreachable, Untrusted } from "./transport";
 
-type Agent = Work & { client: ServerClient };
+type Agent = Work & {
+  client: ServerClient;
+  /** Whether no other pass follows this one. */
+  isOnce: boolean;
+};
 export type Pass = {
   failed: number;
   /** Why the server was not asked with success, where it was not. */
@@ -54,7 +58,15 @@ async function fetchDesired({ client, state, isDryRun, log }: Agent): Promise<Re
 async function reconcileAll(desired: DesiredState, agent: Agent) {
   const results = await makeTrue(desired, agent);
   if (!agent.isDryRun) for (const [id, result] of results) if (result) await keepReport(agent, id, result);
+  if (agent.isOnce) for (const item of desired.items) if (results.get(item.id)?.state === "drifted") results.set(item.id, await lookAgain(item, agent));
   return [...results.values()].filter(isUnsuccessful).length;
+}
+
+/** Tells that what was healed is installed, as the next pass would. */
+async function lookAgain(item: Desired, agent: Agent) {
+  const result = await reconcileAssignment(item, agent);
+  if (result) await keepReport(agent, item.id, result);
+  return result;
 }
 
 async function makeTrue({ items, keep, remove = [] }: DesiredState, given: Agent) {
@@ -85,7 +97,7 @@ async function forgetRemoved(state: State, isAsked: (id: string) => boolean) {
 const isTrue = (result: Result) => result !== undefined && !isUnsuccessful(result);
 
 /** Keeps a new report until the server has it; with a failure, the time of the next attempt. */
-async function keepReport({ state }: Agent, id: string, result: NonNullable<Result>) {
+async function keepReport({ state, clock }: Agent, id: string, result: NonNullable<Result>) {
   const record = state.records.get(id) ?? newRecord(id);
-  if (noteReport(record, result) || result.state === "failed") await state.save(record);
+  if (noteReport(record, result, clock()) || result.state === "failed") await state.save(record);
 }

@@ -61,7 +61,7 @@ async function endRecord(record: AssignmentRecord, result: NonNullable<Result>, 
   record.certificate = undefined;
   record.verifiedRevision = undefined;
   record.retry = undefined;
-  noteReport(record, result);
+  noteReport(record, result, work.clock());
   await commit(attemptOf(record, work));
 }
 

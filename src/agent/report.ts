@@ -2,12 +2,12 @@ import type { Logger } from "pino";
 import { fingerprintOf } from "./host/pem";
 import type { Refused } from "./policy/host-policy";
 import type { HostFacts, Report, ServerClient } from "./server-client";
-import type { AssignmentRecord, State } from "./state";
+import { type AssignmentRecord, type State, timelessJson } from "./state";
 import type { Material } from "./store";
 import { Unreachable } from "./transport";
 
 /** What became of an assignment; undefined where nothing was tried. */
-export type Result = Omit<Report, "assignmentId"> | undefined;
+export type Result = Omit<Report, "assignmentId" | "observedAt"> | undefined;
 
 const MAX_MESSAGE = 1_000;
 
@@ -69,7 +69,7 @@ export async function deliverReports({ state, client, log }: Reporter, host: Hos
 
 async function acknowledge(state: State, record: AssignmentRecord) {
   const [delivered, ...rest] = record.reports;
-  record.lastAcknowledged = JSON.stringify(delivered);
+  if (delivered) record.lastAcknowledged = timelessJson(delivered);
   record.reports = rest;
   if (record.isRemoved && rest.length === 0 && delivered?.state === "removed") await state.forget(record.assignmentId);
   else await state.save(record);

@@ -56,7 +56,7 @@ export async function runAgent(
   try {
     const facts = await describeHost(hostname(), version);
     const readPolicy = policyReader(policy, log);
-    const agent = { host, state, log, client, clock: () => new Date(), isDryRun, ignoreBackoff: isOnce };
+    const agent = { host, state, log, client, clock: () => new Date(), isDryRun, ignoreBackoff: isOnce, isOnce };
     const writeMetrics = createMetricsFile(isDryRun ? undefined : metricsFile, state, log);
     const pass = async (how: Parameters<typeof runPass>[1]) => runPass({ ...agent, policy: await readPolicy() }, how);
     if (isOnce) {

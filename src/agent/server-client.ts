@@ -57,13 +57,13 @@ export function createServerClient({ server, access, trust }: Options) {
     if (answer.status === 204) return [];
     if (!REFUSES_REPORTS.has(answer.status) || reports.length === 0) throw refusal(answer);
     if (reports.length > 1) return deliverHalves(reports, host);
-    return deliverAsBefore(given, host);
+    return deliverAsBefore(given, answer.status, host);
   }
 
   /** Delivers a report that was refused in the words of the release before, where those are others. */
-  async function deliverAsBefore(refused: Report[], host?: HostFacts) {
+  async function deliverAsBefore(refused: Report[], status: number, host?: HostFacts) {
     if (host) await deliver([], host);
-    if (isOlder || Bun.deepEquals(refused.map(asBefore), refused)) return refused;
+    if (isOlder || status !== 400 || Bun.deepEquals(refused.map(asBefore), refused)) return refused;
     isOlder = true;
     const unwanted = await deliver(refused);
     isOlder = unwanted.length === 0;
@@ -93,4 +93,7 @@ function parse(text: string): unknown {
 }
 
 /** A report as a server of the release before knows it. */
-const asBefore = ({ state, ...rest }: Report): Report => ({ ...rest, state: state === "kept" ? "removed" : state === "refused" ? "failed" : state });
+const asBefore = ({ state, observedAt: _, ...rest }: Report): Report => ({
+  ...rest,
+  state: state === "kept" ? "removed" : state === "refused" ? "failed" : state,
+});

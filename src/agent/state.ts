@@ -21,7 +21,7 @@ export type AssignmentRecord = Journal & {
   retry?: { revision: string; failures: number; at: number } | undefined;
   /** Not yet acknowledged, the oldest first. */
   reports: Report[];
-  /** The last report that was acknowledged, so that it is not sent again. */
+  /** The last report that was acknowledged, without its time, so that it is not sent again. */
   lastAcknowledged?: string;
   /** Whether it was removed, and is kept only to be reported. */
   isRemoved?: boolean;
@@ -39,14 +39,20 @@ const MAX_WAITING = 20;
 
 export const newRecord = (assignmentId: string): AssignmentRecord => ({ assignmentId, ownership: {}, undo: [], reports: [] });
 
-/** Adds a report that is to be delivered. Returns false where it repeats the last one. It is on disk with the record's next `save`. */
-export function noteReport(record: AssignmentRecord, result: Omit<Report, "assignmentId">) {
-  const report = { assignmentId: record.assignmentId, ...result };
+/**
+ * Adds a report of what was observed `now`. Returns false where it repeats the last one, whenever that was observed. It is on disk with the
+ * record's next `save`.
+ */
+export function noteReport(record: AssignmentRecord, result: Omit<Report, "assignmentId" | "observedAt">, now: Date) {
+  const report: Report = { assignmentId: record.assignmentId, ...result };
   const last = record.reports.at(-1);
-  if ((last ? JSON.stringify(last) : record.lastAcknowledged) === JSON.stringify(report)) return false;
-  record.reports = [...record.reports, report].slice(-MAX_WAITING);
+  if ((last ? timelessJson(last) : record.lastAcknowledged) === timelessJson(report)) return false;
+  record.reports = [...record.reports, { ...report, observedAt: now.toISOString() }].slice(-MAX_WAITING);
   return true;
 }
+
+/** What a report says, as JSON, without when it was so. */
+export const timelessJson = ({ observedAt: _, ...content }: Report) => JSON.stringify(content);
 
 /** The last report of an assignment, delivered or not. */
 export const lastReport = ({ reports, lastAcknowledged }: AssignmentRecord): Report | undefined =>

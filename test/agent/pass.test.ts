@@ -28,6 +28,31 @@ describe("a pass without the server", () => {
     await agent.end();
   });
 
+  test("keeps when each report was so, by the clock of the host, until the server has it", async () => {
+    const agent = await newConnectedAgent();
+    const id = await agent.assign((await agent.newRoot()).id, "root");
+    await agent.pass();
+    await agent.line.refuse();
+    for (const years of [1, -7]) {
+      agent.wait(years * 365 * 24 * 60 * MINUTE); // the second time the host's clock is put back
+      rmSync(agent.pathOf("store/root.pem"));
+      await agent.pass();
+      await agent.pass();
+    }
+    await agent.restart();
+    await agent.line.accept();
+    agent.wait(MINUTE);
+    await agent.pass();
+    expect(await agent.timesOf(id)).toEqual([
+      ["installed", "2030-01-01T00:00:00.000Z"],
+      ["drifted", "2031-01-01T00:00:00.000Z"],
+      ["installed", "2031-01-01T00:00:00.000Z"],
+      ["drifted", "2024-01-03T00:00:00.000Z"],
+      ["installed", "2024-01-03T00:00:00.000Z"],
+    ]);
+    await agent.end();
+  });
+
   test("does nothing before it was ever told what is desired", async () => {
     const agent = await newConnectedAgent();
     await agent.assign((await agent.newRoot()).id, "root");
@@ -58,6 +83,50 @@ describe("a pass without the server", () => {
     await agent.ask("DELETE", agent.path);
     expect(await agent.pass()).toMatchObject({ unreachable: { message: expect.stringContaining("does not accept the agent's token (401)") } });
     expect(Object.keys(agent.store())).toEqual(["root.pem"]);
+    await agent.end();
+  });
+});
+
+describe("a pass that no other follows", () => {
+  test("tells at once that what it healed is installed, and how it was found; what it left as it was is told once", async () => {
+    const agent = await newConnectedAgent();
+    const root = await agent.newRoot();
+    const [id, other] = [await agent.assign(root.id, "root"), await agent.assign(root.id, "other")];
+    await agent.pass({ isOnce: true });
+    rmSync(agent.pathOf("store/root.pem"));
+    expect(await agent.pass({ isOnce: true })).toEqual({ failed: 0 });
+    expect(await agent.historyOf(id)).toEqual(["installed", DRIFT, "installed"]);
+    expect(await agent.historyOf(other)).toEqual(["installed"]);
+    expect((await agent.organization.member("GET", `/deployments?state=installed`)).body.items).toHaveLength(2);
+    expect(agent.said.filter(({ msg }) => msg === "healed")).toHaveLength(1);
+    await agent.end();
+  });
+
+  test("tells it later where the server cannot be reached", async () => {
+    const agent = await newConnectedAgent();
+    const id = await agent.assign((await agent.newRoot()).id, "root");
+    await agent.pass({ isOnce: true });
+    await agent.line.refuse();
+    rmSync(agent.pathOf("store/root.pem"));
+    expect(await agent.pass({ isOnce: true })).toMatchObject({ failed: 0, unreachable: expect.any(Error) });
+    await agent.line.accept();
+    expect(await agent.pass({ isOnce: true })).toEqual({ failed: 0 });
+    expect(await agent.historyOf(id)).toEqual(["installed", DRIFT, "installed"]);
+    await agent.end();
+  });
+
+  test("heals again what did not stay, and does not tell it as installed", async () => {
+    const agent = await newConnectedAgent();
+    const root = await agent.newRoot();
+    const spoil = ["sh", "-c", `[ ! -e ${agent.pathOf("armed")} ] || rm -f ${agent.pathOf("store/root.pem")}; rm -f ${agent.pathOf("armed")}`];
+    const id = await agent.assign(root.id, "root", { reloadCommand: spoil });
+    await agent.pass({ isOnce: true });
+    writeFileSync(agent.pathOf("armed"), "");
+    rmSync(agent.pathOf("store/root.pem"));
+    expect(await agent.pass({ isOnce: true })).toEqual({ failed: 0 });
+    expect(agent.said.filter(({ msg }) => msg === "healed")).toHaveLength(2);
+    expect(await agent.historyOf(id)).toEqual(["installed", DRIFT]);
+    expect(agent.store()).toEqual({ "root.pem": root.pem });
     await agent.end();
   });
 });

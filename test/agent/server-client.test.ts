@@ -149,17 +149,28 @@ describe("delivering reports", () => {
       async fetch(request) {
         const { reports } = (await request.json()) as { reports: Report[] };
         asked.push(reports);
-        return new Response(null, { status: reports.every(({ state }) => /^(installed|failed|drifted|removed)$/.test(state)) ? 204 : 400 });
+        const isKnown = ({ state, observedAt }: Report) => /^(installed|failed|drifted|removed)$/.test(state) && observedAt === undefined;
+        return new Response(null, { status: reports.every(isKnown) ? 204 : 400 });
       },
     });
     const client = clientWith(`http://127.0.0.1:${server.port}`);
-    const [assignmentId, other] = [crypto.randomUUID(), crypto.randomUUID()];
-    const kept: Report = { assignmentId, state: "kept", message: "It stays." };
-    expect(await client.deliver([kept])).toEqual([]);
-    expect(asked).toEqual([[kept], [{ ...kept, state: "removed" }]]);
-    const refused: Report = { assignmentId: other, state: "refused", message: "The policy forbids it." };
-    expect(await client.deliver([refused])).toEqual([]);
-    expect(asked.slice(2)).toEqual([[{ ...refused, state: "failed" }]]);
+    const observedAt = "2030-01-01T00:00:00.000Z";
+    const kept = { assignmentId: crypto.randomUUID(), message: "It stays." };
+    const refused = { assignmentId: crypto.randomUUID(), message: "The policy forbids it." };
+    const installed = { assignmentId: crypto.randomUUID() };
+    expect(await client.deliver([{ ...kept, state: "kept", observedAt }])).toEqual([]);
+    expect(asked).toEqual([[{ ...kept, state: "kept", observedAt }], [{ ...kept, state: "removed" }]]);
+    const later: Report[] = [
+      { ...refused, state: "refused", observedAt },
+      { ...installed, state: "installed", observedAt },
+    ];
+    expect(await client.deliver(later)).toEqual([]);
+    expect(asked.slice(2)).toEqual([
+      [
+        { ...refused, state: "failed" },
+        { ...installed, state: "installed" },
+      ],
+    ]);
     await server.stop(true);
   });
 

@@ -74,11 +74,22 @@ describe("the agent's own directory", () => {
 });
 
 describe("the reports that wait", () => {
+  const at = (minute: number) => new Date(Date.UTC(2030, 0, 1, 12, minute));
+
   test("are no more than twenty for an assignment, the newest, and none that says what the last one said", () => {
     const record = newRecord(ID);
-    for (let index = 0; index < 25; index++) for (const _ of [1, 2]) noteReport(record, { state: "failed", message: `${index}` });
+    for (let index = 0; index < 25; index++) for (const _ of [1, 2]) noteReport(record, { state: "failed", message: `${index}` }, at(0));
     expect(record.reports.map(({ message }) => message)).toEqual(Array.from({ length: 20 }, (_, index) => `${index + 5}`));
-    expect(noteReport(record, { state: "failed", message: "24" })).toBe(false);
+    expect(noteReport(record, { state: "failed", message: "24" }, at(0))).toBe(false);
+  });
+
+  test("have the time at which each was first so; a later one that says the same is none", () => {
+    const record = newRecord(ID);
+    expect([noteReport(record, { state: "installed" }, at(0)), noteReport(record, { state: "installed" }, at(1))]).toEqual([true, false]);
+    record.reports = [];
+    record.lastAcknowledged = JSON.stringify({ assignmentId: ID, state: "installed" }); // as a release without such times left it
+    expect([noteReport(record, { state: "installed" }, at(2)), noteReport(record, { state: "drifted" }, at(3))]).toEqual([false, true]);
+    expect(record.reports).toEqual([{ assignmentId: ID, state: "drifted", observedAt: "2030-01-01T12:03:00.000Z" }]);
   });
 });
 

@@ -73,6 +73,7 @@ const work = {
   clock: () => new Date(),
   isDryRun: false,
   ignoreBackoff: false,
+  isOnce: false,
 };
 const first = await runPass(work, {});
 if (first.failed > 0) throw new Error(`${first.failed} of ${ASSIGNMENTS} could not be installed`);

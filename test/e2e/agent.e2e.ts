@@ -52,7 +52,8 @@ describe("the executable as an agent, and the machine's own trust store", () => 
       expect((await agent.desired(tags.at(-1))).status).toBe(304);
       return (await agent.read(id)).report;
     }
-    const installed = { state: "installed", observedFingerprint: authority.root.fingerprint, message: null, reportedAt: expect.any(String) };
+    const times = { reportedAt: expect.any(String), observedAt: expect.any(String) };
+    const installed = { state: "installed", observedFingerprint: authority.root.fingerprint, message: null, ...times };
 
     expect(await look()).toBe("refused");
     const certificateId = await importPem(authority.root.pem);
@@ -74,14 +75,15 @@ describe("the executable as an agent, and the machine's own trust store", () => 
     ];
     for (const each of tamper) {
       await each();
-      expect(await pass()).toEqual({ ...installed, state: "drifted", message: expect.stringContaining("Found and healed:") });
+      expect(await pass()).toEqual(installed);
+      const [, drift] = (await agent.read(id)).history;
+      expect(drift).toEqual({ ...installed, state: "drifted", message: expect.stringContaining("Found and healed:") });
       expect(readFileSync(anchor.path, "utf8")).toBe(authority.root.pem);
       expect(await look()).toBe("trusted");
-      expect(await pass()).toEqual(installed);
     }
 
     await changed(agent.change(id, { enabled: false }));
-    expect(await pass()).toEqual({ state: "removed", observedFingerprint: null, message: null, reportedAt: expect.any(String) });
+    expect(await pass()).toEqual({ state: "removed", observedFingerprint: null, message: null, ...times });
     expect([await look(), existsSync(anchor.path)]).toEqual(["refused", false]);
     await changed(agent.change(id, { enabled: true }));
     expect(await pass()).toEqual(installed);

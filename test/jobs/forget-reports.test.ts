@@ -9,7 +9,8 @@ const one = ({ ids: [first = ""] }: { ids: string[] }) => first;
 
 test("reports older than ninety days are deleted, but never the last of an assignment", async () => {
   const [busy, quiet] = await Promise.all([newReporter(), newReporter()]);
-  for (const state of ["installed", "drifted", "failed", "installed"]) await busy.say(state);
+  const clocks = ["1970-01-01T00:00:00Z", "2999-01-01T00:00:00Z"]; // the agent's own time says nothing here
+  for (const [index, state] of ["installed", "drifted", "failed", "installed"].entries()) await busy.say(state, { observedAt: clocks[index % 2 ? 0 : 1] });
   await quiet.say("installed");
   const age = (assignmentId: string, days: number, from: number) =>
     world.sql`

@@ -81,6 +81,7 @@ const describeDeployment = (row: Row) => ({
   observedFingerprint: row.reported_fingerprint,
   message: row.reported_message,
   reportedAt: iso(row.reported_at),
+  observedAt: iso(row.observed_at),
   history: [],
 });
 

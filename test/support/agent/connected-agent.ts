@@ -20,6 +20,7 @@ import { holding, policyAt } from "./policies";
 
 type Wish = { body?: object };
 type Config = { reloadCommand?: string[] };
+type Passing = { isOffline?: boolean; ignoreBackoff?: boolean; isOnce?: boolean; host?: HostFacts };
 
 /** What sends requests to a server over plain http. */
 export const transportTo = (server: string) =>
@@ -104,8 +105,13 @@ export async function newConnectedAgent() {
       const { history } = (await organization.member("GET", `${enrolled.assignments}/${id}`)).body;
       return history.toReversed().map(({ state, message }: Report) => (message ? `${state}: ${message}` : state));
     },
+    /** Each state of an assignment that the server knows of, the oldest first, with when the agent says that it saw it. */
+    async timesOf(id: string): Promise<[state: string, observedAt: string | null][]> {
+      const { history } = (await organization.member("GET", `${enrolled.assignments}/${id}`)).body;
+      return history.toReversed().map(({ state, observedAt }: Report) => [state, observedAt]);
+    },
     /** One pass. */
-    pass: ({ isOffline = false, ignoreBackoff = false, host }: { isOffline?: boolean; ignoreBackoff?: boolean; host?: HostFacts } = {}) =>
+    pass: ({ isOffline = false, ignoreBackoff = false, isOnce = false, host }: Passing = {}) =>
       runPass(
         {
           host: thisHost({ PATH: Bun.env.PATH, HOME: directory }),
@@ -116,6 +122,7 @@ export async function newConnectedAgent() {
           clock: () => new Date(now),
           isDryRun: false,
           ignoreBackoff,
+          isOnce,
         },
         { host, isOffline },
       ),

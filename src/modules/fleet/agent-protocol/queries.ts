@@ -122,12 +122,13 @@ const takeNonce = (sql: Sql, { organizationId, id, credentialId, nonce }: Asking
 export async function saveReports(sql: Sql, scope: Scope, agentId: string, { reports, host }: AgentReport, now: Date) {
   const { organizationId } = scope;
   const at = now.toISOString();
-  const rows = reports.map(({ assignmentId, state, observedFingerprint, message }, index) => ({
+  const rows = reports.map(({ assignmentId, state, observedFingerprint, message, observedAt }, index) => ({
     index,
     id: assignmentId,
     state,
     fingerprint: observedFingerprint?.toLowerCase(),
     message,
+    observed: observedAt,
   }));
   const news = sql`
       select id, jsonb_strip_nulls(jsonb_build_object('state', state, 'observedFingerprint', fingerprint, 'message', message)) from reported where is_news`;
@@ -136,8 +137,8 @@ export async function saveReports(sql: Sql, scope: Scope, agentId: string, { rep
     with agent as (select id from agents where organization_id = ${organizationId} and id = ${agentId} for no key update),
     -- the reports of the request
     given as (
-      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as report (index int, id uuid, state text, fingerprint text, message text)),
-    -- locks the reported assignments; is_news when a report differs from the stored one
+      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as report (index int, id uuid, state text, fingerprint text, message text, observed timestamptz)),
+    -- locks the reported assignments; is_news when a report differs from the stored one in more than its times
     current as (
       select a.id, (reported_state, reported_fingerprint, reported_message) is distinct from (given.state, given.fingerprint, given.message) as is_news,
         removing_since is not null and given.state = 'removed' as is_gone
@@ -151,18 +152,19 @@ export async function saveReports(sql: Sql, scope: Scope, agentId: string, { rep
       where a.organization_id = ${organizationId} and a.agent_id = ${agentId} and a.id = current.id and is_gone and missing.index is null returning a.*),
     -- stores the last report of each other assignment, unless one is missing
     reported as (
-      update assignments set reported_state = given.state, reported_fingerprint = given.fingerprint, reported_message = given.message, reported_at = ${at}
+      update assignments set reported_state = given.state, reported_fingerprint = given.fingerprint, reported_message = given.message, reported_at = ${at},
+        observed_at = date_trunc('milliseconds', given.observed)
       from missing, given join current on current.id = given.id
       where assignments.organization_id = ${organizationId} and assignments.agent_id = ${agentId} and assignments.id = given.id and not is_gone and missing.index is null
-      returning assignments.id, is_news, state, fingerprint, given.message),
+      returning assignments.id, is_news, state, fingerprint, given.message, assignments.observed_at),
     -- updates the agent, unless one is missing
     seen as (
       update agents set last_seen_at = ${at}, host = coalesce(${host ? JSON.stringify(host) : null}::jsonb, host)
       from agent, missing where organization_id = ${organizationId} and agents.id = agent.id and missing.index is null),
     -- adds the reports with news to the history
     kept as (
-      insert into deployment_reports (organization_id, agent_id, assignment_id, id, state, observed_fingerprint, message, reported_at)
-      select ${organizationId}, ${agentId}, id, new_id(), state, fingerprint, message, ${at} from reported where is_news),
+      insert into deployment_reports (organization_id, agent_id, assignment_id, id, state, observed_fingerprint, message, reported_at, observed_at)
+      select ${organizationId}, ${agentId}, id, new_id(), state, fingerprint, message, ${at}, observed_at from reported where is_news),
     -- an audit event for each deleted assignment
     deleting as (${auditAssignments(sql, scope, "assignment.deleted", sql`deleted`)}),
     -- an audit event for each report with news

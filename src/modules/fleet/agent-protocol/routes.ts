@@ -63,7 +63,7 @@ const reports = (deps: Deps) =>
         operationId: "reportDeployments",
         summary: "Report what is installed",
         description:
-          "All reports are kept, or none. Sending them again changes nothing but the time of the last one. `refused` says that the policy of the host does not permit it; the message names the command by which an administrator of the host would.",
+          "All reports are kept, or none. Sending them again changes nothing but the times of the last one. `refused` says that the policy of the host does not permit it; the message names the command by which an administrator of the host would.",
       },
     },
   );

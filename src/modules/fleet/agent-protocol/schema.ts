@@ -1,5 +1,5 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, DateTime, Integer, Moment, Nullable, OneOf, Text, Uuid } from "#http/schema";
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates/schema/example";
 import { Host } from "#modules/fleet/agents/schema";
 import { ASSIGNMENT_FIELDS } from "#modules/fleet/assignments/schema/assignments";
@@ -51,6 +51,12 @@ const Report = Body({
     }),
   ),
   message: t.Optional(Text({ max: MAX_MESSAGE })),
+  observedAt: t.Optional(
+    Moment({
+      description: "When the agent saw it so, by the clock of its host, however wrong that is; kept to the millisecond",
+      examples: ["2026-01-02T09:31:00.000Z"],
+    }),
+  ),
 });
 
 export const AgentReport = Body(

@@ -28,7 +28,7 @@ export async function listDeployments(sql: Sql, organizationId: string, filter: 
     select a.agent_id as "agentId", a.id, json_build_object('assignmentId', a.id, 'agentId', a.agent_id, 'agentName', a.agent_name, 'certificateId', a.certificate_id,
       'commonName', c.common_name, 'applicationId', a.application_id, 'trustStoreType', a.trust_store_type, 'enabled', a.enabled, 'policyId', a.policy_id,
       'version', a.version, 'state', ${stateOf(sql)}, 'isAdrift', ${hasDrift(sql)}, 'message', a.reported_message, 'reportedAt', iso(a.reported_at),
-      'updatedAt', iso(a.updated_at))::text as json
+      'observedAt', iso(a.observed_at), 'updatedAt', iso(a.updated_at))::text as json
     from (${byAgent ? throughAgents(sql, organizationId, isAsked, isSelected, { limit, after }) : throughAssignments(sql, isAsked, isSelected, limit)}) as a
     join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
     order by a.agent_id, a.id`;

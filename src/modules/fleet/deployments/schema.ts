@@ -1,5 +1,6 @@
 import { t } from "elysia";
 import { Answer, DateTime, Integer, Nullable, OneOf, PageQuery, QueryInteger, Text, Uuid } from "#http/schema";
+import { ObservedAt } from "#modules/fleet/assignments/schema/history";
 import { TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/store-types";
 import { TrustStoreType } from "#modules/fleet/trust-stores/schema";
 import { DEPLOYMENT_STATES, HEALTH } from "./rules";
@@ -34,6 +35,7 @@ export const FleetDeployment = Answer(
     isAdrift: t.Boolean({ description: "Whether the last report, or its absence, is not what is wanted", examples: [false] }),
     message: Nullable(t.String()),
     reportedAt: Nullable(DateTime),
+    observedAt: ObservedAt,
     updatedAt: DateTime,
   },
   { title: "FleetDeployment" },

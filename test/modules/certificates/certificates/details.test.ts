@@ -95,6 +95,7 @@ describe("GET /portal/organizations/{organizationId}/certificates/{certificateId
         observedFingerprint: "abc",
         message: null,
         reportedAt: "2026-01-02T03:04:05.000Z",
+        observedAt: null,
         history: [],
       },
     ]);

@@ -36,6 +36,15 @@ describe("POST /agent/reports", () => {
     expect({ status: answer.status, message: answer.body.message }).toEqual({ status: 400, message: expect.stringContaining(message) });
   });
 
+  test.each(["yesterday", "2026-01-02", "2026-02-30T00:00:00Z", "10000-01-01T00:00:00Z", "", 1_767_346_260_000, null])(
+    "400 where it was observed at %p",
+    async (observedAt) => {
+      const { say } = await newReporter();
+      const message = "body.reports.0.observedAt must be a date and time in ISO 8601, such as 2030-01-31T12:00:00Z.";
+      expect(await say("installed", { observedAt })).toMatchObject({ status: 400, body: { message } });
+    },
+  );
+
   test("400 for an assignment that is reported twice at once", async () => {
     const { ids, report } = await newReporter();
     const reports = [ids[0], ids[1], ids[0]?.toUpperCase()].map((assignmentId) => ({ assignmentId, state: "installed" }));
@@ -94,6 +103,39 @@ describe("POST /agent/reports", () => {
     await report({ reports: [{ assignmentId: ids[0], state: "drifted" }] });
     expect((await deployments())[0]).toMatchObject({ state: "drifted" });
     expect(await events()).toHaveLength(2);
+  });
+
+  test("204 keeps when the agent saw it so, whatever its clock says, beside the time of receipt", async () => {
+    const { say, read, list, deployments, organization } = await newReporter();
+    const told = [
+      ["2026-01-02T09:30:58.412Z"],
+      ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"],
+      ["9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999Z"],
+      ["2020-06-01T01:30:00+02:00", "2020-05-31T23:30:00.000Z"],
+      [undefined, null],
+    ];
+    const began = Date.now();
+    for (const [index, [observedAt, kept = observedAt]] of told.entries()) {
+      expect((await say("failed", { message: `attempt ${index}`, observedAt })).status).toBe(204);
+      const { report } = await read();
+      expect(report).toMatchObject({ observedAt: kept, message: `attempt ${index}` });
+      expect(Math.abs(Date.parse(report.reportedAt) - began)).toBeLessThan(600_000);
+      expect((await deployments())[0]).toMatchObject({ observedAt: kept, reportedAt: report.reportedAt });
+      const { items } = (await organization.member("GET", "/deployments?state=failed")).body;
+      expect(items).toMatchObject([{ observedAt: kept, reportedAt: report.reportedAt }]);
+    }
+    const { items } = (await list()).body;
+    expect(items.map(({ message }: { message: string }) => message)).toEqual([4, 3, 2, 1, 0].map((index) => `attempt ${index}`)); // in order of receipt
+    expect(items.map(({ observedAt }: { observedAt: unknown }) => observedAt)).toEqual(told.map(([observedAt, kept = observedAt]) => kept).toReversed());
+  });
+
+  test("204 and no news where a report differs from the last one in its time alone", async () => {
+    const { say, read, list, events } = await newReporter();
+    const [first, second] = ["2026-01-02T09:30:00.000Z", "2026-01-02T09:31:00.000Z"];
+    for (const observedAt of [first, second, undefined, second]) await say("installed", { observedAt });
+    const { report, history } = await read();
+    expect([report.observedAt, history.length, history[0].observedAt]).toEqual([second, 1, first]);
+    expect([(await list()).body.items.length, (await events()).length]).toEqual([1, 1]);
   });
 
   test("204 for twenty at once in any order, and one event for each assignment", async () => {

@@ -34,7 +34,7 @@ describe("GET /organizations/{organizationId}/agents/{agentId}/assignments/{assi
     expect(all.items.map((each: { message: string }) => each.message)).toEqual(Array.from({ length: 23 }, (_, index) => `attempt ${23 - index}`));
     expect([all.nextCursor, all.items[0]]).toEqual([
       null,
-      { state: "failed", observedFingerprint: null, message: "attempt 23", reportedAt: expect.stringMatching(/Z$/) },
+      { state: "failed", observedFingerprint: null, message: "attempt 23", reportedAt: expect.stringMatching(/Z$/), observedAt: null },
     ]);
     const first = (await list("?limit=10")).body;
     const second = (await list(`?limit=10&cursor=${first.nextCursor}`)).body;
@@ -92,7 +92,7 @@ describe("POST /agent/reports", () => {
     expect(await read()).toMatchObject({ report: { state: "installed", reportedAt: at(1).toISOString() }, history: [{ reportedAt: at(0).toISOString() }] });
     await say(2, "drifted");
     const { report, history, version } = await read();
-    expect(report).toEqual({ state: "drifted", observedFingerprint: null, message: null, reportedAt: at(2).toISOString() });
+    expect(report).toEqual({ state: "drifted", observedFingerprint: null, message: null, reportedAt: at(2).toISOString(), observedAt: null });
     expect([history[0], statesOf(history), version]).toEqual([report, ["drifted", "installed"], 1]);
     await clocked.server.stop(true);
   });

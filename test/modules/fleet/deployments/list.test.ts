@@ -57,6 +57,7 @@ describe("GET /organizations/{organizationId}/deployments", () => {
       isAdrift: false,
       message: null,
       reportedAt: expect.any(String),
+      observedAt: null,
       updatedAt: made.one.updatedAt,
     });
     expect(items[2]).toMatchObject({ state: "failed", isAdrift: true, message: "no space left on device" });

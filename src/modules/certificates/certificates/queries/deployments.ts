@@ -8,7 +8,7 @@ export const deploymentsOf = (sql: Sql, { organizationId, certificateId, limit, 
   select a.id, json_build_object('assignmentId', a.id, 'agentId', a.agent_id, 'applicationId', application_id,
     'agentName', (select name from agents where agents.organization_id = a.organization_id and agents.id = a.agent_id),
     'trustStoreType', trust_store_type, 'enabled', enabled, 'state', reported_state, 'observedFingerprint', reported_fingerprint,
-    'message', reported_message, 'reportedAt', iso(reported_at), 'history', ${newestReports(sql, sql`5`)}) as deployment
+    'message', reported_message, 'reportedAt', iso(reported_at), 'observedAt', iso(observed_at), 'history', ${newestReports(sql, sql`5`)}) as deployment
   from (select * from assignments
     where organization_id = ${organizationId} and certificate_id = ${certificateId} ${after ? sql`and assignments.id > ${after}` : sql``}
     order by assignments.id limit ${limit}) as a`;

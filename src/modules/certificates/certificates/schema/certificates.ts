@@ -1,6 +1,6 @@
 import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
-import { KeptReport } from "#modules/fleet/assignments/schema/history";
+import { KeptReport, ObservedAt } from "#modules/fleet/assignments/schema/history";
 import { EXAMPLE_DEPLOYMENT, EXAMPLE_PEM, EXAMPLE_SUMMARY } from "./example";
 
 /** RFC 5280, 5.3.1, without removeFromCRL, which revokes nothing. */
@@ -86,6 +86,7 @@ export const Deployment = Answer(
     observedFingerprint: Nullable(t.String()),
     message: Nullable(t.String()),
     reportedAt: Nullable(DateTime),
+    observedAt: ObservedAt,
     history: t.Array(KeptReport, { description: "The newest five reports that said something new, the newest first" }),
   },
   { title: "Deployment" },

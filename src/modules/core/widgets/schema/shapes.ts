@@ -1,5 +1,6 @@
 import { t } from "elysia";
 import { Answer, DateTime, Integer, Nullable, OneOf, Uuid } from "#http/schema";
+import { ObservedAt } from "#modules/fleet/assignments/schema/history";
 import { FRAMEWORKS } from "#modules/governance/frameworks/rules/catalogue";
 import { AGGREGATIONS, BUCKETS } from "../rules/settings";
 
@@ -76,6 +77,7 @@ const AssignmentDrift = Answer(
         reason: OneOf(["never_reported", "failed", "drifted", "refused", "not_installed", "not_removed", "other_certificate", "outdated"]),
         message: Nullable(t.String()),
         reportedAt: Nullable(DateTime),
+        observedAt: ObservedAt,
       }),
       { description: "At most 100, the oldest first" },
     ),

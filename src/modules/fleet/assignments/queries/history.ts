@@ -2,11 +2,13 @@ import type { Fragment, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 
 const reportJson = (sql: Sql) =>
-  sql`json_build_object('state', r.state, 'observedFingerprint', r.observed_fingerprint, 'message', r.message, 'reportedAt', iso(r.reported_at))`;
+  sql`json_build_object('state', r.state, 'observedFingerprint', r.observed_fingerprint, 'message', r.message, 'reportedAt', iso(r.reported_at),
+    'observedAt', iso(r.observed_at))`;
 
 /** As JSON, what was last reported of the assignment `a`, news or not; null before the first report. */
 export const lastReport = (sql: Sql) => sql`case when a.reported_state is not null then json_build_object(
-  'state', a.reported_state, 'observedFingerprint', a.reported_fingerprint, 'message', a.reported_message, 'reportedAt', iso(a.reported_at)) end`;
+  'state', a.reported_state, 'observedFingerprint', a.reported_fingerprint, 'message', a.reported_message, 'reportedAt', iso(a.reported_at),
+  'observedAt', iso(a.observed_at)) end`;
 
 /** As JSON, the reports of the assignment `a` that were news, the newest first, no more than `count`: a plain number, for the planner to see. */
 export const newestReports = (sql: Sql, count: Fragment) => sql`(

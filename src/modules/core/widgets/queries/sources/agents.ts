@@ -71,7 +71,8 @@ export async function assignmentDrift(
     select json_build_object('total', (select count(*)::int from assignments where ${isAsked}),
       'items', coalesce(json_agg(json_build_object('assignmentId', id, 'agentId', agent_id,
       'agentName', agent_name, 'certificateId', certificate_id, 'commonName', common_name, 'trustStoreType', trust_store_type, 'enabled', enabled,
-      'version', version, 'updatedAt', iso(updated_at), 'reason', reason, 'message', reported_message, 'reportedAt', iso(reported_at))
+      'version', version, 'updatedAt', iso(updated_at), 'reason', reason, 'message', reported_message, 'reportedAt', iso(reported_at),
+      'observedAt', iso(observed_at))
       order by updated_at, id), '[]'))::text as data
     from judged`;
   return row?.data;
