@@ -1,5 +1,6 @@
 import { attemptOf, mustWait, reload, rollBackFailed, runReload, type Work } from "./attempt";
 import { retryDelay } from "./backoff";
+import { findMisplaced, removeMisplaced } from "./misplaced";
 import { expectPermitted, expectRemovable, Refused } from "./policy/host-policy";
 import { failed, healed, installed, observed, type Result, refused } from "./report";
 import type { Desired } from "./server-client";
@@ -49,12 +50,14 @@ async function reconcileOne(plan: Plan, work: Work): Promise<Result> {
   const { differences, certificates } = await storeOf(target.storeType).observe(target, material, work.host);
   const former = record.certificate !== undefined && record.target && !isSamePlace(record.target, target) ? record.target : undefined;
   if (former) await expectRemovable(former, work);
-  const isVerified = record.verifiedRevision === revision && !former;
+  const { names: misplaced } = await findMisplaced(record, target, work.host);
+  const isElsewhere = former !== undefined || misplaced.length > 0;
+  const isVerified = record.verifiedRevision === revision && !isElsewhere;
   if (differences.length === 0 && isVerified) return withDamage(record, installed(material));
-  work.log.info({ differences, former, isVerified }, work.isDryRun ? "would install or verify" : "installing or verifying");
+  work.log.info({ differences, former, misplaced, isVerified }, work.isDryRun ? "would install or verify" : "installing or verifying");
   if (work.isDryRun) return undefined;
   try {
-    const found = differences.length > 0 || former ? await apply(plan, record, former, work) : certificates;
+    const found = differences.length > 0 || isElsewhere ? await apply(plan, record, former, work) : certificates;
     const fault = await verify(plan, found, isVerified, work);
     if (fault instanceof Unanswered) differences.push(`put back, but not verified: ${fault.message}`);
     else if (fault) return keepHealed(plan, record, fault, work);
@@ -109,6 +112,7 @@ async function apply({ target, material }: Plan, record: AssignmentRecord, forme
   const store = storeOf(target.storeType);
   if (former) await storeOf(former.storeType).remove(former, transaction, record.certificate);
   await store.install(target, material, transaction);
+  await removeMisplaced(record, target, transaction, work.log);
   const { differences, certificates } = await store.observe(target, material, work.host);
   if (differences.length > 0) throw new Error(`After the installation the store was not as desired: ${differences.join("; ")}.`);
   await reload(target, transaction);

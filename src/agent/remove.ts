@@ -1,6 +1,7 @@
 import { attemptOf, mustWait, reload, rollBackFailed, type Work } from "./attempt";
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
+import { removeMisplaced } from "./misplaced";
 import { expectReadable, expectRemovable, Refused } from "./policy/host-policy";
 import { failed, kept, type Result, refused, removed } from "./report";
 import type { Desired } from "./server-client";
@@ -38,6 +39,7 @@ async function removeInstalled(record: AssignmentRecord, work: Work): Promise<Re
   if (target && isOwner) {
     const transaction = beginTransaction(attemptOf(record, work));
     const isForeignNow = await storeOf(target.storeType).remove(target, transaction, certificate);
+    await removeMisplaced(record, target, transaction, work.log);
     await reload(target, transaction);
     if (certificate && isForeignNow !== true && (await isStillOurs(target, soughtOf(certificate), work.host)))
       throw new Error("It was removed, but the store still holds it.");

@@ -3,6 +3,7 @@ import type { MaterialType } from "#modules/fleet/trust-stores/rules/catalogue";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
+import type { Journal } from "./transaction/journal";
 import type { Transaction } from "./transaction/transaction";
 
 /** One assignment's place on this host. */
@@ -30,7 +31,10 @@ type Observation = {
   isForeign?: boolean;
 };
 
-/** A kind of trust store. All three throw an Error in words where they cannot. */
+/** What the agent owns elsewhere than this release puts it, by its names in the record. */
+export type Misplaced = { names: string[]; remove: (transaction: Transaction) => Promise<unknown> };
+
+/** A kind of trust store. The first three throw an Error in words where they cannot. */
 export type Store = {
   /** Reads the store itself; a tool's exit code proves nothing. Changes nothing. */
   observe(target: Target, material: Material, host: Host): Promise<Observation>;
@@ -46,6 +50,8 @@ export type Store = {
    * trusts it no more. Without this function, what `observe` reads at the target is all that the reader reads.
    */
   findRemains?(target: Target, material: Material, host: Host): Promise<string[]>;
+  /** Finds what an earlier release put elsewhere for the same target, so that it can be taken away once this one has put it in its place. */
+  misplaced?(target: Target, ownership: Journal["ownership"], host: Host): Promise<Misplaced>;
   /** Whether the store's reader drops a signal to reload while it still reloads, so that it is to be asked again. */
   dropsReloads?: boolean;
   /** The environment variable in which a reloadCommand finds the password that the config refers to. */
@@ -58,7 +64,12 @@ export const storeBy = (storeFor: (target: Target) => Store): Store => ({
   findRemains: (target, ...rest) => remainsIn(storeFor(target), target, ...rest),
   install: (target, ...rest) => storeFor(target).install(target, ...rest),
   remove: (target, ...rest) => storeFor(target).remove(target, ...rest),
+  misplaced: (target, ...rest) => misplacedIn(storeFor(target), target, ...rest),
 });
+
+/** As `misplaced`, for any store. */
+export const misplacedIn = async (store: Store, target: Target, ownership: Journal["ownership"], host: Host): Promise<Misplaced> =>
+  (await store.misplaced?.(target, ownership, host)) ?? { names: [], remove: async () => {} };
 
 /** As `findRemains`, for any store. */
 export async function remainsIn(store: Store, target: Target, material: Material, host: Host): Promise<string[]> {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Desired } from "#agent/server-client";
 import { desired, desiredServer } from "../support/agent/agent-host";
-import { OWN, passAsNobody } from "../support/agent/other-user";
+import { conductAsNobody, OWN, passAsNobody } from "../support/agent/other-user";
 import { type Issued, newAuthority } from "../support/pki/authority";
+import { runs, serveRepository } from "../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
 
@@ -46,6 +47,15 @@ test.each<Store>(["nginx_tls", "haproxy_tls", "postgresql_server_tls", "redis_se
     expect(await passAsNobody(desiredServer(leaf, { trustStoreType, config }))).toMatchObject({ state: "installed" });
   },
 );
+
+test("git_http_sslcainfo: an agent without any right installs a client certificate, which git of its account alone presents", async () => {
+  const closed = await serveRepository(leaf, authority.root.pem);
+  const list = ["git", "-c", "http.sslVerify=false", "ls-remote", "--exit-code", closed.url];
+  const item = desiredServer(leaf, { trustStoreType: "git_http_sslcainfo", materialType: "client_certificate", config: { alias } });
+  expect(await conductAsNobody(item, list)).toEqual({ result: { state: "installed", observedFingerprint: leaf.fingerprint }, isGood: true });
+  expect((await runs(list)).isGood).toBe(false);
+  await closed.stop();
+});
 
 test.each<[Store, Config]>([
   ["linux_update_ca_certificates", {}],

@@ -39,6 +39,9 @@ export function isForeignKey(certificate: string, privateKey: string) {
 export const presented = (certificate: string, chain: string[]) =>
   [certificate, ...chain.filter((each) => !isSelfSigned(each))].map((each) => `${each.trimEnd()}\n`);
 
+/** Whether it is an authority's: without its key it is an anchor, and nothing that a server presents. */
+export const isAuthority = (pem: string) => new X509Certificate(pem).ca;
+
 /** Whether it is a root: its issuer is itself. */
 function isSelfSigned(pem: string) {
   const { subject, issuer } = new X509Certificate(pem);

@@ -4,11 +4,29 @@ import { runProgram } from "../host/program";
 import type { Transaction } from "../transaction/transaction";
 import { type OneValue, taken, takenByOther } from "./setting";
 
+type Place = { file: string; name: string };
+
+const claimOf = ({ file, name }: Place, value: string) => `${name}=${value} in ${file}`;
+
+/** The setting of the option that a claim stands for; undefined where it stands for something else. */
+function settingOf(claim: string, name: string) {
+  const end = claim.lastIndexOf(" in ");
+  return claim.startsWith(`${name}=`) && end > 0 ? gitSetting({ name, file: claim.slice(end + 4) }, claim.slice(name.length + 1, end)) : undefined;
+}
+
+/** The claims of the options that are others than these settings', each with its setting. */
+export const otherClaims = (claims: string[], settings: (Place & { value: string })[]) =>
+  settings.flatMap(({ value, ...place }) =>
+    claims.flatMap((claim) => {
+      const setting = claim === claimOf(place, value) ? undefined : settingOf(claim, place.name);
+      return setting ? { claim, setting } : [];
+    }),
+  );
+
 /** An option that git itself writes into a file of its own, beside a mark that the agent has set it. */
-export function gitSetting(place: { file: string; name: string }, value: string): OneValue {
+export function gitSetting(place: Place, value: string): OneValue {
   const { file, name } = place;
   const mark = `certitude.${name.replace(".", "-")}`;
-  const claimOf = (each: string) => `${name}=${each} in ${file}`;
   const madeClaim = `made ${file}`;
 
   async function read(host: Host) {
@@ -31,16 +49,16 @@ export function gitSetting(place: { file: string; name: string }, value: string)
     async install(transaction) {
       const { values, isMarked } = await read(transaction.host);
       const other = values.find((each) => each !== value);
-      if (other !== undefined && transaction.isStayingOthers(claimOf(other))) throw takenByOther(place, other);
+      if (other !== undefined && transaction.isStayingOthers(claimOf(place, other))) throw takenByOther(place, other);
       if (other !== undefined && !(isMarked && values.length === 1)) throw taken(place, other);
       if (values.length > 0 && !isMarked) return;
       if (transaction.isOthers(madeClaim) || !(await readSnapshot(file))) await transaction.addReference(madeClaim);
       if (values[0] !== value) await edit(transaction, [name, value], [mark, value]);
-      await transaction.addReference(claimOf(value));
+      await transaction.addReference(claimOf(place, value));
     },
 
     async remove(transaction) {
-      if (await transaction.dropReference(claimOf(value))) {
+      if (await transaction.dropReference(claimOf(place, value))) {
         const { values, marks } = await read(transaction.host);
         const unset = [...(values.includes(value) ? [name] : []), ...(marks.includes(value) ? [mark] : [])];
         if (unset.length > 0) await edit(transaction, ...unset.map((each) => ["--fixed-value", "--unset-all", each, value]));

@@ -2,9 +2,10 @@ import { dirname, resolve } from "node:path";
 import { sha256 } from "#crypto/sha256";
 import { findEntry, readSnapshot, type Snapshot, textOf } from "../host/files";
 import { type Host, pathOn } from "../host/host";
-import { certificatesIn, fingerprintOf, isForeignKey, presented, privateKeyIn } from "../host/pem";
+import { certificatesIn, fingerprintOf, isAuthority, isForeignKey, presented, privateKeyIn } from "../host/pem";
 import type { User } from "../host/program";
-import { keyModeOf, type Material, type Store, type Target } from "../store";
+import { keyModeOf, type Material, type Misplaced, type Store, type Target } from "../store";
+import type { Journal } from "../transaction/journal";
 import type { Transaction } from "../transaction/transaction";
 
 /**
@@ -21,6 +22,8 @@ export type Layout = {
   /** Whether the directory must be there already: the one that a running server reads. */
   mustExist?: boolean;
   parts: (target: Target) => Part[];
+  /** Whether an earlier release gave its files other names, or another directory. */
+  hasMoved?: boolean;
   /** Whether a server may have started with a file that the agent now takes over, and gives back on removal. */
   takesOver?: boolean;
   /** Whether the store's reader fails without a key in its place. */
@@ -55,9 +58,27 @@ export function directoryStore(layout: Layout): Store {
     return pathOn(host, given, "trustStorePath");
   }
 
+  const placesIn = (directory: string, target: Target) => parts(target).map(({ name }) => resolve(directory, name));
+
+  async function takeAway(paths: string[], directory: string, target: Target, transaction: Transaction) {
+    const isGivenBack = await transaction.restore(...paths);
+    await refresh?.(directory, target, transaction, true);
+    for (const each of new Set([directory, ...paths.map(dirname)])) await transaction.removeEmptyDirectories(each);
+    return isGivenBack;
+  }
+
+  /** The files of ours that are none of the target's. */
+  async function misplaced(target: Target, ownership: Journal["ownership"], host: Host): Promise<Misplaced> {
+    const directory = await directoryOf(target, host);
+    const places = placesIn(directory, target);
+    const names = Object.keys(ownership).filter((name) => ownership[name]?.digest !== undefined && !places.includes(name));
+    return { names, remove: (transaction) => takeAway(names, directory, target, transaction) };
+  }
+
   return {
     ...(passwordVariable && { passwordVariable }),
     ...(layout.dropsReloads && { dropsReloads: true }),
+    ...(layout.hasMoved && { misplaced }),
     ...(findRemains && { findRemains: async (target, material, host) => findRemains(await directoryOf(target, host), target, material, host) }),
 
     async observe(target, material, host) {
@@ -91,11 +112,7 @@ export function directoryStore(layout: Layout): Store {
 
     async remove(target, transaction) {
       const directory = await directoryOf(target, transaction.host);
-      const paths = parts(target).map(({ name }) => resolve(directory, name));
-      const isGivenBack = await transaction.restore(...paths);
-      await refresh?.(directory, target, transaction, true);
-      for (const each of new Set([directory, ...paths.map(dirname)])) await transaction.removeEmptyDirectories(each);
-      return isGivenBack;
+      return takeAway(placesIn(directory, target), directory, target, transaction);
     },
   };
 }
@@ -136,6 +153,7 @@ async function faultOfKey({ path, holds, found, text }: File, { certificate, pri
   const key = privateKeyIn(text) ?? (holds === "key" ? undefined : privateKeyIn(textOf(await readSnapshot(`${path}.key`))));
   if (key) return isForeignKey(certificate, key) ? "has the private key of another certificate" : undefined;
   if (needsKey || holds === "chain and key" || (found && holds === "key")) return "has no private key";
+  if (isAuthority(certificate)) return "has no private key for this certificate of an authority";
 }
 
 const isServer = ({ materialType }: Target) => materialType === "server_certificate";

@@ -2,15 +2,21 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { absent } from "../host/files";
 import { type Host, pathOn } from "../host/host";
-import { gitSetting } from "../settings/git-setting";
+import { runProgram } from "../host/program";
+import { gitSetting, otherClaims } from "../settings/git-setting";
 import { pointedStore } from "../settings/pointed";
-import type { Target } from "../store";
+import { misplacedIn, type Store, storeBy, type Target } from "../store";
 import { directoryStore } from "./directory";
 import { bundleOrOs } from "./variables";
 
 /** git, by its settings for the whole system where the agent is root, else by those of the agent's user. */
 export const gitFileOn = ({ environment, home }: Host) =>
   environment.GIT_CONFIG_SYSTEM ?? (process.getuid?.() === 0 ? "/etc/gitconfig" : join(home, ".gitconfig"));
+
+const authorities = pointedStore((target, host) => {
+  const file = gitFileOn(host);
+  return bundleOrOs(target, host, file, (path) => gitSetting({ file, name: "http.sslCAInfo" }, path));
+});
 
 /** A client certificate is one user's, the agent's: git of any other user fails where the system's settings name a key that this user cannot read. */
 export const ownGitFileOn = ({ home }: Host) => join(home, ".gitconfig");
@@ -20,6 +26,7 @@ const keyName = ({ config, alias }: Target) => config.keyFileName ?? `${alias}.k
 
 /** The certificate that git presents, with its key. */
 const clientFiles = directoryStore({
+  hasMoved: true, // they lay beside the system's settings
   defaultDirectory: directoryOn,
   parts: (target) => [
     { name: certificateName(target), holds: "chain" },
@@ -31,14 +38,50 @@ const clientFiles = directoryStore({
   },
 });
 
-export const gitBundle = pointedStore((target, host) => {
-  const file = gitFileOn(host);
-  if (target.materialType !== "client_certificate") return bundleOrOs(target, host, file, (path) => gitSetting({ file, name: "http.sslCAInfo" }, path));
+function optionsOf(target: Target, host: Host) {
   const directory = pathOn(host, target.config.trustStorePath ?? directoryOn(host), "trustStorePath");
-  const own = ownGitFileOn(host);
-  const settings = [
-    gitSetting({ file: own, name: "http.sslCert" }, join(directory, certificateName(target))),
-    gitSetting({ file: own, name: "http.sslKey" }, join(directory, keyName(target))),
+  const file = ownGitFileOn(host);
+  return [
+    { file, name: "http.sslCert", value: join(directory, certificateName(target)) },
+    { file, name: "http.sslKey", value: join(directory, keyName(target)) },
   ];
-  return { anchors: clientFiles, settings };
-});
+}
+
+const pair = pointedStore((target, host) => ({
+  anchors: clientFiles,
+  settings: optionsOf(target, host).map(({ value, ...place }) => gitSetting(place, value)),
+}));
+
+/** What git of this user takes, whichever file of settings says so: one that the user's own includes may come after the agent's lines. */
+async function faultsInUse(target: Target, host: Host) {
+  const { stdout } = await runProgram(host, ["git", "config", "--includes", "--null", "--list"]);
+  const entries = stdout.split("\0");
+  return optionsOf(target, host).flatMap(({ name, value }) => {
+    const key = `${name.toLowerCase()}\n`;
+    const used = entries.findLast((each) => each.startsWith(key))?.slice(key.length);
+    return used === value ? [] : [`git takes ${used ?? "nothing"} as ${name}, not ${value}: git config --show-origin --get ${name} tells where that is set`];
+  });
+}
+
+const clientPair: Store = {
+  ...pair,
+  async observe(target, material, host) {
+    const { certificates, differences } = await pair.observe(target, material, host);
+    if (differences.length === 0) differences.push(...(await faultsInUse(target, host)));
+    return { certificates, differences };
+  },
+  /** An earlier release wrote into the system's settings, where git of every user finds it. */
+  async misplaced(target, ownership, host) {
+    const files = await misplacedIn(clientFiles, target, ownership, host);
+    const others = otherClaims(Object.keys(ownership), optionsOf(target, host));
+    return {
+      names: [...others.map(({ claim }) => claim), ...files.names],
+      async remove(transaction) {
+        for (const { setting } of others) await setting.remove(transaction);
+        await files.remove(transaction);
+      },
+    };
+  },
+};
+
+export const gitBundle = storeBy(({ materialType }) => (materialType === "client_certificate" ? clientPair : authorities));

@@ -20,6 +20,7 @@ export function serverStore({ parts = certificateAndKey, revision, reload, ...re
     ...rest,
     mustExist: true,
     takesOver: true,
+    hasMoved: true, // an anchor without an alias had the name of the server's own certificate
     parts: (target) => (isAnchor(target) ? [{ name: anchorName(target), holds: "certificate" }] : parts(target)),
     async refresh(directory, target, transaction) {
       const { reloadCommand } = target.config;

@@ -141,6 +141,31 @@ describe("git_http_sslcainfo", () => {
     agent.remove();
   });
 
+  test("failed: a client certificate that git does not take, for settings that the user includes name another", async () => {
+    const agent = await newGitHost();
+    const client = await parties.authority.issueServer("client.test");
+    put(agent.pathOf("home/more"), "[http]\n\tsslCert = /elsewhere.pem\n");
+    put(agent.pathOf("home/.gitconfig"), `[certitude]\n\tnote = kept\n[http]\n\tproxy =\n[include]\n\tpath = ${agent.pathOf("home/more")}\n`);
+    const before = contentOf(agent);
+    const item = desiredServer(client, { trustStoreType: "git_http_sslcainfo", materialType: "client_certificate", config: { alias: "corp" } });
+    expect(await agent.pass(item)).toMatchObject({ state: "failed", message: expect.stringContaining("git takes /elsewhere.pem as http.sslCert, not ") });
+    expect(contentOf(agent)).toEqual(before);
+    writeFileSync(agent.pathOf("home/more"), "");
+    expect(await agent.pass(item)).toMatchObject({ state: "installed" });
+    agent.remove();
+  });
+
+  test("failed: for another account than the agent's own, it says what to do", async () => {
+    const agent = await newGitHost();
+    expect(await agent.pass(anchor({ dbUser: "ada" }))).toMatchObject({
+      state: "failed",
+      message: expect.stringMatching(
+        /^config\.dbUser does not apply to git_http_sslcainfo\. .*run an agent as the other account, and assign it to that one\.$/,
+      ),
+    });
+    agent.remove();
+  });
+
   test("failed: without git nothing is written", async () => {
     const agent = await newGitHost();
     const before = contentOf(agent);

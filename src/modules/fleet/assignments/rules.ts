@@ -75,10 +75,15 @@ const KNOWN = new Map(TRUST_STORE_TYPES.map((type) => [type, new Set([...configR
 const isOptional = (type: TrustStoreType, field: string) => OPTIONAL.get(type)?.has(field) === true;
 const isKnown = (type: TrustStoreType, field: string) => KNOWN.get(type)?.has(field) === true;
 
+/** What to do instead, where a field does not apply though its purpose can be met. */
+const ADVICE: { [Type in TrustStoreType]?: Partial<Record<string, string>> } = {
+  git_http_sslcainfo: { dbUser: " git is configured for the account that the agent runs as: run an agent as the other account, and assign it to that one." },
+};
+
 /** The first field that this store knows nothing of, or cannot do without. */
 export function findConfigFault(type: TrustStoreType, patch: AssignmentConfigPatch) {
   for (const [field, value] of Object.entries(patch)) {
-    if (!isKnown(type, field)) return `body.config.${field} does not apply to ${type}.`;
+    if (!isKnown(type, field)) return `body.config.${field} does not apply to ${type}.${ADVICE[type]?.[field] ?? ""}`;
     if (value === null && !isOptional(type, field)) return `body.config.${field} is required for ${type} and cannot be removed.`;
   }
 }

@@ -54,6 +54,10 @@ describe("POST /organizations/{organizationId}/agents/{agentId}/assignments", ()
     [{ config: { nodeFlags: ["--use-openssl-ca"] } }, `body.config.nodeFlags does not apply to ${TYPE}.`],
     [{ config: { keyFileName: "a.key" } }, `body.config.keyFileName does not apply to ${TYPE}.`],
     [{ trustStoreType: "java_cacerts" }, "body.config.alias is required for java_cacerts."],
+    [
+      { trustStoreType: "git_http_sslcainfo", config: { dbUser: "ada" } },
+      "body.config.dbUser does not apply to git_http_sslcainfo. git is configured for the account that the agent runs as: run an agent as the other account, and assign it to that one.",
+    ],
     [{ trustStoreType: "iis_binding", materialType: "server_certificate" }, "body.config.verifyEndpoint is required for iis_binding."],
   ])("400 for %j", async (change, message) => {
     const { certificateId, create } = await withAgent();
