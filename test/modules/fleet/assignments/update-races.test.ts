@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import type { Sql } from "#db/connect";
 import { withAssignment } from "../../../support/server/agents";
+import { world } from "../../../support/server/world";
 
 describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{assignmentId}", () => {
   test.each([
@@ -38,5 +40,16 @@ describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{as
     );
     const statuses = answers.map((each) => each.status).toSorted();
     expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 409)]);
+  });
+
+  test("200 at once for what cannot move it, while its agent is locked, as it is while policies are applied", async () => {
+    const { organization, agent, update } = await withAssignment();
+    const canHold = Bun.env.TEST_DATABASE_URL !== undefined; // the embedded database is one session, which waits for the lock's own transaction
+    const change = async () => expect((await update({ applicationId: "mail", enabled: false, autoRenew: false, includePrivateKey: false })).status).toBe(200);
+    async function changeWhileHeld(tx: Sql) {
+      await tx`select from agents where organization_id = ${organization.id} and id = ${agent.id} for update`;
+      await change();
+    }
+    await (canHold ? world.sql.begin(changeWhileHeld) : change());
   });
 });

@@ -11,9 +11,13 @@ const COLUMNS = {
   autoRenew: ["auto_renew", "boolean"],
   enabled: ["enabled", "boolean"],
 } as const;
-type Field = keyof typeof COLUMNS;
+export type Field = keyof typeof COLUMNS;
 
 const FIELDS = Object.keys(COLUMNS) as Field[];
+/** What decides the place of an assignment in a store, and what does not. */
+export const PLACE: readonly Field[] = ["certificateId", "trustStoreType", "materialType", "config"];
+export const BESIDE_PLACE = FIELDS.filter((field) => !PLACE.includes(field));
+
 function write(each: (field: Field, column: string, type: string) => string, without: readonly Field[] = []) {
   const wanted = FIELDS.filter((field) => !without.includes(field));
   return wanted.map((field) => each(field, COLUMNS[field][0], COLUMNS[field][1])).join(", ");
@@ -31,21 +35,21 @@ export const columns = once((alias?: string, without?: readonly Field[]) => writ
 /** Pairs of field and value, for json_build_object and its like. */
 export const pairs = once((alias: string, without?: readonly Field[]) => write((field, column) => `'${field}', ${alias}.${column}`, without));
 
-/** Pairs of field and its old and new value, null where that is the same; of rows that became others. The config is another's matter. */
-export const changes = once((before: string, after: string) =>
+/** Pairs of field and its old and new value, null where that is the same; of rows that became others. */
+export const changes = once((before: string, after: string, without: readonly Field[]) =>
   write(
     (field, column) =>
       `'${field}', case when ${before}.${column} <> ${after}.${column} then jsonb_build_object('from', ${before}.${column}, 'to', ${after}.${column}) end`,
-    ["config"],
+    without,
   ),
 );
 
-/** Sets each column to that of the row `alias`. */
-export const setAll = once((alias: string) => write((_, column) => `${column} = ${alias}.${column}`));
+/** Sets each column to that of the row `alias`, but those `without`. */
+export const setAll = once((alias: string, without?: readonly Field[]) => write((_, column) => `${column} = ${alias}.${column}`, without));
 
-/** Each column of `sent` or, where that is null, of `stored`; the config is another's matter. */
-export const coalesced = once((sent: string, stored: string) =>
-  write((_, column) => `coalesce(${sent}.${column}, ${stored}.${column}) as ${column}`, ["config"]),
+/** Each column of `sent` or, where that is null, of `stored`, but those `without`. */
+export const coalesced = once((sent: string, stored: string, without: readonly Field[]) =>
+  write((_, column) => `coalesce(${sent}.${column}, ${stored}.${column}) as ${column}`, without),
 );
 
 const fields = once(() => write((field, column) => `"${field}" as ${column}`));
