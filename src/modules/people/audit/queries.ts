@@ -17,10 +17,20 @@ export type Scope = Act & { organizationId: string };
 const targetOf = (action: string) => action.slice(0, action.indexOf("."));
 
 /** Part of a writing statement: an audit event for each of `rows`, which yield (id, details as jsonb). */
-export const audit = (sql: Sql, { organizationId, actor, requestId }: Scope, action: string, rows: Fragment, targetType = targetOf(action)) => sql`
-  insert into audit_events (organization_id, id, actor, action, target_type, target_id, request_id, details)
-  select ${organizationId}, new_id(), ${JSON.stringify(actor)}::jsonb, ${action}, ${targetType}, target.id::text, ${holdingClaim(sql, sql`${requestId}`)}, target.details
-  from (${rows}) as target (id, details)`;
+export const audit = (sql: Sql, scope: Scope, action: string, rows: Fragment, targetType = targetOf(action)) => sql`
+  ${into(sql)}
+  select new_id(), true, ${shared(sql, scope, action, targetType)} from (${rows}) as target (id, details)`;
+
+/** As `audit`, for many rows: the ids of their events follow each other, and only the first event is in the indexes of what all have in common. */
+export const auditMany = (sql: Sql, scope: Scope, action: string, rows: Fragment, targetType = targetOf(action)) => sql`
+  ${into(sql)}
+  select nth_id((select new_id()), n), n = 1, ${shared(sql, scope, action, targetType)}
+  from (select row_number() over () as n, many.* from (${rows}) as many (id, details)) as target`;
+
+const into = (sql: Sql) => sql`insert into audit_events (id, is_first, organization_id, actor, action, target_type, target_id, request_id, details)`;
+
+const shared = (sql: Sql, { organizationId, actor, requestId }: Scope, action: string, targetType: string) => sql`
+  ${organizationId}, ${JSON.stringify(actor)}::jsonb, ${action}, ${targetType}, target.id::text, ${holdingClaim(sql, sql`${requestId}`)}, target.details`;
 
 type Deletion = { table: "api_tokens" | "connections" | "join_tokens" | "widgets"; action: string; details: Fragment };
 
@@ -55,23 +65,43 @@ type Position = { limit: number; before: string | undefined };
 
 /** An event's id is of the moment when it was written, its `at` of the moment when the transaction began: this much earlier at most. */
 const LONGEST_TRANSACTION = 3_600_000;
+/** The highest number of an event in its write: what twelve hexadecimal digits hold. */
+const LAST_OF_WRITE = 2 ** 48 - 1;
 
-/** Newest first; one more than `limit`. Of an organization, or without one of the platform. */
-export async function listAuditEvents(sql: Sql, organizationId: string | undefined, { action, actor, targetId, from, to }: EventFilter, at: Position) {
+/** Newest first; one more than `limit`. Of an organization, or without one of the platform. An index serves each filter, in that order. */
+export async function listAuditEvents(sql: Sql, organizationId: string | undefined, filter: EventFilter, at: Position) {
+  const { targetId, from, to } = filter;
   const last = to === undefined ? MAX_UUID : firstIdAt(Date.parse(to) + LONGEST_TRANSACTION);
   const before = at.before !== undefined && at.before < last ? at.before : last;
+  const limit = sql`limit ${at.limit + 1}`;
+  const isAsked = sql`id >= ${from === undefined ? MIN_UUID : firstIdAt(Date.parse(from))} and id < ${before} ${whereShared(sql, filter)}`;
+  const isOfTarget = targetId ? sql`and target_id = ${targetId}` : sql``;
+
+  function source() {
+    if (organizationId === undefined) return sql`platform_audit_events as event where ${isAsked} ${isOfTarget} order by event.id desc`;
+    const isOurs = sql`organization_id = ${organizationId}`;
+    const isHashed = targetId ? sql`and hashtextextended(target_id, 0) = hashtextextended(${targetId}, 0)` : sql``;
+    if (targetId || !(filter.action || filter.actor))
+      return sql`audit_events as event where ${isOurs} and ${isAsked} ${isHashed} ${isOfTarget} order by event.id desc`;
+    // What the events of one write have in common is asked of the first of them.
+    return sql`(select id from audit_events where ${isOurs} and ${isAsked} and is_first order by id desc ${limit}) as first
+      cross join lateral (
+        select * from audit_events where ${isOurs} and id between first.id and nth_id(first.id, ${LAST_OF_WRITE}) and id < ${before} and (not is_first or id = first.id)
+        order by id desc ${limit}) as event
+      order by first.id desc, event.id desc`;
+  }
+
   const rows = await sql<{ id: string; json: string }[]>`
-    select id, json_build_object('id', id, 'at', iso(at), 'actor', actor, 'action', action, 'targetType', target_type, 'targetId', target_id,
-      'requestId', request_id, 'details', details)::text as json
-    from ${organizationId ? sql`audit_events where organization_id = ${organizationId} and` : sql`platform_audit_events where`}
-      id >= ${from === undefined ? MIN_UUID : firstIdAt(Date.parse(from))} and id < ${before}
-      ${action ? sql`and action = ${action}` : sql``}
-      ${actor ? ("id" in actor ? sql`and actor->>'id' = ${actor.id}` : sql`and actor->>'type' = ${actor.type}`) : sql``}
-      ${targetId ? sql`and target_id = ${targetId}` : sql``}
-      ${from ? sql`and at >= ${from}` : sql``} ${to ? sql`and at < ${to}` : sql``}
-    order by id desc limit ${at.limit + 1}`;
+    select event.id, json_build_object('id', event.id, 'at', iso(at), 'actor', actor, 'action', action, 'targetType', target_type, 'targetId', target_id,
+      'requestId', request_id, 'details', details)::text as json from ${source()} ${limit}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
+
+/** What is asked of events that all events of one write have in common. */
+const whereShared = (sql: Sql, { action, actor, from, to }: EventFilter) => sql`
+  ${action ? sql`and action = ${action}` : sql``}
+  ${actor ? ("id" in actor ? sql`and actor->>'id' = ${actor.id}` : sql`and actor->>'type' = ${actor.type}`) : sql``}
+  ${from ? sql`and at >= ${from}` : sql``} ${to ? sql`and at < ${to}` : sql``}`;
 
 /** The lowest UUIDv7 of a millisecond. */
 function firstIdAt(milliseconds: number) {

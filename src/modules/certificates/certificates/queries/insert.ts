@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { audit, type Scope } from "#modules/people/audit/queries";
+import { audit, auditMany, type Scope } from "#modules/people/audit/queries";
 import { searchWords } from "../rules/search-terms";
 import type { ParsedCertificate } from "../x509/facts";
 
@@ -82,7 +82,7 @@ export async function insertRows(sql: Sql, scope: Scope, rows: Row[]): Promise<M
         version = version + 1, updated_at = now()
       from present where certificates.organization_id = present.organization_id and certificates.id = present.id and (gets_key or is_reactivated)),
     -- audit events of new certificates
-    audited as (${audit(sql, scope, "certificate.imported", imported)}),
+    audited as (${auditMany(sql, scope, "certificate.imported", imported)}),
     -- audit events of added private keys
     audited_keys as (${audit(sql, scope, "certificate.key-added", sql`select id, '{}'::jsonb from present where gets_key`)}),
     -- audit events of certificates that are active again

@@ -1,6 +1,6 @@
 import { arrayOf, type Pool } from "#db/connect";
 import { hasPolicies, queueRelabelled } from "#modules/fleet/assignment-policies/queries/relabelled";
-import { audit, type Scope } from "#modules/people/audit/queries";
+import { auditMany, type Scope } from "#modules/people/audit/queries";
 import { MAX_LABELS } from "../rules/labels";
 import { lockFleet } from "./fleet-lock";
 
@@ -37,7 +37,7 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
         -- puts them into the queue of those that policies are to look at
         queued as (${queueRelabelled(tx, organizationId, tx`select id from changed where ${hasPolicies(tx, organizationId)}`)}),
         -- an audit event for each changed agent
-        audited as (${audit(tx, scope, "agent.labels-updated", tx`select id, ${details}::jsonb from changed`)})
+        audited as (${auditMany(tx, scope, "agent.labels-updated", tx`select id, ${details}::jsonb from changed`)})
         select (select id from overfull) as overfull, json_build_object('matched', count(*), 'updated', count(*) filter (where differs), 'notFound', (
           select coalesce(json_agg(id), '[]') from (select unnest(${ids}::uuid[]) except select id from judged) as absent (id)))::text as json from judged`,
     ]),

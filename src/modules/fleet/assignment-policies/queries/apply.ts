@@ -4,7 +4,7 @@ import { auditAssignments } from "#modules/fleet/assignments/queries/events";
 import { hasPlaceOf } from "#modules/fleet/assignments/queries/place";
 import { isGoneFrom, removing } from "#modules/fleet/assignments/queries/removal";
 import { isAnchor } from "#modules/fleet/rollouts/queries/apply-steps";
-import { audit, type Scope } from "#modules/people/audit/queries";
+import { auditMany, type Scope } from "#modules/people/audit/queries";
 import { isSuccessor, type Part, withMatches } from "./matches";
 
 /** What a policy says of each of its assignments, but for the certificate and the config, which a rotation may have changed. */
@@ -33,8 +33,8 @@ const removeExtras = (tx: Sql, scope: Scope, part: Part) => tx`
   changed as (
     update assignments a set ${removing(tx)} from extra
     where (a.organization_id, a.agent_id, a.id) = (extra.organization_id, extra.agent_id, extra.id) and not is_gone returning a.*),
-  audited as (${auditAssignments(tx, scope, "assignment.deleted", tx`deleted`, ofPolicy(tx))}),
-  asked as (${auditAssignments(tx, scope, "assignment.removing", tx`changed`, ofPolicy(tx))})
+  audited as (${auditAssignments(tx, scope, "assignment.deleted", tx`deleted`, ofPolicy(tx), auditMany)}),
+  asked as (${auditAssignments(tx, scope, "assignment.removing", tx`changed`, ofPolicy(tx), auditMany)})
   select count(*) from extra`;
 
 /** Brings the other assignments of policies up to date, makes those that are missing, and notes where something else has their place. */
@@ -76,7 +76,7 @@ const addAndChange = (tx: Sql, scope: Scope, part: Part) => tx`
     delete from policy_conflicts c using p
     where c.organization_id = p.organization_id and c.policy_id = p.id and c.agent_id = any(${arrayOf(part.agentIds)}::uuid[])
       and (c.agent_id, c.policy_id) not in (select agent_id, policy_id from conflict)),
-  making as (${auditAssignments(tx, scope, "assignment.created", tx`made`, ofPolicy(tx))}),
+  making as (${auditAssignments(tx, scope, "assignment.created", tx`made`, ofPolicy(tx), auditMany)}),
   changing as (${auditChanges(tx, scope)})
   select count(*) from made`;
 
@@ -90,5 +90,5 @@ function auditChanges(sql: Sql, scope: Scope) {
   const rows = sql`
     select id, jsonb_build_object('policyId', policy_id, 'changes', case when old <> new
       then jsonb_build_object('certificateId', jsonb_build_object('from', old, 'to', new)) else '{}' end) from changed`;
-  return audit(sql, scope, "assignment.updated", rows);
+  return auditMany(sql, scope, "assignment.updated", rows);
 }

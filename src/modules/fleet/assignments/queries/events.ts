@@ -7,9 +7,9 @@ const facts = (sql: Sql, alias: string) => sql`jsonb_build_object('agentId', ${s
 
 type Whole = "assignment.created" | "assignment.removing" | "assignment.deleted";
 
-/** Part of a writing statement: an audit event with all facts for each assignment of `rows`; `more` adds names and values. */
-export const auditAssignments = (sql: Sql, scope: Scope, action: Whole, rows: Fragment, more = sql`'{}'::jsonb`) =>
-  audit(sql, scope, action, sql`select id, ${more} || ${facts(sql, "written")} from ${rows} as written`);
+/** Part of a writing statement: an audit event with all facts for each assignment of `rows`; `more` adds names and values, `write` is for how many. */
+export const auditAssignments = (sql: Sql, scope: Scope, action: Whole, rows: Fragment, more = sql`'{}'::jsonb`, write = audit) =>
+  write(sql, scope, action, sql`select id, ${more} || ${facts(sql, "written")} from ${rows} as written`);
 
 /**
  * Part of a writing statement: an audit event with the old and new value of each changed fact and of each changed field of the config,
