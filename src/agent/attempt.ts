@@ -49,12 +49,16 @@ export async function recoverInterrupted(record: AssignmentRecord, work: Work) {
 /** Rolls back a failed attempt at `revision`, and sets the time of the next one. Returns the report, which names what could not be rolled back. */
 export async function rollBackFailed(record: AssignmentRecord, revision: string, { message }: Error, work: Work) {
   const hasChanged = record.undo.length > 0;
-  const left = (await rollBack(attemptOf(record, work))).filter((each) => each !== message); // a reload that fails once more says nothing new
+  const left = (await rollBack(attemptOf(record, work))).filter((each) => !isRepetition(each, message));
   const consequence = left.length > 0 ? ` Rolling back failed too: ${left.join(" ")}` : hasChanged ? " Rolled back: the store is as it was." : "";
   const failures = (record.retry?.revision === revision ? record.retry.failures : 0) + 1;
   record.retry = { revision, failures, at: work.clock().getTime() + retryDelay(failures) };
   return failed(message + consequence, work.log);
 }
+
+/** Whether a reload failed once more with the same words; the time and process ids that a program writes there are others. */
+const isRepetition = (failure: string, message: string) => withoutDigits(failure) === withoutDigits(message);
+const withoutDigits = (text: string) => text.replace(/\d/g, "");
 
 /** The assignment's `reloadCommand`, which finds the store's password in its environment; undefined where it has none. */
 function reloadOf({ storeType, config: { reloadCommand, storePasswordRef: reference } }: Target) {

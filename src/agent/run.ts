@@ -32,7 +32,7 @@ type Setting = {
   log: Logger;
   version: string;
   signal: AbortSignal;
-  /** Is called with what begins a pass at once, and asks the server at once. */
+  /** Is called with what begins a pass at once, which asks the server and tries failures again, however long those were to wait. */
   onHangup?: (hurry: () => void) => void;
 };
 
@@ -56,23 +56,24 @@ export async function runAgent(
   try {
     const facts = await describeHost(hostname(), version);
     const readPolicy = policyReader(policy, log);
-    const agent = { host, state, log, client, clock: () => new Date(), isDryRun, ignoreBackoff: isOnce, isOnce };
+    const agent = { host, state, log, client, clock: () => new Date(), isDryRun, isOnce };
     const writeMetrics = createMetricsFile(isDryRun ? undefined : metricsFile, state, log);
-    const pass = async (how: Parameters<typeof runPass>[1]) => runPass({ ...agent, policy: await readPolicy() }, how);
+    const pass = async (ignoreBackoff: boolean, how: Parameters<typeof runPass>[1]) => runPass({ ...agent, ignoreBackoff, policy: await readPolicy() }, how);
     if (isOnce) {
-      const done = await pass({ host: facts });
+      const done = await pass(true, { host: facts });
       await writeMetrics(done, !done.unreachable);
       return done;
     }
     const alarm = createAlarm(signal);
     onHangup?.(alarm.ring);
     const reach = createReach(server, interval, log);
-    for (;;) {
+    for (let isAsked = false; ; ) {
       const isOffline = reach.isOffline();
-      const done: Pass = await pass({ host: reach.isKnown() ? undefined : facts, isOffline }).catch((error: Error) => survive(error, log));
+      const done: Pass = await pass(isAsked, { host: reach.isKnown() ? undefined : facts, isOffline }).catch((error: Error) => survive(error, log));
       if (!isOffline) reach.note(done);
       await writeMetrics(done, !isOffline && !done.unreachable);
-      if (await alarm.pause(pauseOf(interval))) reach.askAtOnce();
+      isAsked = await alarm.pause(pauseOf(interval));
+      if (isAsked) reach.askAtOnce();
       if (signal.aborted) return done;
     }
   } finally {

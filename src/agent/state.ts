@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { lockDirectory } from "#db/lock";
@@ -61,6 +61,7 @@ export const lastReport = ({ reports, lastAcknowledged }: AssignmentRecord): Rep
 /** The agent's own directory, for this process alone until `close`; it holds private keys, so it is closed to other users. A dry run only reads it. */
 export async function openState(directory: string, { isReadOnly = false } = {}) {
   const assignments = join(directory, "assignments");
+  refuseOthers(directory);
   const close = isReadOnly ? () => {} : await takeDirectory(directory, assignments);
   const own = { mode: PRIVATE, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   const knownPath = join(directory, "desired-state.json");
@@ -109,12 +110,19 @@ export function isInUse(directory: string) {
   }
 }
 
+/** Another user's agent has other places: root, too, would look into its own home instead of that user's. */
+function refuseOthers(directory: string) {
+  const uid = statSync(directory, { throwIfNoEntry: false })?.uid;
+  if (uid !== undefined && uid !== process.getuid?.())
+    throw new Error(
+      `The state directory ${directory} belongs to another user. Run this as that user: sudo -u '#${uid}' …, or give it away: chown -R … ${directory}`,
+    );
+}
+
 /** Locks the directory, and removes the temporary files of an agent that was killed. */
 async function takeDirectory(directory: string, assignments: string) {
   await mkdir(assignments, { recursive: true, mode: 0o700 });
-  const { mode, uid } = await stat(directory);
-  if (mode & 0o022 || uid !== process.getuid?.())
-    throw new Error(`The state directory ${directory} must belong to the agent's user and be closed to others: chmod 700 ${directory}`);
+  if ((await stat(directory)).mode & 0o022) throw new Error(`Others may write the state directory ${directory}: chmod 700 ${directory}`);
   const close = lockDirectory(directory, "--state-dir");
   for (const each of [directory, assignments]) for (const name of await readdir(each)) if (isTemporary(name)) await rm(join(each, name));
   return close;

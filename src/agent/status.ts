@@ -1,6 +1,6 @@
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
-import type { Desired } from "./server-client";
+import type { Desired, Report } from "./server-client";
 import { type AssignmentRecord, lastReport, type State } from "./state";
 import type { Material, Target } from "./store";
 import { storeOf } from "./stores/stores";
@@ -13,8 +13,8 @@ export type Standing = {
   alias: string | null;
   commonName: string | null;
   fingerprintSha256: string | null;
-  /** holds: as desired. differs: not as desired. pending: not tried yet. removing: desired no more, and there still. kept: stays, as told. */
-  state: "holds" | "differs" | "pending" | "removing" | "kept";
+  /** As `agent status --help` explains them. */
+  state: "holds" | "differs" | "refused" | "pending" | "removing" | "kept";
   why: string | null;
   /** When the next attempt is due, where one failed. */
   retryAt: string | null;
@@ -37,6 +37,8 @@ async function standingOf(item: Desired, record: AssignmentRecord | undefined, h
   try {
     const target = readTarget(item);
     const faults = await faultsOf(target, readMaterial(item), host);
+    const refusal = lastMessage(record, "refused");
+    if (refusal !== undefined) return { ...base, alias: target.alias, state: "refused", why: refusal };
     const failure = lastFailure(record);
     if (faults.length === 0 && !failure) return { ...base, alias: target.alias, state: "holds", why: null };
     const isUntried = record === undefined || (record.certificate === undefined && !failure);
@@ -58,7 +60,9 @@ function leftover(record: AssignmentRecord, isKept: boolean): Standing {
     commonName: null,
     fingerprintSha256: certificate ? fingerprintOf(certificate) : null,
     state: isKept ? "kept" : "removing",
-    why: isKept ? "its certificate is revoked or retired, and config.removeOnRevoke is false" : (damage ?? lastFailure(record) ?? null),
+    why: isKept
+      ? "its certificate is revoked or retired, and config.removeOnRevoke is false"
+      : (damage ?? lastFailure(record) ?? lastMessage(record, "refused") ?? null),
     retryAt: retryOf(record),
   };
 }
@@ -66,8 +70,10 @@ function leftover(record: AssignmentRecord, isKept: boolean): Standing {
 const retryOf = (record: AssignmentRecord | undefined) => (record?.retry ? new Date(record.retry.at).toISOString() : null);
 
 /** Why the last attempt failed; undefined where it did not. */
-function lastFailure(record: AssignmentRecord | undefined): string | undefined {
-  if (!record?.retry) return undefined;
-  const last = lastReport(record);
-  return last?.state === "failed" ? last.message : undefined;
+const lastFailure = (record: AssignmentRecord | undefined) => (record?.retry ? lastMessage(record, "failed") : undefined);
+
+/** What was last reported, where that was this state. */
+function lastMessage(record: AssignmentRecord | undefined, state: Report["state"]) {
+  const last = record && lastReport(record);
+  return last?.state === state ? last.message : undefined;
 }

@@ -30,7 +30,8 @@ Wants=network-online.target
 After=network-online.target
 
 [Service]
-ExecStart=${command.map(quote).join(" ")}
+Type=exec
+ExecStart=${command.map(quoteArgument).join(" ")}
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=always
 RestartSec=10
@@ -64,8 +65,11 @@ WantedBy=multi-user.target
 `;
 }
 
-/** A word as systemd reads it back: without its variables and specifiers. */
+/** A word of a command as systemd reads it back: where it puts variables in. */
+const quoteArgument = (word: string) => quote(word.replaceAll("$", "$$$$"));
+
+/** A word as systemd reads it back: where it puts specifiers in. */
 function quote(word: string) {
-  const plain = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
+  const plain = word.replaceAll("%", "%%");
   return /^[\w@%$+=:,./-]+$/.test(plain) ? plain : `"${plain.replace(/["\\]/g, "\\$&")}"`;
 }

@@ -314,6 +314,16 @@ describe("what failed", () => {
     await agent.end();
   });
 
+  test("says once that a reload failed before and after rolling back, whatever its process id", async () => {
+    const agent = await newConnectedAgent();
+    const id = await agent.assign((await agent.newRoot()).id, "root", { reloadCommand: ["sh", "-c", "echo process $$ >&2; false"] });
+    await agent.pass();
+    expect(await agent.historyOf(id)).toEqual([
+      expect.stringMatching(/^failed: sh ended with exit code 1: process \d+. Rolled back: the store is as it was.$/),
+    ]);
+    await agent.end();
+  });
+
   test("says so in words that the server takes, whatever a tool prints", async () => {
     const agent = await newFailingAgent();
     const print = `head -c 300000 /dev/zero | tr "\\0" x; printf "\\360\\237\\222\\245%.0s" $(seq 2000); printf "\\000\\033[31m\\377\\r\\n" >&2; exit 7`;

@@ -118,6 +118,19 @@ describe("an agent that goes on", () => {
     await agent.end();
   });
 
+  test("tries again at once what failed, when it is asked to, however long that was to wait", async () => {
+    const agent = await newConnectedAgent();
+    writeFileSync(agent.pathOf("store/taken.pem"), "theirs");
+    await agent.assign((await agent.newRoot()).id, "taken");
+    const loop = start(agent, { interval: 3_600_000 });
+    await until(async () => expect(loop.count("failed")).toBe(1));
+    rmSync(agent.pathOf("store/taken.pem"));
+    loop.hurry();
+    await until(async () => expect(loop.count("installed")).toBe(1));
+    await loop.stop();
+    await agent.end();
+  });
+
   test("leaves a server alone for as long as it asks, and heals all the while", async () => {
     const agent = await newConnectedAgent();
     await agent.assign((await agent.newRoot()).id, "root");

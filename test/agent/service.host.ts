@@ -14,13 +14,13 @@ const UNIT = "etc/systemd/system/certitude-agent.service";
 const install = (...options: string[]) => run(["agent", "install", "--server", "https://certitude.example/", "--token-file", tokenFile, ...options]);
 
 test("install --print shows the unit, its words as systemd reads them back; systemd finds no fault in it", async () => {
-  const { code, out } = await install("--print", "--write", "/srv/50% of $HOME", "--", "--dry-run");
+  const { code, out } = await install("--print", "--write", "/srv/50% of $HOME", "--", "--dry-run", "--metrics-file", "/run/$x%");
   expect(code).toBe(0);
   const [exec = ""] = /^ExecStart=.*$/m.exec(out) ?? [];
   expect(exec).toEndWith(
-    `agent run --server https://certitude.example --token-file ${tokenFile} --state-dir /var/lib/certitude-agent --interval 60s --dry-run`,
+    `agent run --server https://certitude.example --token-file ${tokenFile} --state-dir /var/lib/certitude-agent --interval 60s --dry-run --metrics-file /run/$$x%%`,
   );
-  expect(out).toContain('"/srv/50%% of $$HOME"');
+  expect(out).toContain('"/srv/50%% of $HOME"');
   for (const each of ["NoNewPrivileges=yes", "ProtectSystem=strict", "LimitCORE=0", "UMask=0077"]) expect(out).toContain(`\n${each}\n`);
   const file = join(directory, "certitude-agent.service");
   writeFileSync(file, `${out}\n`);

@@ -25,14 +25,14 @@ describe("the agent's own directory", () => {
 
   test("is refused when others may write to it, when it is another's, and when another agent has it", async () => {
     const directory = scratch();
-    const closed = "must belong to the agent's user and be closed to others: chmod 700";
     for (const mode of [0o770, 0o702]) {
       chmodSync(directory, mode);
-      await expect(openState(directory)).rejects.toThrow(closed);
+      await expect(openState(directory)).rejects.toThrow(`Others may write the state directory ${directory}: chmod 700 ${directory}`);
     }
     chmodSync(directory, 0o700);
     chownSync(directory, 65_534, 65_534);
-    await expect(openState(directory)).rejects.toThrow(closed);
+    for (const isReadOnly of [false, true])
+      await expect(openState(directory, { isReadOnly })).rejects.toThrow("belongs to another user. Run this as that user");
     chownSync(directory, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
     const state = await openState(directory);
     await expect(openState(directory)).rejects.toThrow(`--state-dir ${directory} is in use by another certitude.`);

@@ -31,25 +31,28 @@ test("status shows what holds and what does not, with why; remove --all leaves n
   const ids = [await agent.assign(root.id, "root"), await agent.assign(root.id, "second")];
   writeFileSync(agent.pathOf("store/taken.pem"), "theirs");
   ids.push(await agent.assign(root.id, "taken"));
+  ids.push(await agent.assign(root.id, "elsewhere", { trustStorePath: agent.pathOf("elsewhere") }));
   await passOnce(agent);
   const before = await run(["agent", "status", "--json", ...place]);
   expect(before.code).toBe(1);
   const { isRunning, reportsWaiting, assignments } = JSON.parse(before.out);
   expect([isRunning, reportsWaiting]).toEqual([false, 0]);
   const stateOf = (id?: string) => assignments.find((each: { assignmentId: string }) => each.assignmentId === id);
-  expect(ids.map((id) => stateOf(id).state)).toEqual(["holds", "holds", "differs"]);
+  expect(ids.map((id) => stateOf(id).state)).toEqual(["holds", "holds", "differs", "refused"]);
   expect(stateOf(ids[2])).toMatchObject({
     alias: "taken",
     store: "openssl_ca_dir",
     why: expect.stringContaining("is there already, and not by this agent"),
     retryAt: expect.any(String),
   });
+  expect(stateOf(ids[3]).why).toEndWith(`--directory ${agent.pathOf("elsewhere")}`);
 
   rmSync(agent.pathOf("store/second.pem"));
   const { code, out, err } = await run(["agent", "status", ...place]);
-  expect([code, err]).toEqual([1, "2 of 3 do not hold."]);
+  expect([code, err]).toEqual([1, "3 of 4 do not hold."]);
   expect(out.split("\n")[0]).toBe("The agent does not run; every report is delivered.");
   expect(out).toMatch(/^holds {4}openssl_ca_dir {2}root/m);
+  expect(out).toMatch(/^refused {2}openssl_ca_dir {2}elsewhere .*\n {2}The policy of this host does not permit/m);
   expect(out).toMatch(/^differs {2}openssl_ca_dir {2}second .*\n {2}second.pem is missing$/m);
 
   expect(await run(["agent", "remove", ...place])).toMatchObject({ code: 2, err: expect.stringContaining("Say --all") });
@@ -83,6 +86,18 @@ test("remove --all tells what it could not remove, with why: exit 1; once that i
     out: expect.stringContaining("removed  openssl_ca_dir  root"),
   });
   expect(existsSync(agent.pathOf("store/root.pem"))).toBe(false);
+  await agent.end();
+});
+
+test("the directory of another user's agent is that user's alone: root, too, has other places", async () => {
+  const agent = await newConnectedAgent();
+  await passOnce(agent);
+  await Bun.$`chown 65534 ${agent.pathOf("own")}`;
+  for (const command of [["status"], ["remove", "--all", "--policy", agent.policySource.file]])
+    expect(await run(["agent", ...command, "--state-dir", agent.pathOf("own")])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`${agent.pathOf("own")} belongs to another user. Run this as that user: sudo -u '#65534'`),
+    });
   await agent.end();
 });
 

@@ -1,4 +1,4 @@
-import { rmdir } from "node:fs/promises";
+import { lstat, rmdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { sha256 } from "#crypto/sha256";
 import { restoreDirectory } from "../host/directories";
@@ -53,10 +53,13 @@ const restoreFile = ({ path, before, after }: Extract<UndoStep, { kind: "file" }
     await (before ? place.write(bytesOf(before), before) : place.remove());
   }).catch((error: NodeJS.ErrnoException) => (before ? inWords(path, "written")(error) : absent(error)));
 
-/** Removes a directory if it is empty. Returns whether it is gone. */
+/** Removes a directory if it is empty. Returns whether it is gone. A disk that is read-only complains even about removing nothing. */
 export async function removeDirectory(path: string) {
   try {
-    await withDirectory(dirname(path), (directory) => rmdir(directory.at(basename(path)))).catch(absent);
+    await withDirectory(dirname(path), async (held) => {
+      const directory = held.at(basename(path));
+      if (await lstat(directory).catch(absent)) await rmdir(directory);
+    }).catch(absent);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOTEMPTY") return false;

@@ -60,7 +60,7 @@ async function install(more: string[], options: Options, command: Command) {
   const stateDirectory = absolute(stateDir, "--state-dir");
   const unit = renderUnit({ command: [...programOf(command), ...argumentsOf(options), ...more], stateDirectory, user, writable: write });
   if (print) return console.info(unit.trimEnd());
-  if (root === "/") refuseUnknown(options, stateDirectory);
+  if (root === "/") refuseMissing(options, stateDirectory);
   if (process.getuid?.() !== 0) throw new CommandError("Only root can install a service: run it with sudo, or look at it with --print.");
   const owner = user ? await ensureUser(user, stateDirectory) : { uid: 0, gid: 0 };
   refuseClosedToken(options, owner.uid);
@@ -74,8 +74,9 @@ function refuseContradictions({ user, root = "/", now = false }: Options) {
   if (user !== undefined && !isAccount(user)) throw new CommandError("--user must be the name of an account other than root.", 2);
 }
 
-/** A service that knows no server would fail at its start. */
-function refuseUnknown({ server, tokenFile }: Options, stateDirectory: string) {
+/** A service that knows no server, or is to write where nothing is, would fail at its start. */
+function refuseMissing({ server, tokenFile, write }: Options, stateDirectory: string) {
+  for (const each of write) if (!existsSync(each)) throw new CommandError(`--write ${each} does not exist. Make it first: mkdir -p ${each}`, 2);
   if ((server && tokenFile) || existsSync(join(stateDirectory, "identity.json"))) return;
   throw new CommandError("This host has not joined a server. Join first (agent join --help), or give --server and --token-file.", 2);
 }

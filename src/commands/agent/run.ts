@@ -26,7 +26,7 @@ goes by what it was told last. Run it as root where the stores belong to root.
 
 A host that has joined (certitude agent join) needs neither --server nor --token-file: its key is in the state directory.
 Else the token is the one that enrolling the agent showed; its file must be readable by the agent's user alone.
-A changed token file, or one of the certificates, is taken up by itself; SIGHUP has a pass made at once.
+A changed token file, or one of the certificates, is taken up by itself; SIGHUP has a pass made at once, in which failures are tried again.
 
 The server's certificate must lead to an authority of the system's store (/etc/ssl/certs/ca-certificates.crt, or
 what SSL_CERT_FILE names) or, with --ca-file, to one of that file. A proxy is taken from HTTPS_PROXY; NO_PROXY lists the hosts that need none.

@@ -12,8 +12,8 @@ const HELP = `
 It reads the agent's own directory and looks into each store now; it asks no server, and changes nothing.
 
   holds     as desired                    differs   not as desired, with why
-  pending   not tried yet                 removing  desired no more, and there still
-  kept      stays: its certificate is revoked, but config.removeOnRevoke is false
+  refused   not permitted by the policy   pending   not tried yet
+  removing  desired no more, but there    kept      its certificate is revoked, but config.removeOnRevoke is false
 
 Exit codes: 0 everything holds, 1 something does not, 2 wrong usage.`;
 
@@ -28,9 +28,7 @@ export const addStatus = (agent: Command) =>
 
 async function status({ stateDir, json = false }: Options) {
   if (!existsSync(stateDir)) throw new CommandError(`${stateDir} does not exist: no agent has run here, or it has another --state-dir.`);
-  const state = await openState(stateDir, { isReadOnly: true }).catch((error: Error) => {
-    throw new CommandError(`${stateDir} cannot be read: ${error.message}. Run it as the agent's user.`);
-  });
+  const state = await openState(stateDir, { isReadOnly: true });
   const assignments = await standingsOf(state, thisHost(Bun.env));
   const reportsWaiting = [...state.records.values()].reduce((sum, { reports }) => sum + reports.length, 0);
   const isRunning = isInUse(stateDir);
