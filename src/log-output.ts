@@ -1,7 +1,7 @@
 import { write, writeSync } from "node:fs";
 
 /** Characters of lines that are written at once: a write for each would cost more than the line. */
-const BATCH = 16_000;
+const BATCH = 64_000;
 /** Bytes that a pipe takes whole from one of several writers (PIPE_BUF on Linux). */
 const SHARED_PIECE = 4_096;
 /** Milliseconds that a line waits for others. */
