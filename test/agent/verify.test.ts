@@ -83,7 +83,7 @@ function serve(issued: () => Issued, { address = "127.0.0.1", isAlone = false } 
 }
 const talk = (speak: (socket: Socket) => void) => listen(createServer(speak));
 
-describe("verifyEndpoint of an anchor", () => {
+describe.concurrent("verifyEndpoint of an anchor", () => {
   const anchor = () => materialOf(authority.root);
 
   test("nothing to prove without an endpoint, nor for a client's certificate", async () => {
@@ -136,21 +136,21 @@ describe("verifyEndpoint of an anchor", () => {
       const timer = setInterval(() => socket.write("\x16"), 50);
       socket.on("close", () => clearInterval(timer));
     };
-    for (const [endpoint, words] of [
+    const cases = [
       [`tls://127.0.0.1:${await freePort()}`, /ECONNREFUSED/],
       ["tls://nowhere.invalid:443", /getaddrinfo|it did not answer/],
       [`tls://127.0.0.1:${await talk(() => {})}`, /it did not answer within 1.5 s/],
       [`tls://127.0.0.1:${await talk((socket) => socket.destroy())}`, /closed the connection|disconnected before/],
       [`tls://127.0.0.1:${await talk(drip)}`, /it does not speak TLS/],
       [`tls://127.0.0.1:${await talk((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"))}`, /it does not speak TLS/],
-    ] as const)
-      expect(await faultSoon(target({ verifyEndpoint: endpoint }), anchor())).toMatch(
-        new RegExp(`^[^ ]+:\\d+ cannot be verified: .*(${words.source})`, words.flags),
-      );
+    ] as const;
+    const faults = await Promise.all(cases.map(([endpoint]) => faultSoon(target({ verifyEndpoint: endpoint }), anchor())));
+    for (const [index, [, words]] of cases.entries())
+      expect(faults[index]).toMatch(new RegExp(`^[^ ]+:\\d+ cannot be verified: .*(${words.source})`, words.flags));
   });
 });
 
-describe("verifyEndpoint of a server's certificate", () => {
+describe.concurrent("verifyEndpoint of a server's certificate", () => {
   const server = (verifyEndpoint: string, storeType: Target["storeType"] = "nginx_tls") => target({ verifyEndpoint }, "server_certificate", storeType);
 
   test("it presents this leaf, whoever signed it, or another", async () => {
@@ -172,21 +172,21 @@ describe("verifyEndpoint of a server's certificate", () => {
   });
 
   test("bounded, and in words: it hangs, closes or is not there", async () => {
-    for (const port of [await freePort(), await talk(() => {}), await talk((socket) => socket.destroy())])
-      expect(await faultSoon(server(`tls://127.0.0.1:${port}`), materialOf(leaf))).toMatch(new RegExp(`^127.0.0.1:${port} cannot be verified: .+\\.$`));
+    const ports = [await freePort(), await talk(() => {}), await talk((socket) => socket.destroy())];
+    const faults = await Promise.all(ports.map((port) => faultSoon(server(`tls://127.0.0.1:${port}`), materialOf(leaf))));
+    for (const [index, port] of ports.entries()) expect(faults[index]).toMatch(new RegExp(`^127.0.0.1:${port} cannot be verified: .+\\.$`));
   });
 
   test("of Postgres: it is asked for TLS first, and what answers otherwise is told in words", async () => {
     const answer = (words: string) => talk((socket) => socket.once("data", () => socket.write(words)));
-    for (const [port, words] of [
+    const cases = [
       [await answer("N"), "this Postgres server does not speak TLS: its setting ssl is off"],
       [await answer("HTTP/1.1 400 Bad Request"), "it does not speak as a Postgres server does"],
       [await answer("SS"), "it does not speak as a Postgres server does"],
       [await talk(() => {}), "it did not answer within 1.5 s"],
       [await talk((socket) => socket.once("data", () => socket.end())), "it closed the connection"],
-    ] as const)
-      expect(await faultSoon(server(`tls://127.0.0.1:${port}`, "postgresql_server_tls"), materialOf(leaf))).toBe(
-        `127.0.0.1:${port} cannot be verified: ${words}.`,
-      );
+    ] as const;
+    const faults = await Promise.all(cases.map(([port]) => faultSoon(server(`tls://127.0.0.1:${port}`, "postgresql_server_tls"), materialOf(leaf))));
+    expect(faults).toEqual(cases.map(([port, words]) => `127.0.0.1:${port} cannot be verified: ${words}.`));
   });
 });
