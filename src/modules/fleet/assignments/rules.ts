@@ -61,7 +61,7 @@ function findMalformed(config: AssignmentConfigPatch) {
 }
 
 /** The first path that no agent could follow, which runs nowhere in particular. The names of other stores (Kubernetes, Windows) have other forms. */
-function findRelative(type: TrustStoreType, config: AssignmentConfig) {
+function findRelative(type: TrustStoreType, config: AssignmentConfigPatch) {
   if (!isInstallable(type)) return;
   for (const [field, form] of Object.entries(FORMS)) {
     const value = config[field as ConfigField];
@@ -80,21 +80,25 @@ const ADVICE: { [Type in TrustStoreType]?: Partial<Record<string, string>> } = {
   git_http_sslcainfo: { dbUser: " git is configured for the account that the agent runs as: run an agent as the other account, and assign it to that one." },
 };
 
-/** The first field that this store knows nothing of, or cannot do without. */
+/** The first field that this store knows nothing of, or cannot do without, or a path that no agent could follow. */
 export function findConfigFault(type: TrustStoreType, patch: AssignmentConfigPatch) {
   for (const [field, value] of Object.entries(patch)) {
     if (!isKnown(type, field)) return `body.config.${field} does not apply to ${type}.${ADVICE[type]?.[field] ?? ""}`;
     if (value === null && !isOptional(type, field)) return `body.config.${field} is required for ${type} and cannot be removed.`;
   }
+  return findRelative(type, patch);
 }
+
+/** Either of them tells where pem_files are. */
+export const PEM_FILES_PLACES = ["trustStorePath", "preset"] satisfies ConfigField[];
+const NO_PLACE = "body.config.trustStorePath is required for pem_files without a preset: the directory of the files.";
+const hasNoPlace = (type: TrustStoreType, config: AssignmentConfig) => type === "pem_files" && !PEM_FILES_PLACES.some((field) => field in config);
 
 /** A new config with the store's defaults in place, or what is wrong with it. */
 export function completeConfig(type: TrustStoreType, given: AssignmentConfig): { config: AssignmentConfig } | { invalid: string } {
   const { required, defaults } = configRulesOf(type);
   const missing = required.find((field) => !Object.hasOwn(given, field));
-  const invalid = missing
-    ? `body.config.${missing} is required for ${type}.`
-    : (findConfigFault(type, given) ?? findMalformed(given) ?? findRelative(type, given));
+  const invalid = missing ? `body.config.${missing} is required for ${type}.` : (findMalformed(given) ?? findConfigFault(type, given));
   return invalid === undefined ? { config: { ...defaults, ...given } } : { invalid };
 }
 
@@ -106,7 +110,7 @@ export function readPatch(patch: AssignmentConfigPatch): ConfigPatch | { invalid
   if (invalid !== undefined) return { invalid };
   const entries = Object.entries(patch);
   const remove = entries.flatMap(([field, value]) => (value === null ? field : []));
-  const suits = TRUST_STORE_TYPES.filter((type) => entries.every(([field, value]) => (value === null ? isOptional : isKnown)(type, field)));
+  const suits = TRUST_STORE_TYPES.filter((type) => findConfigFault(type, patch) === undefined);
   return {
     set: Object.fromEntries(entries.filter(([, value]) => value !== null)),
     remove,
@@ -128,14 +132,12 @@ export const unknownMaterial = (type: TrustStoreType) => `body.materialType must
 
 const ANCHOR_WITH_KEY = "A trust anchor is public: body.includePrivateKey must be false where the materialType is trust_anchor.";
 
-const NO_PLACE = "body.config.trustStorePath is required for pem_files without a preset: the directory of the files.";
-
 /** The assignment with every default in place, or what is wrong with it whatever is stored here. */
 export function readNewAssignment(body: NewAssignment) {
   const { config = {}, ...given } = { ...DEFAULTS, materialType: defaultMaterialOf(body.trustStoreType), ...body };
   if (!storesFor(given.materialType).includes(given.trustStoreType)) return { invalid: unknownMaterial(given.trustStoreType) };
   if (given.materialType === "trust_anchor" && given.includePrivateKey) return { invalid: ANCHOR_WITH_KEY };
-  if (given.trustStoreType === "pem_files" && !config.trustStorePath && !config.preset) return { invalid: NO_PLACE };
+  if (hasNoPlace(given.trustStoreType, config)) return { invalid: NO_PLACE };
   const complete = completeConfig(given.trustStoreType, config);
   return "invalid" in complete ? complete : { ...given, config: complete.config };
 }
@@ -152,7 +154,7 @@ export const INELIGIBLE: Record<Exclude<Ineligible, "no certificate">, string> =
 export const NO_CERTIFICATE = "There is no such certificate in this organization.";
 
 /** What the stored state has against an assignment or a change of it. */
-export type Rejection = Ineligible | "unfit config" | "unfit material" | "anchor with key";
+export type Rejection = Ineligible | "unfit config" | "no place" | "unfit material" | "anchor with key";
 
 export function describeRejection(rejection: Rejection, type: TrustStoreType, config: AssignmentConfigPatch = {}): { missing: string } | { invalid: string } {
   switch (rejection) {
@@ -160,6 +162,8 @@ export function describeRejection(rejection: Rejection, type: TrustStoreType, co
       return { missing: NO_CERTIFICATE };
     case "unfit config":
       return { invalid: findConfigFault(type, config) ?? "" };
+    case "no place":
+      return { invalid: NO_PLACE };
     case "unfit material":
       return { invalid: unknownMaterial(type) };
     case "anchor with key":

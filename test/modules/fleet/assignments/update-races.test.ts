@@ -22,7 +22,8 @@ describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{as
   test("200 for all of twenty at once without a precondition, and no change is lost", async () => {
     const { update, read, created } = await withAssignment();
     const fields = ["trustStorePath", "alias", "verifyServerName", "certFileName"];
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => update({ config: { [fields[index % 4] ?? ""]: `value-${index}` } })));
+    const fieldValue = (index: number) => (index % 4 === 0 ? `/value-${index}` : `value-${index}`);
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => update({ config: { [fields[index % 4] ?? ""]: fieldValue(index) } })));
     expect(answers.map((each) => each.status)).toEqual(Array.from({ length: 20 }, () => 200));
     const versions = answers.map((each) => each.body.version).toSorted((a, b) => a - b);
     expect(versions).toEqual(Array.from({ length: 20 }, (_, index) => index + 2));

@@ -40,6 +40,7 @@ describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{as
     [{ config: { gatewayMode: true } }, "body.config.gatewayMode does not apply to linux_update_ca_certificates."],
     [{ config: { gatewayMode: null } }, "body.config.gatewayMode does not apply to linux_update_ca_certificates."],
     [{ config: { alias: 1 } }, "body.config.alias must be text of 1 to 200 characters, without NUL."],
+    [{ config: { trustStorePath: "anchors" } }, "body.config.trustStorePath must be an absolute path, such as /etc/ssl/example, or begin with ~/."],
     [{ config: { alias: "../x" } }, "body.config.alias must be one plain name"],
     [{ config: { nothing: null } }, "body.config.nothing is not a known field."],
   ])("400 for %j, and nothing changes", async (body, message) => {
@@ -54,6 +55,31 @@ describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{as
     const message = "body.config.alias is required for java_cacerts and cannot be removed.";
     expect(await update({ config: { alias: null } })).toMatchObject({ status: 400, body: { message } });
     expect(await read()).toEqual(created);
+  });
+
+  test("400 for removing both a preset and the path, or the only one of them, of PEM files; one may take the other's place", async () => {
+    const organization = await newOrganization();
+    const agent = await newAgent(organization);
+    const certificateId = await importRoot(organization);
+    const create = async (config: object) =>
+      String((await organization.admin("POST", agent.assignments, { body: anAssignment(certificateId, { trustStoreType: "pem_files", config }) })).body.id);
+    const update = (id: string, config: object) => organization.admin("PATCH", `${agent.assignments}/${id}`, { body: { config } });
+    const message = "body.config.trustStorePath is required for pem_files without a preset: the directory of the files.";
+    const [both, path, preset] = [
+      await create({ preset: "postfix", trustStorePath: "/etc/a" }),
+      await create({ trustStorePath: "/etc/b" }),
+      await create({ preset: "squid", alias: "proxy" }),
+    ];
+    for (const [id, config] of [
+      [both, { preset: null, trustStorePath: null }],
+      [path, { trustStorePath: null }],
+      [path, { trustStorePath: null, caFileName: "ca.pem" }],
+      [preset, { preset: null }],
+    ] as const)
+      expect([id, await update(id, config)]).toMatchObject([id, { status: 400, body: { message } }]);
+    expect(await update(path, { trustStorePath: null, preset: "dovecot" })).toMatchObject({ status: 200, body: { config: { preset: "dovecot" } } });
+    expect(await update(both, { preset: null })).toMatchObject({ status: 200, body: { config: { trustStorePath: "/etc/a" } } });
+    expect(await update(preset, { caFileName: "ca.pem" })).toMatchObject({ status: 200, body: { version: 2 } });
   });
 
   test("400 for a private key where the certificate becomes a trust anchor", async () => {

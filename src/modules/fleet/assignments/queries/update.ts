@@ -3,7 +3,7 @@ import type { Failure, Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { Scope } from "#modules/people/audit/queries";
-import { type ConfigPatch, describeHolder, describeOwner, describeRejection, type Holder, type Rejection } from "../rules";
+import { type ConfigPatch, describeHolder, describeOwner, describeRejection, type Holder, PEM_FILES_PLACES, type Rejection } from "../rules";
 import type { AssignmentPatch } from "../schema/assignments";
 import { assignmentJson, ineligibility, type OfAgent } from "./assignments";
 import { BESIDE_PLACE, coalesced, columns, fromJson, PLACE, setAll } from "./columns";
@@ -29,6 +29,7 @@ export async function updateAssignment(
   const { organizationId } = scope;
   const { config: _, ...sent } = patch;
   const demands = { isChosen: sql`c.id <> a.certificate_id`, material: sql`w.material_type`, withKey: sql`w.include_private_key` };
+  const hasNoPlace = sql`w.trust_store_type = 'pem_files' and not w.config ?| ${arrayOf(PEM_FILES_PLACES)}::text[]`;
   const { lock, locked, rest, holder, kept, target } = PLACE.some((field) => field in patch) ? moving(sql, organizationId, agentId, id, config) : staying(sql);
   const statement = sql<Judged[]>`
     with ${lock}
@@ -40,7 +41,7 @@ export async function updateAssignment(
     -- the verdict: the first rule that fails, or whether there is a change
     verdict as (
       select w.*, common_name, case
-        when w.trust_store_type <> all(${config ? arrayOf(config.suits) : null}::text[]) then 'unfit config'
+        when w.trust_store_type <> all(${config ? arrayOf(config.suits) : null}::text[]) then 'unfit config' ${config ? sql`when ${hasNoPlace} then 'no place'` : sql``}
         when w.trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
         when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key' ${ineligibility(sql, demands)}
         when not ${whereVersion(sql, versions, sql`a.version`)} then 'stale'
