@@ -33,6 +33,17 @@ afterAll(() => {
   rmSync(directory, { recursive: true });
 });
 
+test("agent run and agent install explain how a server is reached in the same words", async () => {
+  const explain = async (command: string) => {
+    const { out } = await run(["agent", command, "--help"]);
+    return out.slice(out.indexOf("  --server "), out.indexOf("  --policy "));
+  };
+  const words = await explain("run");
+  for (const option of ["--server", "--token-file", "--ca-file", "--client-cert", "--client-key", "--state-dir", "--interval"])
+    expect(words).toContain(`  ${option} <`);
+  expect(await explain("install")).toBe(words);
+});
+
 describe("the files of a connection", () => {
   test("a changed token is taken up; one that is wrong is told, and the former goes on", () => {
     const said: { msg: string; reason?: string }[] = [];

@@ -5,7 +5,7 @@ import { writeAtomically } from "#agent/host/files";
 import { renderUnit, UNIT_NAME } from "#agent/unit";
 import { CommandError } from "../command-error";
 import { type ConnectionFiles, readConnection } from "./connection";
-import { callOf, readInterval, readServer, STATE_DIRECTORY } from "./options";
+import { addRunOptions, callOf } from "./options";
 
 type Options = ConnectionFiles & {
   server?: string;
@@ -31,16 +31,7 @@ and what --write adds, and has few of root's capabilities. With --user it has no
 Exit codes: 0 done, 1 it could not be done, 2 wrong usage.`;
 
 export const addInstall = (agent: Command) =>
-  agent
-    .command("install")
-    .description("Make the agent a service of this host (systemd), with as few rights as it needs.")
-    .option("--server <url>", "the server: https, or http on this machine; where the host has joined, that one", readServer)
-    .option("--token-file <path>", "file with the agent's long-lived token, where the host has not joined")
-    .option("--ca-file <path>", "PEM of the authority that signed the server's certificate")
-    .option("--client-cert <path>", "PEM of a certificate to present")
-    .option("--client-key <path>", "PEM of its private key")
-    .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
-    .option("--interval <duration>", "time between two passes", readInterval, 60)
+  addRunOptions(agent.command("install").description("Make the agent a service of this host (systemd), with as few rights as it needs."))
     .option("--policy <file>", "what this host permits, where that is not the usual file")
     .option("--user <name>", "run as this account instead of root; it is made where it is missing")
     .option("--write <path>", "a directory that the service may write, besides the usual ones; may be repeated", collect, [])

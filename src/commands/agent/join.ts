@@ -8,7 +8,7 @@ import { createTransport } from "#agent/transport";
 import { version } from "../../../package.json";
 import { CommandError } from "../command-error";
 import { type ConnectionFiles, readConnection } from "./connection";
-import { readSecret, readServer, readText, STATE_DIRECTORY } from "./options";
+import { addConnectionFiles, readSecret, readServer, readText, STATE_DIRECTORY } from "./options";
 
 type Options = ConnectionFiles & { server: string; token?: string; stateDir: string; name?: string };
 
@@ -23,15 +23,14 @@ On the command line other users of this host may see it: --token-file hides it, 
 Stop the agent first where one runs with this state directory. It then runs without --server and --token-file.`;
 
 export const addJoin = (agent: Command) =>
-  agent
-    .command("join")
-    .description("Make this host an agent of a server, by a join token.")
-    .requiredOption("--server <url>", "the server: https, or http on this machine", readServer)
-    .option("--token <token>", "the join token")
-    .option("--token-file <path>", "file with it, or - for standard input")
-    .option("--ca-file <path>", "PEM of the authority that signed the server's certificate, where the system does not know it")
-    .option("--client-cert <path>", "PEM of a certificate to present, where a proxy before the server asks for one")
-    .option("--client-key <path>", "PEM of its private key")
+  addConnectionFiles(
+    agent
+      .command("join")
+      .description("Make this host an agent of a server, by a join token.")
+      .requiredOption("--server <url>", "the server: https, or http on this machine", readServer)
+      .option("--token <token>", "the join token")
+      .option("--token-file <path>", "file with it, or - for standard input"),
+  )
     .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
     .option("--name <name>", "the agent's name, where it shall not be the host's")
     .addHelpText("after", HELP)

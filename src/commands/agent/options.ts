@@ -21,7 +21,24 @@ export function readServer(value: string) {
   return server;
 }
 
-export function readInterval(value: string) {
+/** Adds the files by which a host and its server know each other. */
+export const addConnectionFiles = (command: Command) =>
+  command
+    .option("--ca-file <path>", "PEM of the authority that signed the server's certificate, where the system does not know it")
+    .option("--client-cert <path>", "PEM of a certificate to present, where a proxy before the server asks for one")
+    .option("--client-key <path>", "PEM of its private key");
+
+/** Adds what an agent runs with, now or as a service. */
+export const addRunOptions = (command: Command) =>
+  addConnectionFiles(
+    command
+      .option("--server <url>", "the server: https, or http on this machine; where the host has joined, that one", readServer)
+      .option("--token-file <path>", "file with the agent's long-lived token, where the host has not joined"),
+  )
+    .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
+    .option("--interval <duration>", "time between two passes, at most a day: 30s, 5m, 1h", readInterval, 60);
+
+function readInterval(value: string) {
   const seconds = readDuration(value);
   if (seconds > 86_400) throw new InvalidArgumentError("It must be at most a day: 24h.");
   return seconds;

@@ -7,7 +7,7 @@ import { createLog } from "#log";
 import { version } from "../../../package.json";
 import { CommandError } from "../command-error";
 import { type ConnectionFiles, followConnection } from "./connection";
-import { callOf, readInterval, readServer, STATE_DIRECTORY } from "./options";
+import { addRunOptions, callOf } from "./options";
 
 type Options = ConnectionFiles & {
   server?: string;
@@ -34,17 +34,8 @@ what SSL_CERT_FILE names) or, with --ca-file, to one of that file. A proxy is ta
 Exit codes: 0 done, 1 something failed (with --once) or the agent cannot run, 2 wrong usage.`;
 
 export const addRun = (agent: Command) =>
-  agent
-    .command("run", { isDefault: true })
-    .description("Run the agent; this is what the agent does without a command.")
-    .option("--server <url>", "the server: https, or http on this machine; where the host has joined, that one", readServer)
-    .option("--token-file <path>", "file with the agent's long-lived token, where the host has not joined")
-    .option("--ca-file <path>", "PEM of the authority that signed the server's certificate, where the system does not know it")
-    .option("--client-cert <path>", "PEM of a certificate to present, where a proxy before the server asks for one")
-    .option("--client-key <path>", "PEM of its private key")
-    .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
+  addRunOptions(agent.command("run", { isDefault: true }).description("Run the agent; this is what the agent does without a command."))
     .option("--policy <file>", "what this host permits (see agent policy --help)", POLICY_FILE)
-    .option("--interval <duration>", "time between two passes, at most a day: 30s, 5m, 1h", readInterval, 60)
     .option("--metrics-file <path>", "after each pass, write metrics there for node_exporter's textfile collector (name it …/certitude.prom)")
     .option("--once", "one pass, then end; failures are tried again at once")
     .option("--dry-run", "only log what would be done: nothing is written or reported")
