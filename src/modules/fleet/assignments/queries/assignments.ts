@@ -37,7 +37,7 @@ export async function createAssignment(sql: Sql, scope: Scope, given: Complete):
   const demands = { isChosen: sql`true`, material: sql`given.material_type`, withKey: sql`given.include_private_key` };
   const [row] = await sql<({ fault: Ineligible | "no agent" | null; holder: Holder | null } & (Created | { id: null }))[]>`
     -- locks the agent, so that it is not deleted, and so that no policy takes the place meanwhile
-    with agent as (select id from agents where organization_id = ${organizationId} and id = ${given.agentId} for no key update),
+    with agent as (select organization_id, id from agents where organization_id = ${organizationId} and id = ${given.agentId} for no key update),
     -- the given assignment, with the reason to reject it or null
     given as (
       select given.*, common_name, case when not exists (select from agent) then 'no agent' ${ineligibility(sql, demands)} end as fault

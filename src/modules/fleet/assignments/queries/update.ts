@@ -75,7 +75,7 @@ export async function updateAssignment(
 function moving(sql: Sql, organizationId: string, agentId: string, id: string, config: ConfigPatch | undefined) {
   const { set, remove, defaults } = config ?? { set: {}, remove: [], defaults: {} };
   return {
-    lock: sql`agent as (select id from agents where organization_id = ${organizationId} and id = ${agentId} for no key update),`,
+    lock: sql`agent as (select organization_id, id from agents where organization_id = ${organizationId} and id = ${agentId} for no key update),`,
     locked: sql`agent join assignments on agent_id = agent.id`,
     kept: ["config"] as const,
     rest: sql`
