@@ -54,18 +54,17 @@ function isReference(value: string) {
 
 /** The first value that no store would take, as a sentence that never repeats it. */
 function findMalformed(config: AssignmentConfigPatch) {
-  for (const [field, { accepts, must }] of Object.entries(FORMS)) {
-    const value = config[field as ConfigField];
-    if (typeof value === "string" && !accepts(value)) return `body.config.${field} ${must}.`;
+  for (const [field, value] of Object.entries(config)) {
+    const form = FORMS[field as ConfigField];
+    if (form && typeof value === "string" && !form.accepts(value)) return `body.config.${field} ${form.must}.`;
   }
 }
 
 /** The first path that no agent could follow, which runs nowhere in particular. The names of other stores (Kubernetes, Windows) have other forms. */
 function findRelative(type: TrustStoreType, config: AssignmentConfigPatch) {
   if (!isInstallable(type)) return;
-  for (const [field, form] of Object.entries(FORMS)) {
-    const value = config[field as ConfigField];
-    if (form === PATH && typeof value === "string" && !/^(\/|~\/)/.test(value))
+  for (const [field, value] of Object.entries(config)) {
+    if (FORMS[field as ConfigField] === PATH && typeof value === "string" && !/^(\/|~\/)/.test(value))
       return `body.config.${field} must be an absolute path, such as /etc/ssl/example, or begin with ~/.`;
   }
 }

@@ -36,6 +36,7 @@ export const INSTALLABLE = [
 ] as const satisfies TrustStoreType[];
 
 type Installable = (typeof INSTALLABLE)[number];
-export const isInstallable = (type: string): type is Installable => INSTALLABLE.some((each) => each === type);
+const NAMES = new Set<string>(INSTALLABLE);
+export const isInstallable = (type: string): type is Installable => NAMES.has(type);
 /** Something for each of them. */
 export type PerInstallable<Value> = Record<Installable, Value>;
