@@ -20,8 +20,8 @@ type Certificate = { id: string; pem: string };
 /** A token of a PKCS #11 module, by pkcs11-tool: certificates by their label. Keys are made in a token and stay there. */
 export const pkcs11Token: Store = {
   async observe(target, { fingerprint }, host) {
-    const token = await openToken(target, host);
-    const { certificates } = await look(token, target.alias, host);
+    const token = tokenOf(target, host);
+    const certificates = (await glance(token, target.alias, host)) ?? (await look(await openToken(target, host), target.alias, host)).certificates;
     const isThere = certificates.some(({ pem }) => fingerprintOf(pem) === fingerprint);
     const fault = certificates.length === 0 ? `has no certificate ${target.alias}` : `has another certificate as ${target.alias}`;
     return {
@@ -63,39 +63,74 @@ export const pkcs11Token: Store = {
 
 const claimOf = ({ module }: Token, alias: string) => `${module}#${alias}`;
 
-/** The one token of the module that is ready for use. */
-async function openToken({ config }: Target, host: Host): Promise<Token> {
+/** The module's token that the tool takes by itself. */
+function tokenOf({ config }: Target, host: Host): Token {
   const module = pathOn(host, config.trustStorePath ?? "", "trustStorePath");
-  const { stdout } = await runProgram(host, ["pkcs11-tool", "--module", module, "--list-slots"]);
-  const slots = stdout.split(/^(?=Slot )/m).flatMap((text) => (/token initialized/.test(text) ? (/^Slot \d+ \((0x[0-9a-f]+)\)/.exec(text)?.[1] ?? []) : []));
+  const argv = ["pkcs11-tool", "--module", module, "--login", "--pin", `env:${PIN}`];
+  return { module, argv, secret: { variable: PIN, reference: config.storePasswordRef ?? "" } };
+}
+
+/** The one token of the module that is ready for use. */
+async function openToken(target: Target, host: Host): Promise<Token> {
+  const token = tokenOf(target, host);
+  const { module, argv } = token;
+  const slots = initializedSlots((await runProgram(host, ["pkcs11-tool", "--module", module, "--list-slots"])).stdout);
   if (slots.length !== 1)
     throw new Error(`${module} has ${slots.length} initialized tokens, and this agent writes where there is one. Name a module with one.`);
-  const argv = ["pkcs11-tool", "--module", module, "--slot", slots.join("")];
-  return { module, argv: [...argv, "--login", "--pin", `env:${PIN}`], secret: { variable: PIN, reference: config.storePasswordRef ?? "" } };
+  return { ...token, argv: [...argv, "--slot", slots.join("")] };
+}
+
+const initializedSlots = (text: string) =>
+  text.split(/^(?=Slot )/m).flatMap((slot) => (/token initialized/.test(slot) ? (/^Slot \d+ \((0x[0-9a-f]+)\)/.exec(slot)?.[1] ?? []) : []));
+
+/** The token's objects with the label, of the tool's list. */
+const objectsIn = (text: string, alias: string) =>
+  text
+    .split(/\n(?=\S)/)
+    .map((object) => ({
+      kind: /^(Certificate|Private Key) Object/.exec(object)?.[1],
+      label: /^ +label: +(.*)$/m.exec(object)?.[1],
+      id: /^ +ID: +([0-9a-f]+)$/m.exec(object)?.[1] ?? "",
+    }))
+    .filter(({ label }) => label === alias);
+
+/**
+ * Returns the certificate with the label by one run of the tool, which is all that a pass without a change needs; undefined where the module
+ * has not one initialized token with one such certificate, so that it must be looked at closely. A wrong PIN is not tried again.
+ */
+async function glance({ module, argv, secret }: Token, alias: string, host: Host): Promise<Certificate[] | undefined> {
+  const environment = { [PIN]: await resolvePassword(host, secret.reference) };
+  return readByFile(host, async (file) => {
+    const words = ["--list-slots", "--list-objects", "--read-object", "--type", "cert", "--label", alias, "--output-file", file];
+    const answer = await runProgram(host, [...argv, ...words], { environment }).catch((error: Error) =>
+      isPinFault(error) ? explain(module)(error) : undefined,
+    );
+    const found = answer && initializedSlots(answer.stdout).length === 1 ? objectsIn(answer.stdout, alias) : [];
+    return found.length === 1 && found[0] ? { id: found[0].id } : undefined;
+  }).then((certificate) => certificate && [certificate]);
 }
 
 /** The certificates with the label, and the id of the private key with it, where there is one. */
 async function look({ module, argv, secret }: Token, alias: string, host: Host) {
   const environment = { [PIN]: await resolvePassword(host, secret.reference) };
   const { stdout } = await runProgram(host, [...argv, "--list-objects"], { environment }).catch(explain(module));
-  const objects = stdout.split(/\n(?=\S)/).map((text) => ({
-    kind: /^(Certificate|Private Key) Object/.exec(text)?.[1],
-    label: /^ +label: +(.*)$/m.exec(text)?.[1],
-    id: /^ +ID: +([0-9a-f]+)$/m.exec(text)?.[1] ?? "",
-  }));
-  const own = objects.filter(({ label }) => label === alias);
+  const own = objectsIn(stdout, alias);
   const certificates: Certificate[] = [];
-  for (const { id } of own.filter(({ kind }) => kind === "Certificate")) certificates.push({ id, pem: await read(argv, { alias, id }, environment, host) });
+  for (const { id } of own.filter(({ kind }) => kind === "Certificate")) {
+    const words = ["--read-object", "--type", "cert", "--label", alias, "--id", id, "--output-file"];
+    const found = await readByFile(host, (file) => runProgram(host, [...argv, ...words, file], { environment }).then(() => ({ id })));
+    if (found) certificates.push(found);
+  }
   return { certificates, keyId: own.find(({ kind }) => kind === "Private Key")?.id };
 }
 
-/** The tool writes bytes, so they go by a file. */
-async function read(argv: string[], { alias, id }: { alias: string; id: string }, environment: Record<string, string>, host: Host) {
+/** The tool writes bytes, so they go by a file. Returns undefined where `write` says that it holds nothing of use. */
+async function readByFile(host: Host, write: (file: string) => Promise<{ id: string } | undefined>): Promise<Certificate | undefined> {
   const directory = await mkdtemp(join(host.environment.TMPDIR ?? tmpdir(), "certitude-agent-"));
   try {
     const file = join(directory, "certificate");
-    await runProgram(host, [...argv, "--read-object", "--type", "cert", "--label", alias, "--id", id, "--output-file", file], { environment });
-    return toPem("CERTIFICATE", await readFile(file));
+    const written = await write(file);
+    return written && { ...written, pem: toPem("CERTIFICATE", await readFile(file)) };
   } finally {
     await rm(directory, { recursive: true });
   }
@@ -118,10 +153,12 @@ async function runWithPin({ module, secret }: Token, argv: string[], transaction
   await transaction.run(argv, { ...options, environment }).catch(explain(module));
 }
 
+const isPinFault = (error: Error) => error instanceof ProgramFailure && /CKR_PIN_(INCORRECT|LEN_RANGE|INVALID)/.test(error.output.stderr);
+
 const explain =
   (module: string) =>
   (error: Error): never => {
-    if (error instanceof ProgramFailure && /CKR_PIN_(INCORRECT|LEN_RANGE|INVALID)/.test(error.output.stderr))
+    if (isPinFault(error))
       throw new Error(`The PIN does not open the token of ${module}. Correct what config.storePasswordRef leads to, before the token locks itself.`);
     throw error;
   };

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { desired, desiredServer } from "../../support/agent/agent-host";
-import { until } from "../../support/agent/observing";
+import { until, withPrograms } from "../../support/agent/observing";
 import { newToolHost } from "../../support/agent/program-stores";
 import { newParties, put } from "../../support/agent/store-behaviour";
 import { type AgentHost, runs } from "../../support/pki/tls-clients";
@@ -66,7 +66,11 @@ describe("pkcs11_token", () => {
     expect(await trusted()).toEqual([false, false]);
     expect(await agent.pass(anchor)).toMatchObject({ state: "installed" });
     expect(await trusted()).toEqual([true, false]);
-    expect(await agent.pass(anchor)).toMatchObject({ state: "installed" });
+    const counting = withPrograms(agent, { "pkcs11-tool": 'exec /usr/bin/pkcs11-tool "$@"' });
+    expect(await agent.pass(anchor, { host: { ...agent.host, environment: { ...agent.host.environment, ...counting.environment } } })).toMatchObject({
+      state: "installed",
+    });
+    expect(readFileSync(agent.pathOf("calls"), "utf8").match(/^pkcs11-tool /gm)).toHaveLength(1);
     await tool("--delete-object", "--type", "cert", "--label", "corp");
     expect(await agent.pass(anchor)).toMatchObject({ state: "drifted", message: expect.stringContaining("has no certificate corp") });
     const { pem, fingerprint } = known.root;
