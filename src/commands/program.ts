@@ -60,5 +60,5 @@ function createProgram() {
   return program;
 }
 
-/** Runs one command of the executable. */
-export const run = (argv: string[]) => runCommand(createProgram(), argv);
+/** Runs one command of the executable; without one, it shows what there is. */
+export const run = (argv: string[]) => runCommand(createProgram(), argv.length > 2 ? argv : [...argv, "--help"]);

@@ -3,8 +3,7 @@ import { type Command, CommanderError } from "commander";
 /** Runs one command. Faults become a sentence on standard error and the exit code. */
 export async function runCommand(program: Command, argv: string[]) {
   try {
-    if (argv.length <= 2) program.outputHelp();
-    else await program.parseAsync(argv);
+    await program.parseAsync(argv);
   } catch (error) {
     process.exit(exitCodeOf(error)); // whatever a command left open
   }

@@ -41,6 +41,8 @@ const statusOf = async (field: string) => (await machine.run("sed", "-n", `s/^${
 const isTrusted = async () => (await machine.run("openssl", "verify", "-CApath", "/etc/ssl/certs", "/run/root.pem")).code === 0;
 
 test("install --now refuses what would not start, then makes it a service that joined hosts run", async () => {
+  expect(await machine.agent()).toMatchObject({ code: 2, err: expect.stringContaining("this host has not joined") });
+  expect(await machine.agent("instal")).toMatchObject({ code: 2, err: "There is no command instal: certitude-agent --help shows what there is." });
   expect(await machine.agent("install", "--now")).toMatchObject({ code: 2, err: expect.stringContaining("This host has not joined a server.") });
   const { token } = await newJoinToken(organization);
   expect(await machine.agent("join", "--server", world.url, "--token", token, "--name", "shop-1")).toMatchObject({ code: 0 });

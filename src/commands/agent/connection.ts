@@ -40,7 +40,7 @@ export function readConnection({ tokenFile, caFile, clientCert, clientKey }: Con
   if ((clientCert === undefined) !== (clientKey === undefined)) throw new CommandError("--client-cert and --client-key go together.", 2);
   const token = tokenFile === undefined ? undefined : readToken(tokenFile);
   const store = SSL_CERT_FILE || SYSTEM_STORES.find((path) => existsSync(path));
-  const ca = caFile === undefined ? store && readText(store, "the system's store") : readCertificates(caFile, "--ca-file");
+  const ca = caFile === undefined ? store && readText(store, SSL_CERT_FILE ? "SSL_CERT_FILE" : "the system's store") : readCertificates(caFile, "--ca-file");
   const own = clientCert && clientKey ? { cert: readCertificates(clientCert, "--client-cert"), key: readKey(clientKey) } : {};
   return { ...(token !== undefined && { token }), hasOwnAuthority: caFile !== undefined, tls: { ...(ca && { ca }), ...own } };
 }

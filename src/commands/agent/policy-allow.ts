@@ -12,6 +12,7 @@ type Options = { policy: string; grants?: Grant[] };
 const HELP = `
 Each option may be given several times. A command is one argument, quoted as for a shell:
   --reload 'systemctl restart example'
+  --reload-pattern "systemctl restart '*'"
 The agent takes the change up at its next pass.`;
 
 /** Adds the command by which an administrator of the host consents. */
@@ -40,7 +41,7 @@ function readCommand(line: string) {
   const words = splitWords(line);
   if (!words)
     throw new InvalidArgumentError(
-      "It must be a program and its words, without variables, patterns and other commands: no shell runs it. Quote such a word once more.",
+      "It must be a program and its words, without variables, patterns and other commands: no shell runs it. Quote such a word once more: \"systemctl restart '*'\".",
     );
   return words;
 }

@@ -40,9 +40,12 @@ export const addRun = (agent: Command) =>
     .option("--once", "one pass, then end; failures are tried again at once")
     .option("--dry-run", "only log what would be done: nothing is written or reported")
     .addHelpText("after", HELP)
+    .allowExcessArguments() // a misspelled command, since this is what runs without one
     .action(run);
 
 async function run({ server, stateDir, policy: file, interval, once = false, dryRun = false, metricsFile, ...files }: Options, command: Command) {
+  const [unknown] = command.args;
+  if (unknown !== undefined) throw new CommandError(`There is no command ${unknown}: ${callOf(command.parent)} --help shows what there is.`, 2);
   const log = createLog("info");
   const connection = followConnection(files, Bun.env, log);
   const stopping = new AbortController();

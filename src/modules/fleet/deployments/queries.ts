@@ -26,7 +26,7 @@ export async function listDeployments(sql: Sql, organizationId: string, filter: 
   const byAgent = path !== undefined && !state && !store && !certificateId;
   const rows = await sql<{ agentId: string; id: string; json: string }[]>`
     select a.agent_id as "agentId", a.id, json_build_object('assignmentId', a.id, 'agentId', a.agent_id, 'agentName', a.agent_name, 'certificateId', a.certificate_id,
-      'commonName', c.common_name, 'applicationId', a.application_id, 'trustStoreType', a.trust_store_type, 'enabled', a.enabled, 'policyId', a.policy_id,
+      'commonName', c.common_name, 'applicationId', a.application_id, 'trustStoreType', a.trust_store_type, 'enabled', a.enabled, 'policyId', a.policy_id, 'removingSince', iso(a.removing_since),
       'version', a.version, 'state', ${stateOf(sql)}, 'isAdrift', ${hasDrift(sql)}, 'message', a.reported_message, 'reportedAt', iso(a.reported_at),
       'observedAt', iso(a.observed_at), 'updatedAt', iso(a.updated_at))::text as json
     from (${byAgent ? throughAgents(sql, organizationId, isAsked, isSelected, { limit, after }) : throughAssignments(sql, isAsked, isSelected, limit)}) as a

@@ -30,6 +30,7 @@ export const FleetDeployment = Answer(
     trustStoreType: TrustStoreType,
     enabled: t.Boolean(),
     policyId: Nullable(t.String({ description: "The assignment policy that it belongs to" })),
+    removingSince: Nullable({ ...DateTime, description: "Since when it is deleted but for its agent's word that it is gone from the host" }),
     version: Integer(),
     state: State,
     isAdrift: t.Boolean({ description: "Whether the last report, or its absence, is not what is wanted", examples: [false] }),

@@ -52,6 +52,7 @@ describe("GET /organizations/{organizationId}/deployments", () => {
       trustStoreType: "linux_update_ca_certificates",
       enabled: true,
       policyId: null,
+      removingSince: null,
       version: 1,
       state: "installed",
       isAdrift: false,
@@ -62,6 +63,15 @@ describe("GET /organizations/{organizationId}/deployments", () => {
     });
     expect(items[2]).toMatchObject({ state: "failed", isAdrift: true, message: "no space left on device" });
     expect(items[3]).toMatchObject({ state: "pending", isAdrift: true, reportedAt: null });
+  });
+
+  test("200 what is removing too, with since when, until its agent says that it is gone", async () => {
+    const { organization, agents, made, list } = await withDeployments();
+    const [a] = agents;
+    expect((await organization.admin("DELETE", `/agents/${a.id}/assignments/${made.one.id}`)).status).toBe(202);
+    expect((await list("&state=installed"))[0]).toMatchObject({ assignmentId: made.one.id, enabled: false, removingSince: expect.any(String) });
+    await a.call("POST", "/agent/reports", { body: { reports: [{ assignmentId: made.one.id, state: "removed" }] } });
+    expect((await list()).map((each: { assignmentId: string }) => each.assignmentId)).toEqual([made.two.id, made.three.id, made.four.id]);
   });
 
   test("200 what each filter asks for, alone and together", async () => {
