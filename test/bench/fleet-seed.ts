@@ -1,4 +1,4 @@
-import { connectDatabase } from "#db/connect";
+import { connectDatabase, MAINTENANCE } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates/schema/example";
 
@@ -13,7 +13,7 @@ export const tokenHash = (agent: string) => `sha256(('cag_' || lpad(${agent}::te
 
 /** Fills an empty database with agents of three assignments each, of leaves below an intermediate and a root. */
 export async function seedFleet(url: string, agents: number) {
-  const sql = connectDatabase(url, { max: 1, statementTimeout: 0, silence: 0 }).$client;
+  const sql = connectDatabase(url, MAINTENANCE).$client;
   await migrate(sql);
   await sql`insert into organizations (id, name) values (${ORGANIZATION}, 'Fleet')`;
   await sql`create temporary table made as select n, new_id() as id, case when n > ${INTERMEDIATES}::int then 1 + n % ${INTERMEDIATES}::int else 0 end as issuer
@@ -36,6 +36,27 @@ export async function seedFleet(url: string, agents: number) {
   await sql`
     insert into signing_keys (organization_id, id, generation, public_key, created_by)
     select new_id(), new_id(), 1, n, '{}' from generate_series(1, ${ORGANIZATIONS}::int) n`; // of others, so that no plan is made for a table of one row
+  await sql`vacuum (analyze)`;
+  await sql`checkpoint`;
+  await sql.end();
+}
+
+/** How many policies there are, each of a tier of the fleet. */
+export const POLICIES = 20;
+
+/** Gives every third assignment to a policy, which matches its agent. */
+export async function seedPolicies(url: string) {
+  const sql = connectDatabase(url, MAINTENANCE).$client;
+  await sql`update agents set labels = jsonb_build_object('tier', 't' || name::int % ${POLICIES}::int)`;
+  await sql`
+    insert into assignment_policies (organization_id, id, name, selector, selector_path, certificate_id, application_id, trust_store_type, material_type, include_private_key,
+      config, target, auto_renew, enabled)
+    select ${ORGANIZATION}, new_id(), 't' || tier, 'tier=t' || tier, '($."tier" == "t' || tier || '")', c.id, 'shop', 'nginx_tls', 'server_certificate', false,
+      '{"trustStorePath": "/etc/tls/2"}', '2', true, true
+    from generate_series(0, ${POLICIES - 1}::int) tier join certificates c on c.common_name = 'Certificate ' || ${INTERMEDIATES + 1} + tier`;
+  await sql`
+    update assignments a set policy_id = p.id, certificate_id = p.certificate_id from agents join assignment_policies p on p.name = agents.labels->>'tier'
+    where a.agent_id = agents.id and a.target = '2'`;
   await sql`vacuum (analyze)`;
   await sql`checkpoint`;
   await sql.end();
