@@ -4,14 +4,17 @@ import { countByDaysLeft } from "#modules/certificates/certificates/queries/coun
 import { readData } from "#modules/core/widgets/queries/data";
 import { readSettings } from "#modules/core/widgets/rules/grid";
 import type { Kind } from "#modules/core/widgets/rules/kinds";
+import { compileSelector } from "#modules/fleet/agents/rules/selector";
+import { countHealth, countStates, listDeployments, summarizeFleet } from "#modules/fleet/deployments/queries";
+import { HEALTH } from "#modules/fleet/deployments/rules";
 import { readInbox } from "#modules/people/notifications/queries";
 import { USER } from "./seed";
 import { seedWidgets } from "./widgets-seed";
 
 const HELP = `bun run bench:widgets [--quick] [--reuse]
 
-How long do the widgets of one large organization take, a scrape of /metrics, and a page far down an inbox? In ms, and as a
-part of what counting the certificates takes: select count(*). It makes a database of its own on TEST_DATABASE_URL, or the
+How long do the widgets of one large organization take, a scrape of /metrics, its fleet's summary, its lists of deployments and
+a page far down an inbox? In ms, and as a part of what counting the certificates takes: select count(*). It makes a database of its own on TEST_DATABASE_URL, or the
 local Postgres, and drops it at the end. The size is 1,000,000 certificates, 50,000 agents, 200,000 assignments, 1,000,000 notices.
 
   --quick   a fiftieth of that
@@ -76,7 +79,46 @@ async function bench(sql: Pool) {
     await print(name, () => readData(sql, ask, kind, settings.values));
   }
   await print("/metrics", () => countByDaysLeft(sql, ask.now));
+  await benchFleet(sql, ask, print);
   for (const page of [0, Math.floor(size.notices / 20)]) await print(`unread page ${page}`, () => readInbox(sql, USER, { page, limit: 10, unread: true }));
+}
+
+type Print = (name: string, read: () => Promise<unknown>) => Promise<void>;
+
+/** What is asked about a whole fleet; lists are read from their beginning, and from their middle. */
+async function benchFleet(sql: Pool, { organizationId, now }: { organizationId: string; now: Date }, print: Print) {
+  await print("fleet summary", () => summarizeFleet(sql, organizationId, { ...HEALTH, now }));
+  await print("gauge of deployments", () => countStates(sql));
+  await print("gauge of agents", () => countHealth(sql, now));
+  const [middle] = await sql<{ agentId: string; id: string; certificateId: string }[]>`
+    select agent_id as "agentId", id, certificate_id as "certificateId" from assignments order by agent_id offset ${(size.agents * size.assignmentsEach) / 2} limit 1`;
+  if (!middle) throw new Error("there are no assignments");
+  const { agentId, certificateId } = middle;
+  const lists: [name: string, filter: Parameters<typeof listDeployments>[2], selector?: string][] = [
+    ["all", {}],
+    ["failed", { state: "failed" }],
+    ["pending", { state: "pending" }],
+    ["drifted, of which there are none", { state: "drifted" }],
+    ["of a store", { store: "linux_update_ca_certificates" }],
+    ["of a store, failed", { store: "linux_update_ca_certificates", state: "failed" }],
+    ["of a certificate", { certificateId }],
+    ["of an agent", { agentId }],
+    ["of labels", {}, "env=prod"],
+    ["of a rack", {}, "rack=r700"],
+    ["of a rack, failed", { state: "failed" }, "rack=r700"],
+  ];
+  for (const [name, filter, selector] of lists) {
+    const path = selector === undefined ? undefined : pathOf(selector);
+    const list = (after: [string, string] | undefined) => () => listDeployments(sql, organizationId, filter, path, { limit: 50, after });
+    await print(`deployments ${name}`, list(undefined));
+    await print("… from the middle", list([agentId, middle.id]));
+  }
+}
+
+function pathOf(selector: string) {
+  const compiled = compileSelector(selector);
+  if ("fault" in compiled) throw new Error(compiled.fault);
+  return compiled.path;
 }
 
 async function time(read: () => Promise<unknown>) {

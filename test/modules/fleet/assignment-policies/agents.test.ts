@@ -26,6 +26,28 @@ describe("an agent", () => {
     expect(await installed()).toEqual([[root], [root], []]);
   });
 
+  test("is looked at again only for a label that a selector names, and once for many changes", async () => {
+    const { organization, agents, root, make, installed } = await withPolicies();
+    await make(aPolicy(root, { selector: "env=prod,zone!=a" }));
+    await make(aPolicy(root, { selector: null, config: { alias: "all" } }));
+    const agentIds = agents.map((each) => each.id);
+    const change = async (body: object) =>
+      expect(await organization.admin("POST", "/fleet-operations/bulk-label-update", { body: { agentIds, ...body } })).toMatchObject({ status: 200 });
+    const count = async () => (await world.sql`select from relabelled_agents where organization_id = ${organization.id}`).length;
+    await runPolicyJob();
+    expect(await count()).toBe(0);
+    await change({ set: { wave: "1", env2: "prod" }, unset: ["on"] });
+    expect(await count()).toBe(0);
+    await change({ set: { env: "dev" } });
+    await change({ set: { env: "prod" } });
+    await change({ set: { wave: "2", zone: "a" } });
+    await change({ unset: ["zone"] });
+    expect(await count()).toBe(2 + 3 + 3 + 3);
+    await runPolicyJob();
+    expect(await count()).toBe(0);
+    expect(await installed()).toEqual(agents.map(() => [root, root]));
+  });
+
   test("is not forgotten when the server dies between the change of its labels and the work on it", async () => {
     const { organization, agents, root, make, installed } = await withPolicies();
     await make(aPolicy(root));

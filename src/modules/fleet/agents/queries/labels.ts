@@ -1,5 +1,5 @@
 import { arrayOf, type Pool } from "#db/connect";
-import { hasPolicies, queueRelabelled } from "#modules/fleet/assignment-policies/queries/relabelled";
+import { hasPoliciesOn, queueRelabelled } from "#modules/fleet/assignment-policies/queries/relabelled";
 import { auditMany, type Scope } from "#modules/people/audit/queries";
 import { MAX_LABELS } from "../rules/labels";
 import { lockFleet } from "./fleet-lock";
@@ -34,8 +34,8 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
           update agents set labels = wanted, version = version + 1, updated_at = now() from judged
           where organization_id = ${organizationId} and agents.id = judged.id and differs and not ${isDryRun}::boolean and not exists (select from overfull)
           returning agents.id),
-        -- puts them into the queue of those that policies are to look at
-        queued as (${queueRelabelled(tx, organizationId, tx`select id from changed where ${hasPolicies(tx, organizationId)}`)}),
+        -- puts them into the queue of those that policies are to look at, where that may matter to a policy
+        queued as (${queueRelabelled(tx, organizationId, tx`select id from changed where ${hasPoliciesOn(tx, organizationId, [...Object.keys(set), ...unset])}`)}),
         -- an audit event for each changed agent
         audited as (${auditMany(tx, scope, "agent.labels-updated", tx`select id, ${details}::jsonb from changed`)})
         select (select id from overfull) as overfull, json_build_object('matched', count(*), 'updated', count(*) filter (where differs), 'notFound', (

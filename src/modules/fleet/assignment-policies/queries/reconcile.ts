@@ -8,6 +8,8 @@ import { applyPolicies } from "./apply";
 const BATCH_SIZE = 5_000;
 /** … where there are many policies, of which each may have an assignment for each agent. */
 const MIN_AGENTS = 50;
+/** Changes of labels among which it looks for them: an agent that changed many times is looked at once. */
+const CHANGES_AT_ONCE = 20_000;
 
 /** The organizations whose policies have something to do. */
 export const listUnsettled = (sql: Sql) => sql<{ organizationId: string }[]>`
@@ -28,13 +30,17 @@ async function reconcileBatch(tx: Sql, scope: Scope) {
 /** Looks at the agents that are new or have other labels. */
 async function applyToRelabelled(tx: Sql, scope: Scope) {
   const { organizationId } = scope;
-  const relabelled = await tx<{ id: string; agentId: string }[]>`
-    delete from relabelled_agents where organization_id = ${organizationId} and id in (
-      select id from relabelled_agents where organization_id = ${organizationId} order by id
-      limit (select greatest(${MIN_AGENTS}::int, ${BATCH_SIZE}::int / greatest(count(*), 1)) from assignment_policies where organization_id = ${organizationId}))
-    returning id, agent_id as "agentId"`;
+  const relabelled = await tx<{ agentId: string }[]>`
+    with waiting as materialized (
+      select id, agent_id from relabelled_agents where organization_id = ${organizationId} order by id limit ${CHANGES_AT_ONCE}::int),
+    chosen as materialized (
+      select distinct agent_id from waiting
+      limit (select greatest(${MIN_AGENTS}::int, ${BATCH_SIZE}::int / greatest(count(*), 1)) from assignment_policies where organization_id = ${organizationId})),
+    taken as (
+      delete from relabelled_agents where organization_id = ${organizationId} and id in (select id from waiting join chosen using (agent_id)))
+    select agent_id as "agentId" from chosen`;
   if (relabelled.length === 0) return false;
-  await applyPolicies(tx, scope, { organizationId, agentIds: [...new Set(relabelled.map((each) => each.agentId))], policyId: undefined });
+  await applyPolicies(tx, scope, { organizationId, agentIds: relabelled.map((each) => each.agentId), policyId: undefined });
   return true;
 }
 

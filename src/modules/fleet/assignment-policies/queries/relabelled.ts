@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from "#db/connect";
+import { arrayOf, type Fragment, type Sql } from "#db/connect";
 
 /**
  * Part of a writing statement: puts the agents that `ids` yields into the queue of those that all policies are to look at. What writes new
@@ -7,5 +7,9 @@ import type { Fragment, Sql } from "#db/connect";
 export const queueRelabelled = (sql: Sql, organizationId: string, ids: Fragment) =>
   sql`insert into relabelled_agents (organization_id, agent_id) select ${organizationId}, id from (${ids}) as relabelled (id)`;
 
-/** SQL condition: the organization has a policy. Exact only under the fleet's lock, which every change of a policy holds. */
-export const hasPolicies = (sql: Sql, organizationId: string) => sql`exists (select from assignment_policies where organization_id = ${organizationId})`;
+/**
+ * SQL condition: a selector of the organization's policies names one of these labels, so their change may matter to it. Exact only under the
+ * fleet's lock, which every change of a policy holds.
+ */
+export const hasPoliciesOn = (sql: Sql, organizationId: string, labels: string[]) => sql`exists (
+  select from assignment_policies where organization_id = ${organizationId} and selector_path like any(${arrayOf(labels.map((label) => JSON.stringify(`%$."${label}"%`)))}::text[]))`;
