@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { connectDatabase, type Pool } from "#db/connect";
+import { connectDatabase, type Pool, type Sql } from "#db/connect";
 import { countByDaysLeft } from "#modules/certificates/certificates/queries/counts";
 import { readData } from "#modules/core/widgets/queries/data";
 import { readSettings } from "#modules/core/widgets/rules/grid";
@@ -9,6 +9,7 @@ import { countHealth, countStates, listDeployments, summarizeFleet } from "#modu
 import { HEALTH } from "#modules/fleet/deployments/rules";
 import { readInbox } from "#modules/people/notifications/queries";
 import { USER } from "./seed";
+import { capture, explain } from "./statement";
 import { seedWidgets } from "./widgets-seed";
 
 const HELP = `bun run bench:widgets [--quick] [--reuse]
@@ -56,7 +57,7 @@ async function main() {
       await seedWidgets(url, size);
     }
     const sql = connectDatabase(url, { max: 1, statementTimeout: 0, silence: 0 }).$client;
-    await bench(sql);
+    await bench(sql, url);
     await sql.end();
   } finally {
     if (!flag("--reuse")) await admin.unsafe(`drop database if exists ${DATABASE} with (force)`);
@@ -64,7 +65,7 @@ async function main() {
   }
 }
 
-async function bench(sql: Pool) {
+async function bench(sql: Pool, url: string) {
   const [organization] = await sql<{ id: string }[]>`select id from organizations limit 1`;
   const ask = { organizationId: organization?.id ?? "", userId: undefined, now: new Date() };
   const whole = await time(() => sql`select count(*) from certificates`);
@@ -79,17 +80,22 @@ async function bench(sql: Pool) {
     await print(name, () => readData(sql, ask, kind, settings.values));
   }
   await print("/metrics", () => countByDaysLeft(sql, ask.now));
-  await benchFleet(sql, ask, print);
+  const printIndexed = async (name: string, read: (sql: Sql) => Promise<unknown>) => {
+    await print(name, () => read(sql));
+    const explained = await explain(url, await capture(url, read));
+    if (/(Seq|Bitmap Heap) Scan on assignments/.test(explained)) throw new Error(`${name} reads more than an index: ${explained}`);
+  };
+  await benchFleet(sql, ask, printIndexed);
   for (const page of [0, Math.floor(size.notices / 20)]) await print(`unread page ${page}`, () => readInbox(sql, USER, { page, limit: 10, unread: true }));
 }
 
-type Print = (name: string, read: () => Promise<unknown>) => Promise<void>;
+type Print = (name: string, read: (sql: Sql) => Promise<unknown>) => Promise<void>;
 
-/** What is asked about a whole fleet; lists are read from their beginning, and from their middle. */
+/** What is asked about a whole fleet; lists are read from their beginning, and from their middle. All of it reads assignments through an index. */
 async function benchFleet(sql: Pool, { organizationId, now }: { organizationId: string; now: Date }, print: Print) {
-  await print("fleet summary", () => summarizeFleet(sql, organizationId, { ...HEALTH, now }));
-  await print("gauge of deployments", () => countStates(sql));
-  await print("gauge of agents", () => countHealth(sql, now));
+  await print("fleet summary", (sql) => summarizeFleet(sql, organizationId, { ...HEALTH, now }));
+  await print("gauge of deployments", countStates);
+  await print("gauge of agents", (sql) => countHealth(sql, now));
   const [middle] = await sql<{ agentId: string; id: string; certificateId: string }[]>`
     select agent_id as "agentId", id, certificate_id as "certificateId" from assignments order by agent_id offset ${(size.agents * size.assignmentsEach) / 2} limit 1`;
   if (!middle) throw new Error("there are no assignments");
@@ -109,7 +115,7 @@ async function benchFleet(sql: Pool, { organizationId, now }: { organizationId: 
   ];
   for (const [name, filter, selector] of lists) {
     const path = selector === undefined ? undefined : pathOf(selector);
-    const list = (after: [string, string] | undefined) => () => listDeployments(sql, organizationId, filter, path, { limit: 50, after });
+    const list = (after: [string, string] | undefined) => (sql: Sql) => listDeployments(sql, organizationId, filter, path, { limit: 50, after });
     await print(`deployments ${name}`, list(undefined));
     await print("… from the middle", list([agentId, middle.id]));
   }

@@ -73,6 +73,9 @@ export const assignments = pgTable(
     index().on(table.organizationId, table.certificateId, table.id),
     index("assignments_store_index").on(table.organizationId, table.trustStoreType, table.agentId, table.id),
     index("assignments_certificate_index").on(table.organizationId, table.certificateId, table.agentId, table.id),
+    index("assignments_state_index").on(table.organizationId, sql`coalesce(reported_state, 'pending')`, table.agentId, table.id),
+    // Small, because Postgres stores equal keys once: all assignments are counted from this index alone.
+    index("assignments_counted_index").on(table.organizationId, table.reportedState, table.trustStoreType, table.isAdrift, table.enabled),
     index("assignments_policy_index").on(table.organizationId, table.policyId, table.agentId, table.id).where(sql`policy_id is not null`),
   ],
 );

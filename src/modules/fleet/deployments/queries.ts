@@ -50,35 +50,38 @@ type Health = { lateAfterMinutes: number; silentAfterMinutes: number; now: Date 
 
 const SHOWN = 20;
 
-/** The agents with their health; `where` says which. */
-const healthOf = (sql: Sql, { lateAfterMinutes, silentAfterMinutes, now }: Health, where: Fragment) => sql`
-  select id, name, last_seen_at, case
-    when last_seen_at >= ${now.toISOString()}::timestamptz - make_interval(mins => ${lateAfterMinutes}) then 'online'
-    when last_seen_at >= ${now.toISOString()}::timestamptz - make_interval(mins => ${silentAfterMinutes}) then 'late' else 'silent' end as health
-  from agents ${where}`;
+/** How long ago agents were last seen. The moments are computed here, because Postgres would compute them again for each agent. */
+function healthOf(sql: Sql, { lateAfterMinutes, silentAfterMinutes, now }: Health) {
+  const before = (minutes: number) => new Date(now.getTime() - minutes * 60_000).toISOString();
+  const isOnline = sql`last_seen_at >= ${before(lateAfterMinutes)}::timestamptz`;
+  const isSilent = sql`(last_seen_at is null or last_seen_at < ${before(silentAfterMinutes)}::timestamptz)`;
+  const counts = sql`count(*)::int as total, (count(*) filter (where ${isOnline}))::int as online, (count(*) filter (where ${isSilent}))::int as silent from agents`;
+  return { counts, isSilent };
+}
 
-/** Counted from indexes alone. */
+/** The deployments are counted from an index alone. */
 export async function summarizeFleet(sql: Sql, organizationId: string, health: Health) {
+  const { counts, isSilent } = healthOf(sql, health);
   const [row] = await sql<{ json: string }[]>`
     with counted as materialized (
-      select coalesce(reported_state, 'pending') as state, trust_store_type as store, count(*)::int as count
-      from assignments where organization_id = ${organizationId} group by 1, 2),
+      select coalesce(reported_state, 'pending') as state, trust_store_type as store, count, adrift from (
+        select reported_state, trust_store_type, count(*)::int as count, (count(*) filter (where ${hasDrift(sql)}))::int as adrift
+        from assignments where organization_id = ${organizationId} group by 1, 2) as indexed),
     by_state as (
-      select json_object_agg(name, coalesce(total, 0)) as json from json_array_elements_text(${STATES}::json) as name
+      select json_object_agg(name, coalesce(total, 0)) as json from json_array_elements_text(${STATES}::text::json) as name
       left join (select state, sum(count)::int as total from counted group by 1) as counted on state = name),
     by_store as (
       select coalesce(json_agg(json_build_object('trustStoreType', store, 'total', total, 'byState', states) order by store), '[]') as json
       from (select store, sum(count)::int as total, json_object_agg(state, count) as states from counted group by 1) as stores),
-    seen as materialized (${healthOf(sql, health, sql`where organization_id = ${organizationId}`)}),
-    quietest as (select * from seen where health = 'silent' order by last_seen_at nulls first, id limit ${SHOWN}),
+    seen as (select ${counts} where organization_id = ${organizationId}),
+    quietest as (
+      select id, name, last_seen_at from agents where organization_id = ${organizationId} and ${isSilent} order by last_seen_at nulls first, id limit ${SHOWN}),
     oldest as (
       select id, agent_id, updated_at from assignments where organization_id = ${organizationId} and ${hasDrift(sql)} order by updated_at, id limit 1)
     select json_build_object(
-      'deployments', json_build_object('total', (select coalesce(sum(count), 0)::int from counted),
-        'adrift', (select count(*)::int from assignments where organization_id = ${organizationId} and ${hasDrift(sql)}),
+      'deployments', json_build_object('total', (select coalesce(sum(count), 0)::int from counted), 'adrift', (select coalesce(sum(adrift), 0)::int from counted),
         'byState', (select json from by_state), 'byStore', (select json from by_store)),
-      'agents', (select json_build_object('total', count(*)::int, 'online', count(*) filter (where health = 'online')::int,
-        'late', count(*) filter (where health = 'late')::int, 'silent', count(*) filter (where health = 'silent')::int) from seen),
+      'agents', (select json_build_object('total', total, 'online', online, 'late', total - online - silent, 'silent', silent) from seen),
       'silentAgents', (select coalesce(json_agg(json_build_object('agentId', id, 'agentName', name, 'lastSeenAt', iso(last_seen_at))
         order by last_seen_at nulls first, id), '[]') from quietest),
       'oldestDrift', (select json_build_object('assignmentId', id, 'agentId', agent_id, 'since', iso(updated_at)) from oldest))::text as json`;
@@ -88,10 +91,11 @@ export async function summarizeFleet(sql: Sql, organizationId: string, health: H
 
 /** How many assignments of all organizations are in each of the states. */
 export const countStates = (sql: Sql) => sql<{ state: string; count: number }[]>`
-  select state, coalesce(count, 0) as count from json_array_elements_text(${STATES}::json) as state
-  left join (select coalesce(reported_state, 'pending') as name, count(*)::int as count from assignments group by 1) as counted on name = state`;
+  select state, coalesce(count, 0) as count from json_array_elements_text(${STATES}::text::json) as state
+  left join (select coalesce(reported_state, 'pending') as name, sum(count)::int as count from (
+    select organization_id, reported_state, count(*) from assignments group by 1, 2) as indexed group by 1) as counted on name = state`;
 
 /** How many agents of all organizations are online, late and silent. */
 export const countHealth = (sql: Sql, now: Date) => sql<{ health: string; count: number }[]>`
-  select health, coalesce(count, 0) as count from (values ('online'), ('late'), ('silent')) as known (health)
-  left join (select health as name, count(*)::int as count from (${healthOf(sql, { ...HEALTH, now }, sql``)}) as seen group by 1) as counted on name = health`;
+  select health, count from (select ${healthOf(sql, { ...HEALTH, now }).counts}) as counted
+  cross join lateral (values ('online', online), ('late', total - online - silent), ('silent', silent)) as each (health, count)`;
