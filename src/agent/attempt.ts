@@ -8,6 +8,7 @@ import type { Target } from "./store";
 import { storeOf } from "./stores/stores";
 import { isUncommitted, rollBack } from "./transaction/journal";
 import type { Transaction } from "./transaction/transaction";
+import { type AwaitRebuild, type Rebuild, takeTurns } from "./transaction/turns";
 import { execute } from "./transaction/undo-step";
 
 /** What a pass works with. */
@@ -23,16 +24,29 @@ export type Work = {
   ignoreBackoff: boolean;
   /** Assignments that are to move elsewhere, or to go, in this pass. */
   leaving?: Set<string>;
+  /** As in an Attempt. */
+  awaitRebuild?: AwaitRebuild;
 };
 
+/** Does tasks of a pass one after the other; a program that many of them wait for runs once. */
+export const inTurns = <Outcome>(work: Work, tasksOf: (work: Work) => (() => Promise<Outcome>)[]) =>
+  takeTurns(
+    (awaitRebuild) => tasksOf({ ...work, awaitRebuild }),
+    (rebuild: Rebuild) => {
+      work.log.info({ argv: rebuild.argv }, "running a program for all that wait for it");
+      return execute(work.host, rebuild);
+    },
+  );
+
 /** Returns what a transaction needs to change the host for the record's assignment. */
-export const attemptOf = (record: AssignmentRecord, { host, log, state, leaving }: Work) => ({
+export const attemptOf = (record: AssignmentRecord, { host, log, state, leaving, awaitRebuild }: Work) => ({
   host,
   log,
   journal: record,
   save: () => state.save(record),
   isOthers: state.isOthers(record.assignmentId),
   isStayingOthers: state.isOthers(record.assignmentId, leaving),
+  awaitRebuild,
 });
 
 /** Returns true while the last attempt at `revision` failed too recently to try it again. */

@@ -1,8 +1,9 @@
 import { join } from "node:path";
-import { recoverInterrupted, type Work } from "./attempt";
+import { inTurns, recoverInterrupted, type Work } from "./attempt";
 import { removeFile } from "./host/files";
 import { removeAssignment } from "./remove";
 import type { Result } from "./report";
+import type { AssignmentRecord } from "./state";
 
 /** What became of one assignment's store. */
 export type Cleaned = { assignmentId: string; store: string; alias: string } & NonNullable<Result>;
@@ -12,17 +13,19 @@ export type Cleaned = { assignmentId: string; store: string; alias: string } & N
  * store is clean is forgotten; one that failed stays, so that it can be tried again.
  */
 export async function removeEverything(stateDirectory: string, work: Work): Promise<Cleaned[]> {
-  const cleaned: Cleaned[] = [];
-  for (const record of [...work.state.records.values()]) {
-    const { assignmentId, target, isRemoved } = record;
-    await recoverInterrupted(record, work);
-    const result = isRemoved ? { state: "removed" as const } : await removeAssignment(record, work);
-    if (!result) continue;
-    cleaned.push({ assignmentId, store: target?.storeType ?? "unknown", alias: target?.alias ?? "", ...result });
-    if (!isLeft(result)) await work.state.forget(assignmentId);
-  }
+  const records = [...work.state.records.values()];
+  const cleaned = (await inTurns(work, (each) => records.map((record) => () => removeOne(record, each)))).flatMap((one) => one ?? []);
   if (!cleaned.some(isLeft)) await removeFile(join(stateDirectory, "desired-state.json"));
   return cleaned;
+}
+
+async function removeOne(record: AssignmentRecord, work: Work): Promise<Cleaned | undefined> {
+  const { assignmentId, target, isRemoved } = record;
+  await recoverInterrupted(record, work);
+  const result = isRemoved ? { state: "removed" as const } : await removeAssignment(record, work);
+  if (!result) return undefined;
+  if (!isLeft(result)) await work.state.forget(assignmentId);
+  return { assignmentId, store: target?.storeType ?? "unknown", alias: target?.alias ?? "", ...result };
 }
 
 /** Whether it is there still, because it could not be removed or this host's policy does not permit it. */

@@ -1,9 +1,10 @@
-import { recoverInterrupted, type Work } from "./attempt";
+import { inTurns, recoverInterrupted, type Work } from "./attempt";
 import { isMoving, reconcileAssignment } from "./install";
 import { observeRemoved, removeAssignment } from "./remove";
 import { deliverReports, isUnsuccessful, type Result } from "./report";
 import type { Desired, DesiredState, HostFacts, ServerClient } from "./server-client";
 import { newRecord, noteReport, type State } from "./state";
+import { mayLieInSystemStore } from "./targets";
 import { Unreachable, Untrusted } from "./transport";
 
 type Agent = Work & {
@@ -24,7 +25,7 @@ export type Pass = {
  * server, or while `isOffline`, it uses the last desired state and keeps the reports.
  */
 export async function runPass(agent: Agent, { host, isOffline = false }: { host?: HostFacts | undefined; isOffline?: boolean }): Promise<Pass> {
-  if (!agent.isDryRun) for (const record of agent.state.records.values()) await recoverInterrupted(record, agent);
+  if (!agent.isDryRun) await inTurns(agent, (work) => [...agent.state.records.values()].map((record) => () => recoverInterrupted(record, work)));
   const { desired, unreachable } = isOffline ? await readLast(agent) : await fetchDesired(agent);
   if (!desired) return { failed: 0, ...(unreachable && { unreachable }) };
   const failed = await reconcileAll(desired, agent);
@@ -54,7 +55,10 @@ async function fetchDesired({ client, state, isDryRun, log }: Agent): Promise<Re
   }
 }
 
-/** Installs before it removes, so that a store is never without both; an installation that was blocked by a removed one is tried again. */
+/**
+ * Installs before it removes, so that a store is never without both; what lies in the system's store before all else. An installation that
+ * was blocked by a removed one is tried again.
+ */
 async function reconcileAll(desired: DesiredState, agent: Agent) {
   const results = await makeTrue(desired, agent);
   if (!agent.isDryRun) for (const [id, result] of results) if (result) await keepReport(agent, id, result);
@@ -79,11 +83,29 @@ async function makeTrue({ items, keep, remove = [] }: DesiredState, given: Agent
   const results = new Map<string, Result>();
   const lost = new Map(remove.map((item) => [item.id, item]));
   await forgetRemoved(agent.state, (id) => lost.has(id));
-  for (const item of items) results.set(item.id, await reconcileAssignment(item, agent));
-  for (const record of undesired) results.set(record.assignmentId, await removeAssignment(record, agent, lost.get(record.assignmentId)));
+  const isFirst = (id: string, item?: Desired) => mayLieInSystemStore(item, given.state.records.get(id)?.target, given.host);
+  const tasks = [
+    ...items.map((item) => ({ id: item.id, isFirst: isFirst(item.id, item), make: (work: Work) => reconcileAssignment(item, work) })),
+    ...undesired.map((record) => {
+      const id = record.assignmentId;
+      return { id, isFirst: isFirst(id), make: (work: Work) => removeAssignment(record, work, lost.get(id)) };
+    }),
+  ];
+  for (const turn of [true, false])
+    await inTurns(agent, (work) =>
+      tasks
+        .filter((task) => task.isFirst === turn)
+        .map(
+          ({ id, make }) =>
+            async () =>
+              void results.set(id, await make(work)),
+        ),
+    );
   const hasRemoved = undesired.some(({ assignmentId }) => isTrue(results.get(assignmentId)));
   if (hasRemoved)
-    for (const item of items) if (!isTrue(results.get(item.id))) results.set(item.id, await reconcileAssignment(item, { ...agent, ignoreBackoff: true }));
+    await inTurns({ ...agent, ignoreBackoff: true }, (work) =>
+      items.filter(({ id }) => !isTrue(results.get(id))).map((item) => async () => void results.set(item.id, await reconcileAssignment(item, work))),
+    );
   for (const item of remove) if (!results.has(item.id)) results.set(item.id, await observeRemoved(item, agent));
   return results;
 }

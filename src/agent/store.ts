@@ -58,6 +58,10 @@ export type Store = {
   passwordVariable?: string;
 };
 
+/** Whether it lies in the system's store, for a program that reads that one. */
+export const isInSystemStore = ({ storeType, config: { preferOsStore, trustStorePath } }: Pick<Target, "storeType" | "config">, { system }: Host) =>
+  preferOsStore === true || (trustStorePath === system.bundle && storeType !== "pem_ca_bundle");
+
 /** A store that is one of several, by its target. */
 export const storeBy = (storeFor: (target: Target) => Store): Store => ({
   observe: (target, ...rest) => storeFor(target).observe(target, ...rest),

@@ -5,9 +5,10 @@ import { DesiredState } from "#modules/fleet/agent-protocol/schema";
 import { completeConfig, storesFor, unknownMaterial } from "#modules/fleet/assignments/rules";
 import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import { withPreset } from "#modules/fleet/trust-stores/rules/presets";
+import type { Host } from "./host/host";
 import { certificatesIn, fingerprintOf, isForeignKey, privateKeyIn } from "./host/pem";
 import type { Desired } from "./server-client";
-import type { Material, Target } from "./store";
+import { isInSystemStore, type Material, type Target } from "./store";
 
 const Schema = DesiredState.properties.items.items;
 
@@ -63,4 +64,16 @@ export function isSamePlace(one: Target, other: Target) {
       .toSorted(),
   ];
   return isDeepStrictEqual(placeOf(one), placeOf(other));
+}
+
+/** What may put its anchor among the system's, whatever its config says. */
+const SYSTEM_STORES: string[] = ["linux_update_ca_certificates", "linux_update_ca_trust", "python_certifi"];
+
+/**
+ * Whether it lies in the system's store, or did, or may: it is done before all else, in one turn, because its tool runs once for all, and
+ * because other stores take their public roots from there.
+ */
+export function mayLieInSystemStore(item: Desired | undefined, former: Target | undefined, host: Host) {
+  const places = [former, item && { storeType: item.trustStoreType, config: item.config ?? {} }];
+  return places.some((each) => each && (SYSTEM_STORES.includes(each.storeType) || isInSystemStore(each, host)));
 }

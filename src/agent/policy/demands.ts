@@ -1,7 +1,7 @@
 import type { MaterialType } from "#modules/fleet/trust-stores/rules/catalogue";
 import { isInstallable } from "#modules/fleet/trust-stores/rules/installable";
 import { type Host, pathOn } from "../host/host";
-import type { Target } from "../store";
+import { isInSystemStore, type Target } from "../store";
 import { endpointOf } from "./endpoints";
 import { type PathDemand, PLACES } from "./places";
 
@@ -42,9 +42,9 @@ export function demandsOf(target: Target, hasPrivateKey: boolean, host: Host): D
 }
 
 /** The store, and the system's where that is to be used instead. */
-function storesOf({ storeType, config: { preferOsStore, trustStorePath } }: Target, { system }: Host): Demand[] {
-  const isSystems = preferOsStore || (trustStorePath === system.bundle && storeType !== "pem_ca_bundle");
-  return [storeType, ...(isSystems ? ["linux_update_ca_certificates"] : [])].map((type) => ({ kind: "store", type }));
+function storesOf(target: Target, host: Host): Demand[] {
+  const { storeType } = target;
+  return [storeType, ...(isInSystemStore(target, host) ? ["linux_update_ca_certificates"] : [])].map((type) => ({ kind: "store", type }));
 }
 
 /** Whom the files are to belong to; a group with a colon before it. */

@@ -7,7 +7,7 @@ import type { Setting } from "./setting";
 /** Where a program's anchors lie, and what tells it. */
 type Pointing = { anchors: Store; settings: Setting[] };
 
-/** A store of a program that finds its anchors by settings: those come after the anchors, and go before them. */
+/** A store of a program that finds its anchors by settings: those come after the anchors, and go before them, unless the anchors are the system's. */
 export function pointedStore(pointingOf: (target: Target, host: Host) => Pointing | Promise<Pointing>): Store {
   return {
     async observe(target, material, host) {
@@ -32,8 +32,10 @@ export function pointedStore(pointingOf: (target: Target, host: Host) => Pointin
 
     async remove(target, transaction, certificate) {
       const { anchors, settings } = await pointingOf(target, transaction.host);
+      // The system's bundle is there without the anchor too: what waits for its rebuild has changed no file of settings yet.
+      if (anchors === osAnchor) await anchors.remove(target, transaction, certificate);
       for (const each of settings) await each.remove(transaction);
-      await anchors.remove(target, transaction, certificate);
+      if (anchors !== osAnchor) await anchors.remove(target, transaction, certificate);
     },
   };
 }

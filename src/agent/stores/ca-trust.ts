@@ -17,5 +17,5 @@ export const caTrustStore = directoryStore({
     if (relative(anchors, directory).startsWith(".."))
       throw new Error(`config.trustStorePath must lie in ${anchors}: ${update[0]} takes every file there for an anchor.`);
   },
-  refresh: (_directory, _target, transaction) => transaction.reload(transaction.host.caTrust.update),
+  refresh: (_directory, _target, transaction) => transaction.rebuild(transaction.host.caTrust.update),
 });

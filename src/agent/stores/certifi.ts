@@ -18,8 +18,8 @@ export const certifi: Store = {
   },
   install: async (target, material, transaction) => (await storeFor(target, transaction.host)).install(target, material, transaction),
   async remove(target, transaction, certificate) {
-    await pemBundle.remove(target, transaction, certificate);
     await osAnchor.remove(target, transaction);
+    await pemBundle.remove(target, transaction, certificate);
   },
 };
 

@@ -40,7 +40,7 @@ export async function tellHooks(transaction: Transaction, name: string, change: 
   const { host } = transaction;
   const link = linkOf(host, name);
   if (change === "-" && (await isThere(link))) return;
-  for (const hook of await findHooks(host)) await transaction.run([hook], { input: `${change}${link}\n` });
+  for (const hook of await findHooks(host)) await transaction.runTogether({ argv: [hook], rerun: [hook], input: `${change}${link}\n` });
   if (change === "-") await expectGone(host, link);
 }
 

@@ -34,7 +34,7 @@ export const systemStore = directoryStore({
     const { update } = transaction.host.system;
     const afresh = [...update, "--fresh"];
     if (!isRemoval) await tellAfterRollback(transaction, nameOf(target));
-    await transaction.reload(isRemoval ? afresh : update, { rerun: afresh });
+    await transaction.rebuild(isRemoval ? afresh : update, afresh);
     if (isRemoval) await tellHooks(transaction, nameOf(target), "-");
   },
 });

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Snapshot } from "../host/files";
 import type { Host } from "../host/host";
 import { removeTempDir } from "../host/temp-dir";
+import type { AwaitRebuild } from "./turns";
 import { type UndoStep, undoStep } from "./undo-step";
 
 /** What an assignment has put on the host, by name: a file, with what was there before, a directory, or an entry inside a store. */
@@ -23,6 +25,8 @@ export type Attempt = {
   isOthers: (name: string) => boolean;
   /** The same, but for those that are to move elsewhere, or to go, in this pass. */
   isStayingOthers: (name: string) => boolean;
+  /** Runs a program once for all assignments of the pass that wait for it; without this, each runs it for itself. */
+  awaitRebuild?: AwaitRebuild | undefined;
 };
 
 const STEPS = { file: "changing a file", directory: "making a directory", scratch: "making a directory", vacated: "removing a directory" };
@@ -40,18 +44,29 @@ export function beginSteps(attempt: Attempt) {
   return { ...attempt, addStep };
 }
 
+type RollingBack = Pick<Attempt, "host" | "log" | "journal" | "save" | "awaitRebuild">;
+
 /** Puts the host back as it was when the attempt began. A step that fails does not stop the others. Returns what failed. */
-export async function rollBack({ host, log, journal, save }: Pick<Attempt, "host" | "log" | "journal" | "save">): Promise<string[]> {
+export async function rollBack({ host, log, journal, save, awaitRebuild }: RollingBack): Promise<string[]> {
   const failures: string[] = [];
   log.warn({ steps: journal.undo.length }, "rolling back");
   const { again = [], directory = [], rest = [] } = Object.groupBy(journal.undo, ({ kind }) => (kind === "again" || kind === "directory" ? kind : "rest"));
   // A directory goes last: only then a program that was made to reread it has taken away what it made there itself.
-  for (const step of [...rest.toReversed(), ...again, ...directory.toReversed()])
-    await undoStep(host, step).catch((error: Error) => failures.push(error.message));
+  for (const step of [...rest.toReversed(), ...again.filter(isLastOfItsKind), ...directory.toReversed()])
+    await undoStep(host, step, awaitRebuild).catch((error: Error) => failures.push(error.message));
   if (journal.ownershipBefore) journal.ownership = journal.ownershipBefore;
   await commit({ journal, save });
   return failures;
 }
+
+/** Of commands that are the same, one run is enough once everything is as it was. */
+const isLastOfItsKind = (step: UndoStep, index: number, steps: UndoStep[]) => !steps.slice(index + 1).some((later) => isDeepStrictEqual(later, step));
+
+/**
+ * Whether the attempt has changed what other assignments may change too, so that none of them may come between before it has ended.
+ */
+export const hasChangedShared = ({ undo, ownership, ownershipBefore }: Journal) =>
+  undo.some((step) => step.kind === "run" || (step.kind === "file" && (ownership[step.path] ?? ownershipBefore?.[step.path])?.digest === undefined));
 
 /** Ends an attempt: its changes stay. */
 export async function commit({ journal, save }: Pick<Attempt, "journal" | "save">) {

@@ -1,8 +1,9 @@
 import { runProgram, type User } from "../host/program";
 import { createDirectories } from "./directories";
 import { createFiles } from "./files";
-import { type Attempt, beginSteps } from "./journal";
+import { type Attempt, beginSteps, hasChangedShared } from "./journal";
 import { createOwnership } from "./ownership";
+import type { Rebuild } from "./turns";
 import { type Command, execute, type Secret, type UndoCommand } from "./undo-step";
 
 type Running = { undo?: UndoCommand; user?: User; directory?: string; environment?: Record<string, string>; input?: string };
@@ -35,8 +36,21 @@ export function beginTransaction(attempt: Attempt) {
     await execute(host, { argv, ...by });
   }
 
-  /** Has a command run where the attempt is rolled back, once the files are as they were. */
-  const afterRollback = (command: Command) => steps.addStep({ kind: "again", ...command });
+  /** Runs a program once for all assignments that wait for it, and goes on then; at once where this one would hold up others. */
+  async function runTogether(rebuild: Rebuild) {
+    if (attempt.awaitRebuild && !hasChangedShared(attempt.journal)) return attempt.awaitRebuild(rebuild);
+    log.info({ argv: rebuild.argv }, "running a program");
+    return execute(host, rebuild);
+  }
 
-  return { host, ...ownership, ...directories, ...createFiles(steps, ownership, directories), run, reload, afterRollback };
+  /** The same for what makes a store of the files; it makes everything afresh after a rollback. */
+  async function rebuild(argv: string[], rerun = argv) {
+    await afterRollback({ argv: rerun });
+    await runTogether({ argv, rerun });
+  }
+
+  /** Has a command run where attempts are rolled back, once for all of them, when the files are as they were. */
+  const afterRollback = (command: Command) => steps.addStep({ kind: "again", isShared: true, ...command });
+
+  return { host, ...ownership, ...directories, ...createFiles(steps, ownership, directories), run, runTogether, reload, rebuild, afterRollback };
 }

@@ -8,6 +8,7 @@ import type { Host } from "../host/host";
 import { resolvePassword } from "../host/password";
 import { runProgram, type User } from "../host/program";
 import { removeTempDir } from "../host/temp-dir";
+import type { AwaitRebuild } from "./turns";
 
 /** The command that reverts a program's effect; a failure that contains `ignoredError` means that there was nothing to revert. */
 export type UndoCommand = { argv: string[]; input?: string; ignoredError?: string; secret?: Secret };
@@ -15,20 +16,24 @@ export type UndoCommand = { argv: string[]; input?: string; ignoredError?: strin
 export type Secret = { variable: string; reference: string };
 export type Command = { argv: string[]; input?: string; user?: User; directory?: string; secret?: Secret };
 
-/** How one step of an attempt is undone: `after` is the digest of what the step left, null where it removed the file. */
+/**
+ * How one step of an attempt is undone: `after` is the digest of what the step left, null where it removed the file; a command that
+ * `isShared` runs once for all attempts that are rolled back together.
+ */
 export type UndoStep =
   | { kind: "file"; path: string; before: Snapshot | null; after: string | null }
   | { kind: "directory"; path: string }
   | { kind: "scratch"; path: string }
   | ({ kind: "vacated"; path: string } & Attributes)
-  | ({ kind: "again" } & Command)
+  | ({ kind: "again"; isShared?: boolean } & Command)
   | ({ kind: "run"; user?: User; directory?: string } & UndoCommand);
 
-export async function undoStep(host: Host, step: UndoStep): Promise<unknown> {
+export async function undoStep(host: Host, step: UndoStep, awaitRebuild?: AwaitRebuild): Promise<unknown> {
   if (step.kind === "file") return restoreFile(step);
   if (step.kind === "directory") return removeDirectory(step.path);
   if (step.kind === "vacated") return restoreDirectory(host, step.path, step);
   if (step.kind === "scratch") return removeTempDir(step.path);
+  if (step.kind === "again" && step.isShared && awaitRebuild) return awaitRebuild({ ...step, rerun: step.argv });
   if (step.kind === "again") return execute(host, step);
   return execute(host, step).catch((error: Error) => {
     if (!step.ignoredError || !error.message.includes(step.ignoredError)) throw error;

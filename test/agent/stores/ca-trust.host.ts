@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { desired, newAgentHost } from "../../support/agent/agent-host";
-import { newParties, type Parties, put } from "../../support/agent/store-behaviour";
+import { withScratchCaTrust } from "../../support/agent/scratch-ca-trust";
+import { newParties, type Parties } from "../../support/agent/store-behaviour";
 import { curlTrusts } from "../../support/pki/tls-clients";
 
 setDefaultTimeout(60_000);
@@ -13,23 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => parties.end());
 
-/**
- * A scratch system of Red Hat's kind on Debian: `update` does what update-ca-trust does for this bundle, by p11-kit's trust, whose module
- * reads the scratch source. As nobody, because p11-kit takes no user's configuration where it is root.
- */
-const newSystem = () =>
-  newAgentHost((host, directory) => {
-    chmodSync(directory, 0o711);
-    const [source, made] = [`${directory}/source`, `${directory}/extracted`];
-    for (const each of [`${source}/anchors`, made]) mkdirSync(each, { recursive: true });
-    chmodSync(made, 0o777);
-    const module = `module: p11-kit-trust.so\ntrust-policy: yes\nx-init-reserved: paths='${source}'\n`;
-    put(`${directory}/p11/.config/pkcs11/modules/p11-kit-trust.module`, module);
-    const bundle = `${made}/tls-ca-bundle.pem`;
-    const extract = ["trust", "extract", "--format=pem-bundle", "--filter=ca-anchors", "--overwrite", "--comment", "--purpose", "server-auth", bundle];
-    const update = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", `HOME=${directory}/p11`, ...extract];
-    return { ...host, caTrust: { anchors: `${source}/anchors`, bundle, update } };
-  });
+const newSystem = () => newAgentHost(withScratchCaTrust);
 
 describe("linux_update_ca_trust, by the tool that Red Hat's update-ca-trust calls", () => {
   test("refused, installed and trusted, drifted and healed, removed and refused", async () => {

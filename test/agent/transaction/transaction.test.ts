@@ -4,6 +4,7 @@ import { readSnapshot, writeAtomically } from "#agent/host/files";
 import { newRecord } from "#agent/state";
 import { commit, rollBack } from "#agent/transaction/journal";
 import { beginTransaction } from "#agent/transaction/transaction";
+import type { AwaitRebuild } from "#agent/transaction/turns";
 import { createLog } from "#log";
 import { newAgentHost } from "../../support/agent/agent-host";
 import { stateOf } from "../../support/agent/observing";
@@ -24,9 +25,9 @@ async function begin() {
     journal,
     taken,
     at,
-    begin: () => beginTransaction(attempt),
+    begin: (awaitRebuild?: AwaitRebuild) => beginTransaction({ ...attempt, awaitRebuild }),
     settle: () => commit(attempt),
-    rollBack: () => rollBack(attempt),
+    rollBack: (awaitRebuild?: AwaitRebuild) => rollBack({ ...attempt, awaitRebuild }),
     state: () => stateOf(agent.pathOf("place")),
     read: (name: string) => readFileSync(at(name), "utf8"),
   };
@@ -147,6 +148,40 @@ describe("a file that is written", () => {
     await expect(readSnapshot(at("directory"))).rejects.toThrow("is not a plain file.");
     symlinkSync(at("missing"), at("link"));
     await expect(readSnapshot(at("link"))).rejects.toThrow(`is a symbolic link to ${at("missing")}. Name the file itself, or remove the link.`);
+    agent.remove();
+  });
+});
+
+describe("a program that one run of is enough for many", () => {
+  /** An attempt that is asked to wait for the run of others, and notes what it waits for. */
+  async function beginWaiting() {
+    const started = await begin();
+    const awaited: string[][] = [];
+    const awaitRebuild = async ({ argv }: { argv: string[] }) => void awaited.push(argv);
+    return { ...started, awaited, begin: () => started.begin(awaitRebuild), rollBack: () => started.rollBack(awaitRebuild) };
+  }
+
+  test("is waited for where the attempt has written its own files alone, and once more after a rollback, however often it was called", async () => {
+    const { agent, at, begin: start, settle: end, rollBack: back, awaited, journal } = await beginWaiting();
+    await start().writeOwned(at("deep/ours"), "ours", PLAIN);
+    await end();
+    const transaction = start();
+    await transaction.restore(at("deep/ours"));
+    await transaction.rebuild(["true"], ["true", "afresh"]);
+    await transaction.writeOwned(at("elsewhere"), "ours", PLAIN);
+    await transaction.rebuild(["true"], ["true", "afresh"]);
+    expect(journal.undo.filter(({ kind }) => kind === "again")).toHaveLength(2);
+    expect(await back()).toEqual([]);
+    expect(awaited).toEqual([["true"], ["true"], ["true", "afresh"]]);
+    agent.remove();
+  });
+
+  test("runs at once where the attempt has changed what others may change too, so that none of them comes between", async () => {
+    const { agent, at, begin: start, awaited } = await beginWaiting();
+    const transaction = start();
+    await transaction.editShared(at("shared"), "theirs and ours");
+    await transaction.rebuild(["touch", at("ran")]);
+    expect([awaited, existsSync(at("ran"))]).toEqual([[], true]);
     agent.remove();
   });
 });

@@ -1,12 +1,14 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { recoverInterrupted, type Work } from "#agent/attempt";
+import { inTurns, recoverInterrupted, type Work } from "#agent/attempt";
 import { type Host, thisHost } from "#agent/host/host";
 import { reconcileAssignment } from "#agent/install";
 import { removeAssignment } from "#agent/remove";
+import type { Result } from "#agent/report";
 import type { Desired } from "#agent/server-client";
 import { openState } from "#agent/state";
+import { readTarget } from "#agent/targets";
 import { createLog } from "#log";
 import { DEFAULTS } from "#modules/fleet/assignments/schema/assignments";
 import { agreeing, agreeingTo, holding } from "./policies";
@@ -70,6 +72,16 @@ export async function newAgentHost(
       const policy = record.target ? await agreeing(host, record.target) : holding({});
       return removeAssignment(record, { ...work, policy, ...more });
     },
+    /** What it does at one pass for many, on a host that agrees to them: what it had begun, then those that are desired, and those that are no more. */
+    async passAll(items: Desired[], gone: Desired[] = []) {
+      const agreed = { ...work, policy: await agreeing(host, ...[...items, ...gone].map(readTarget)) };
+      await inTurns(agreed, (each) => [...state.records.values()].map((record) => () => recoverInterrupted(record, each)));
+      const removed = gone.flatMap(({ id }) => state.records.get(id) ?? []);
+      return inTurns<Result>(agreed, (each) => [
+        ...items.map((item) => () => reconcileAssignment(item, each)),
+        ...removed.map((record) => () => removeAssignment(record, each)),
+      ]);
+    },
     /** Every file below the directory but the agent's own: what a test expects to be left. */
     files: () =>
       readdirSync(directory, { recursive: true, withFileTypes: true })
@@ -89,7 +101,7 @@ export function withScratchSystem(host: Host, directory: string): Host {
   const anchors = join(directory, "anchors");
   const etc = join(directory, "certs");
   const hooks = join(directory, "hooks");
-  for (const each of [anchors, etc, hooks]) mkdirSync(each);
+  for (const each of [anchors, etc, hooks]) mkdirSync(each, { recursive: true });
   return {
     ...host,
     system: {

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { thisHost } from "#agent/host/host";
+import { type Host, thisHost } from "#agent/host/host";
 import { tokenAccess } from "#agent/identity/access";
 import { openIdentityFiles } from "#agent/identity/identity-files";
 import { createTrust } from "#agent/identity/trust";
@@ -27,7 +27,7 @@ export const transportTo = (server: string) =>
   createTransport({ server, connection: () => ({ tls: {}, hasOwnAuthority: false }), environment: {}, signal: new AbortController().signal });
 
 /** An agent in this process, enrolled with the tests' server, which it reaches by way of `line`; its stores are scratch directories. */
-export async function newConnectedAgent() {
+export async function newConnectedAgent(prepare: (host: Host, directory: string) => Host = (host) => host) {
   const organization = await newOrganization();
   const enrolled = await newAgent(organization);
   const directory = mkdtempSync(join(tmpdir(), "certitude-connected-"));
@@ -40,6 +40,7 @@ export async function newConnectedAgent() {
   const log = createLog("info", { write: (text) => void said.push(JSON.parse(text)) });
   const access = tokenAccess(() => enrolled.token, transportTo(server));
   const client = createServerClient({ server, access, trust: createTrust({ files: openIdentityFiles(pathOf("state")), ask: access.ask, log }) });
+  const host = prepare(thisHost({ PATH: Bun.env.PATH, HOME: directory }), directory);
   let state = await openState(pathOf("state"));
   let policy: Policy = {};
   setPolicy({ directories: [pathOf("store")] });
@@ -62,6 +63,7 @@ export async function newConnectedAgent() {
   return {
     organization,
     ...enrolled,
+    host,
     client,
     said,
     line,
@@ -111,10 +113,10 @@ export async function newConnectedAgent() {
       return history.toReversed().map(({ state, observedAt }: Report) => [state, observedAt]);
     },
     /** One pass. */
-    pass: ({ isOffline = false, ignoreBackoff = false, isOnce = false, host }: Passing = {}) =>
+    pass: ({ isOffline = false, ignoreBackoff = false, isOnce = false, host: facts }: Passing = {}) =>
       runPass(
         {
-          host: thisHost({ PATH: Bun.env.PATH, HOME: directory }),
+          host,
           policy: holding(policy),
           state,
           log,
@@ -124,7 +126,7 @@ export async function newConnectedAgent() {
           ignoreBackoff,
           isOnce,
         },
-        { host, isOffline },
+        { host: facts, isOffline },
       ),
     /** As a new process finds it. */
     async restart() {

@@ -1,4 +1,7 @@
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Desired } from "#agent/server-client";
+import { newAuthority } from "../pki/authority";
 import { keytool, newJava } from "../pki/java";
 import { desired, newAgentHost } from "./agent-host";
 import { runOnPrivateMachine } from "./private-machine";
@@ -15,6 +18,24 @@ async function lockDpkg() {
     await child.stdin.end();
     await child.exited;
   };
+}
+
+/** Notes each run of update-ca-certificates, for an agent whose PATH begins with `path`, and how many lines a hook beside Java's is told. */
+function countRuns(directory: string) {
+  const [path, runs] = [join(directory, "bin"), join(directory, "runs")];
+  mkdirSync(path);
+  const write = (file: string, line: string) => {
+    writeFileSync(file, `#!/bin/sh\n${line}\n`);
+    chmodSync(file, 0o755);
+  };
+  write(join(path, "update-ca-certificates"), `echo update >>${runs}\nexec /usr/sbin/update-ca-certificates "$@"`);
+  write("/etc/ca-certificates/update.d/count", `echo "gone $(grep -c ^- || true)" >>${runs}`);
+  function take() {
+    const names = readFileSync(runs, "utf8").split("\n").filter(Boolean);
+    rmSync(runs);
+    return names;
+  }
+  return { path, take };
 }
 
 /** What Java makes of a server while the agent installs its authority's root by the system's store, heals it and removes it; on a machine of its own. */
@@ -56,9 +77,27 @@ if (import.meta.main) {
     return seen;
   }
 
+  /** Four anchors that come together and go together, and how often which tool of the machine ran for it. */
+  async function conductMany() {
+    const authorities = await Promise.all([newAuthority(), newAuthority(), newAuthority()]);
+    const roots = [parties.authority.root, ...authorities.map(({ root }) => root)];
+    const items = roots.map((root, index) => desired(root, { trustStoreType: "linux_update_ca_certificates", config: { alias: `many-${index}` } }));
+    const count = countRuns(agent.directory);
+    agent.host.environment.PATH = `${count.path}:${agent.host.environment.PATH}`;
+    const installed = await agent.passAll(items);
+    const seen: Record<string, unknown> = { installed, runs: count.take(), trusted: await isTrusting() };
+    seen.removed = await agent.passAll([], items);
+    seen.runsOfRemoval = count.take();
+    seen.afterwards = await isTrusting();
+    seen.left = (await keytool(MACHINE, "-list", ["-rfc"])).split("\n").filter((line) => line.includes("debian:many"));
+    for (const each of authorities) each.remove();
+    return seen;
+  }
+
   const system = await conduct("linux_update_ca_certificates", {});
   const cacerts = await conduct("java_cacerts", { preferOsStore: true });
-  console.info(JSON.stringify({ system, cacerts, fingerprint: parties.authority.root.fingerprint, left: await isTrusting() }));
+  const many = await conductMany();
+  console.info(JSON.stringify({ system, cacerts, many, fingerprint: parties.authority.root.fingerprint, left: await isTrusting() }));
   await parties.end();
   java.remove();
   agent.remove();
