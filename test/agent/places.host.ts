@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { lchownSync, mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Desired } from "#agent/server-client";
+import { openState } from "#agent/state";
 import { newAgentHost } from "../support/agent/agent-host";
 import { assigned, FAMILY, failed, newStock, type Place, placesIn, type Stock } from "../support/agent/directory-family";
 import { stateOf } from "../support/agent/observing";
@@ -38,6 +39,19 @@ function fill(path: string) {
     expect((error as NodeJS.ErrnoException).code).toBe("ENOSPC");
   }
 }
+
+test("the agent's own directory on a full disk is told in words, and is locked once there is room", async () => {
+  const agent = await newAgentHost();
+  const directory = agent.pathOf("full");
+  await mount(directory, "16k");
+  await Bun.$`chmod 700 ${directory} && mkdir ${join(directory, "assignments")}`.quiet();
+  fill(join(directory, "filler"));
+  await expect(openState(directory)).rejects.toThrow(`--state-dir ${directory} cannot be locked: there is no space left on its disk. Make room there.`);
+  rmSync(join(directory, "filler"));
+  (await openState(directory)).close();
+  await unmount(directory);
+  agent.remove();
+});
 
 for (const member of FAMILY)
   describe(member[0], () => {

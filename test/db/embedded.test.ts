@@ -53,6 +53,8 @@ describe("startEmbedded", () => {
   test("says so when the directory cannot be locked", async () => {
     const broken = join(directory, "broken");
     mkdirSync(join(broken, "lock"), { recursive: true });
-    expect(startEmbedded(broken)).rejects.toThrow(`DATA_DIR ${broken} cannot be locked`);
+    expect(startEmbedded(broken)).rejects.toThrow(
+      `DATA_DIR ${broken} cannot be locked: its file lock must be a plain file, in a directory that this user may write.`,
+    );
   });
 });
