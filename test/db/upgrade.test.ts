@@ -155,4 +155,43 @@ describe("the previous release beside the new schema", () => {
     expect(outcomes).toEqual(expected as typeof outcomes);
     expect(outcomes.length).toBeGreaterThan(150);
   });
+
+  test("has each agent that it enrols or labels looked at by all policies", async () => {
+    await migrate(sql);
+    await numberIds(sql);
+    const { recordedAt, texts, steps }: Recording = JSON.parse(gunzipSync(await Bun.file(RECORDING).bytes()).toString());
+    const looks = ["select from audit_events where action in ('agent.created', 'agent.labels-updated')", "select from relabelled_agents"];
+    const looking = looks.map((_, index) => ({ text: texts.length + index, parameters: [], count: 0 }));
+    const outcomes = await replay(sql, { recordedAt, texts: [...texts, ...looks], steps: [...steps, ...looking] });
+    const [events = 0, queued] = outcomes.slice(-looks.length).map((each) => ("count" in each ? each.count : 0));
+    expect(events).toBeGreaterThan(0);
+    expect(queued).toBe(events);
+  });
+});
+
+describe("0036, which has policies look at agents whichever release writes them", () => {
+  test("queues those of a filled database that get other labels, and new ones; not what stays as it is, or is queued by the writer", async () => {
+    await applyFirst(sql, 36);
+    await fill(sql, example);
+    await sql`delete from relabelled_agents`;
+    await migrate(sql);
+    const take = async () => (await sql<{ id: string }[]>`delete from relabelled_agents returning agent_id as id`).map(({ id }) => id);
+    const all = (await sql<{ id: string }[]>`select id from agents`).map(({ id }) => id);
+    expect(all.length).toBeGreaterThan(0);
+    await sql`update agents set labels = labels, last_seen_at = now()`;
+    await sql`update agents set last_seen_at = now()`;
+    expect(await take()).toEqual([]);
+    await sql`update agents set labels = labels || '{"of": "the release before"}'`;
+    expect((await take()).toSorted()).toEqual(all.toSorted());
+    await sql.begin(async (tx) => {
+      await tx`select set_config('certitude.queues_relabelled', 'on', true)`;
+      await tx`update agents set labels = labels || '{"of": "this release"}'`;
+    });
+    expect(await take()).toEqual([]);
+    await sql`update agents set labels = labels || '{"of": "the release before"}'`; // by the same connection
+    expect((await take()).toSorted()).toEqual(all.toSorted());
+    const [made] = await sql<{ id: string }[]>`
+      insert into agents (organization_id, id, name) select organization_id, gen_random_uuid(), 'new' from agents limit 1 returning id`;
+    expect(await take()).toEqual([made?.id ?? ""]);
+  });
 });

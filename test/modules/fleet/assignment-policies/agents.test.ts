@@ -48,6 +48,19 @@ describe("an agent", () => {
     expect(await installed()).toEqual(agents.map(() => [root, root]));
   });
 
+  test("that a server of the release before labels or enrols gets what matches", async () => {
+    const { organization, agents, root, make, installed } = await withPolicies();
+    const { id: policyId } = await make(aPolicy(root));
+    await world.sql`update agents set labels = '{"env": "prod"}', version = version + 1 where organization_id = ${organization.id} and id = ${agents[2].id}`;
+    await runPolicyJob();
+    expect(await installed(agents[2])).toEqual([[root]]);
+    const id = Bun.randomUUIDv7();
+    await world.sql`insert into agents (organization_id, id, name, labels) values (${organization.id}, ${id}, 'web-02', '{"env": "prod"}')`;
+    await runPolicyJob();
+    const { items } = (await organization.member("GET", `/agents/${id}/assignments`)).body;
+    expect(items).toMatchObject([{ certificateId: root, policyId }]);
+  });
+
   test("is not forgotten when the server dies between the change of its labels and the work on it", async () => {
     const { organization, agents, root, make, installed } = await withPolicies();
     await make(aPolicy(root));

@@ -1,5 +1,4 @@
 import type { Fragment, Sql } from "#db/connect";
-import { queueRelabelled } from "#modules/fleet/assignment-policies/queries/relabelled";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { CREDENTIAL_MS, type Joining } from "../rules";
 
@@ -46,7 +45,6 @@ export const joinByToken = (sql: Sql, scope: Scope, joinTokenId: string, { publi
     created as (
       insert into agents (organization_id, id, name, labels, public_key, host)
       select organization_id, ${Bun.randomUUIDv7()}, ${name}, labels, ${publicKey}, ${host ? JSON.stringify(host) : null}::jsonb from used where agent_id is null returning *),
-    queued as (${queueRelabelled(sql, scope.organizationId, sql`select id from created`)}),
     ${replacement(sql, sql`select organization_id, agent_id as id from used`, publicKey)},
     agent as (select * from created union all select * from replaced),
     ${issue(sql, credentialHash, at)},

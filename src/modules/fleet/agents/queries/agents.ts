@@ -2,7 +2,6 @@ import type { Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import type { Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
-import { queueRelabelled } from "#modules/fleet/assignment-policies/queries/relabelled";
 import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** The columns that every answer shows, as json. */
@@ -17,7 +16,6 @@ export async function createAgent(sql: Sql, scope: Scope, { name, labels, tokenH
     with created as (
       insert into agents (organization_id, id, name, labels, token_hash)
       values (${scope.organizationId}, ${Bun.randomUUIDv7()}, ${name}, ${JSON.stringify(labels)}::jsonb, decode(${tokenHash}, 'hex')) returning *),
-    queued as (${queueRelabelled(sql, scope.organizationId, sql`select id from created`)}),
     audited as (${audit(sql, scope, "agent.created", sql`select id, jsonb_build_object('name', name, 'labels', labels) from created`)})
     select id, version, ${agentJson(sql)}::text as json from created`;
   if (!row) throw new Error("an agent was not created");

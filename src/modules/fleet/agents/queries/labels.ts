@@ -18,8 +18,8 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
   const details = JSON.stringify({ ...(Object.keys(set).length > 0 && { set }), ...(unset.length > 0 && { unset }) });
   const [, , [report]] = await sql.begin((tx) =>
     Promise.all([
-      // A plan kept from when there were few agents takes half a minute over ten thousand.
-      tx`select set_config('plan_cache_mode', 'force_custom_plan', true)`,
+      // A plan kept from when there were few agents takes half a minute over ten thousand. The trigger need not queue them one by one.
+      tx`select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('certitude.queues_relabelled', 'on', true)`,
       lockFleet(tx, organizationId),
       tx<Report[]>`
         -- the chosen agents, with the labels that they are to have

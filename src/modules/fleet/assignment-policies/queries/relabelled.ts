@@ -1,8 +1,8 @@
 import { arrayOf, type Fragment, type Sql } from "#db/connect";
 
 /**
- * Part of a writing statement: puts the agents that `ids` yields into the queue of those that all policies are to look at. What writes new
- * labels does so in the same statement, so that no crash loses it.
+ * Part of a writing statement: puts the agents that `ids` yields into the queue of those that all policies are to look at. A trigger does it for
+ * each agent that is new or has other labels, unless the transaction says by `certitude.queues_relabelled` that it does so for many at once.
  */
 export const queueRelabelled = (sql: Sql, organizationId: string, ids: Fragment) =>
   sql`insert into relabelled_agents (organization_id, agent_id) select ${organizationId}, id from (${ids}) as relabelled (id)`;
