@@ -125,7 +125,7 @@ describe.each(REBUILT)("%s: the tool runs once", (type) => {
     await agent.end();
   });
 
-  test("killed between writing the anchors and the run, the next agent takes them back by one run, and does it all by another", async () => {
+  test("killed between writing the anchors and the run, the next agent takes them back by one run, and does it all by another; so does `remove --all`", async () => {
     const directory = mkdtempSync(join(tmpdir(), "certitude-host-"));
     const place = placeOf(type, withCountedTools(thisHost({}), directory));
     const authorities = await Promise.all([newAuthority(), newAuthority(), newAuthority()]);
@@ -142,6 +142,12 @@ describe.each(REBUILT)("%s: the tool runs once", (type) => {
     expect([runsIn(directory), files()]).toEqual([1, []]);
     expect(await agent.passAll(items)).toEqual(items.map(({ fingerprintSha256 }) => ({ state: "installed", observedFingerprint: fingerprintSha256 })));
     expect([runsIn(directory), files()]).toEqual([1, ["root-0.crt", "root-1.crt", "root-2.crt"]]);
+    expect((await agent.clean(items)).map(({ alias, state }) => `${alias} ${state}`).toSorted()).toEqual([
+      "root-0 removed",
+      "root-1 removed",
+      "root-2 removed",
+    ]);
+    expect([runsIn(directory), files()]).toEqual([1, []]);
     agent.remove();
     for (const each of authorities) each.remove();
   });

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inTurns, recoverInterrupted, type Work } from "#agent/attempt";
+import { removeEverything } from "#agent/clean";
 import { type Host, thisHost } from "#agent/host/host";
 import { reconcileAssignment } from "#agent/install";
 import { removeAssignment } from "#agent/remove";
@@ -82,6 +83,8 @@ export async function newAgentHost(
         ...removed.map((record) => () => removeAssignment(record, each)),
       ]);
     },
+    /** What `remove --all` does, on a host that agrees to the removal of these. */
+    clean: async (items: Desired[]) => removeEverything(join(directory, "state"), { ...work, policy: await agreeing(host, ...items.map(readTarget)) }),
     /** Every file below the directory but the agent's own: what a test expects to be left. */
     files: () =>
       readdirSync(directory, { recursive: true, withFileTypes: true })
