@@ -31,7 +31,8 @@ async function bench({ url }: Workplace) {
   await sql`update agents set labels = '{"env": "prod"}'`;
   await sql`vacuum (analyze)`;
 
-  const relabel = (tier: string) => updateLabels(sql, scope, { selector: { env: "prod" } }, { set: { tier }, unset: [], isDryRun: false });
+  const label = (key: string, value = "1") => updateLabels(sql, scope, { selector: { env: "prod" } }, { set: { [key]: value }, unset: [], isDryRun: false });
+  const relabel = (tier: string) => label("tier", tier);
   await measure("labels of all agents, no policy", () => relabel("none"));
   const bare = await measure("bare: the same rows and events, one statement", () => writeBare(sql, certificateId));
   await sql`vacuum (analyze) assignments, audit_events`;
@@ -49,6 +50,7 @@ async function bench({ url }: Workplace) {
   await sql`vacuum (analyze)`;
   await measure(`labels of all agents, ${OTHERS + 1} policies`, () => relabel("some"));
   await measure("… and the job's part: nothing to change", () => settle(sql));
+  await measure("a label of all agents that no policy names", () => label("wave"));
   await relabel("t1");
   await measure("the job's part: an assignment for each agent", () => settle(sql));
   await relabel("none");

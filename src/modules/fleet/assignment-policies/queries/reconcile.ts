@@ -31,14 +31,17 @@ async function reconcileBatch(tx: Sql, scope: Scope) {
 async function applyToRelabelled(tx: Sql, scope: Scope) {
   const { organizationId } = scope;
   const relabelled = await tx<{ agentId: string }[]>`
+    -- the changes that have waited longest, and the place of their agents in the queue
     with waiting as materialized (
-      select id, agent_id from relabelled_agents where organization_id = ${organizationId} order by id limit ${CHANGES_AT_ONCE}::int),
-    chosen as materialized (
-      select distinct agent_id from waiting
-      limit (select greatest(${MIN_AGENTS}::int, ${BATCH_SIZE}::int / greatest(count(*), 1)) from assignment_policies where organization_id = ${organizationId})),
+      select id, dense_rank() over (order by since) as place from (
+        select id, min(id) over (partition by agent_id) as since from (
+          select id, agent_id from relabelled_agents where organization_id = ${organizationId} order by id limit ${CHANGES_AT_ONCE}::int) as oldest) as placed),
     taken as (
-      delete from relabelled_agents where organization_id = ${organizationId} and id in (select id from waiting join chosen using (agent_id)))
-    select agent_id as "agentId" from chosen`;
+      delete from relabelled_agents where organization_id = ${organizationId} and id in (
+        select id from waiting
+        where place <= (select greatest(${MIN_AGENTS}::int, ${BATCH_SIZE}::int / greatest(count(*), 1)) from assignment_policies where organization_id = ${organizationId}))
+      returning agent_id)
+    select distinct agent_id as "agentId" from taken`;
   if (relabelled.length === 0) return false;
   await applyPolicies(tx, scope, { organizationId, agentIds: relabelled.map((each) => each.agentId), policyId: undefined });
   return true;
