@@ -4,6 +4,7 @@ import { createNonces, type Nonces } from "#auth/nonces";
 import { createTokens, type Tokens } from "#auth/tokens";
 import { createGatewayCheck, type GatewayCheck } from "#auth/trusted-gateway";
 import { ALONE, type Cluster } from "#cluster/channel";
+import { createStamps, type Stamps } from "#crypto/stamps";
 import type { Db, Pool } from "#db/connect";
 import { createMetrics, type Metrics } from "#http/metrics";
 import { createQueue, type Queue } from "#jobs/queue";
@@ -26,6 +27,8 @@ export type Deps = {
   db: Db;
   sql: Pool;
   log: Log;
+  /** What proves that this server, not only a writer to its database, ordered what reaches hosts. */
+  stamps: Stamps;
   clock: () => Date;
   /** The other workers of this server, if it has any. */
   cluster: Cluster;
@@ -60,6 +63,7 @@ export function createDeps({ config, db, log, clock = () => new Date(), now = ()
     db,
     sql,
     log,
+    stamps: createStamps(config.keyring),
     clock,
     cluster,
     metrics: createMetrics({ sql, clock, cluster }),

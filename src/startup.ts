@@ -11,7 +11,9 @@ import { keepPolicies } from "#jobs/apply-policies";
 import { keepAuditTrail } from "#jobs/audit-trail";
 import { keepCounts } from "#jobs/counts";
 import { keepPartitions, makeComingPartitions } from "#jobs/partitions";
+import { repeat } from "#jobs/repeat";
 import { prepareJobs, runJobs } from "#jobs/start";
+import { demandStamps, endTrust, LOOK_EVERY_MS } from "#maintenance/stamping";
 import { serveMaintenance } from "#maintenance/tasks";
 import type { Log } from "./log";
 
@@ -29,6 +31,7 @@ export async function startServer(configured: Config, log: Log, { isDemo = false
   const deps = createDeps({ config, db: database.db, log, cluster });
   const stopPartitions = cluster.runsJobs ? await keepPartitions(deps) : () => {};
   await prepareJobs(deps);
+  const stopTrust = (await demandStamps(deps)) ? repeat(LOOK_EVERY_MS, () => endTrust(deps)) : () => {};
   const app = createApp(deps);
   const server = await listenOrClose(app, deps, database.stop);
   if (cluster.runsJobs) await runJobs(deps, app.handle);
@@ -43,7 +46,7 @@ export async function startServer(configured: Config, log: Log, { isDemo = false
     await stopMaintenance();
     deps.feed.close();
     await Promise.all([deps.queue.stop(), stopListening(server)]);
-    await Promise.all([stopAuditTrail(), stopCounts(), stopPolicies()]);
+    await Promise.all([stopAuditTrail(), stopCounts(), stopPolicies(), stopTrust()]);
     await database.stop();
   }
   return { deps, app, url: server.url, stop };

@@ -6,7 +6,7 @@ import { quote, readTables } from "./layout";
 import type { Verified } from "./verify";
 
 /** What a server writes by itself before anybody uses it. */
-const OWN = ["secret_keys"];
+const OWN = ["secret_keys", "stamping"];
 const BOUND = /^FOR VALUES FROM \('[\d :+.-]+'\) TO \('[\d :+.-]+'\)$/;
 
 type Tell = (line: string) => void;

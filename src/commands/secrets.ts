@@ -1,7 +1,10 @@
 import type { Command } from "commander";
+import { ConfigError } from "#config";
 import { migrate } from "#db/migrate";
+import { checkKeys } from "#db/secret-keys";
 import { rotateSecrets } from "#maintenance/rotate";
 import { askServer } from "#maintenance/socket";
+import { trustForAdministrator } from "#maintenance/stamping";
 import { readConfigOrExit, withDatabase } from "./environment";
 
 export function addSecrets(program: Command) {
@@ -13,6 +16,24 @@ export function addSecrets(program: Command) {
     .description("Seal everything with the first key of SECRETS_KEY. Servers may run meanwhile; it may be killed and run again.")
     .addHelpText("after", "\nWhere the secrets are kept in DATA_DIR/secrets.json it makes the new key itself.")
     .action(rotate);
+  secrets
+    .command("trust")
+    .exitOverride()
+    .showHelpAfterError()
+    .description("Stamp what stands in the database as if this server had ordered it, so that hosts get what was held.")
+    .addHelpText("after", "\nLook first at what is held (heldSince of the deployments, and the events assignment.held): who wrote it can command hosts.")
+    .action(trust);
+}
+
+async function trust() {
+  const { databaseUrl, dataDir } = readConfigOrExit();
+  if (!databaseUrl && (await askServer(dataDir, "trust-rows", console.info))) return;
+  await withDatabase(async ({ $client: sql }, { keyring }) => {
+    await migrate(sql);
+    const wrongKeys = await checkKeys(sql, keyring);
+    if (wrongKeys) throw new ConfigError([wrongKeys]);
+    await trustForAdministrator(sql, keyring, console.info);
+  });
 }
 
 async function rotate() {

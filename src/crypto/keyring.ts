@@ -1,7 +1,8 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 
 const NONCE = 12;
 const TAG = 16;
+const MAC = 32;
 const ID = 8;
 /** Format of a sealed value; the id of its key follows. A value without it was sealed by a release that knew one key only. */
 const FORMAT = Buffer.from([0xce, 0x01]);
@@ -12,7 +13,7 @@ export const HEADER_LENGTH = FORMAT.length + ID;
 /** The keys of SECRETS_KEY. The first one seals, every one opens. */
 export type Keyring = ReturnType<typeof createKeyring>;
 
-type Key = { id: string; header: Buffer; bytes: Uint8Array };
+type Key = { id: string; header: Buffer; bytes: Uint8Array; stampKey: Buffer };
 
 /** Returns a ring of `given`, 32 bytes each. */
 export function createKeyring(given: readonly Uint8Array[]) {
@@ -54,9 +55,25 @@ export function createKeyring(given: readonly Uint8Array[]) {
     }
   }
 
+  /** HMAC-SHA256 of a text, behind the id of its key. It tells nothing of the key, and none but a holder of the key makes it. */
+  function stamp(text: string): Buffer {
+    const { header, stampKey } = keyOf(keys[0]?.id);
+    return Buffer.concat([header, macOf(stampKey, text)]);
+  }
+
+  /** True where a key of the ring has stamped this text. */
+  function isStampOf(stamp: Uint8Array, text: string) {
+    const value = Buffer.from(stamp);
+    const key = keys.find(({ header }) => value.subarray(0, HEADER_LENGTH).equals(header));
+    const mac = value.subarray(HEADER_LENGTH);
+    return key !== undefined && mac.length === MAC && timingSafeEqual(mac, macOf(key.stampKey, text));
+  }
+
   return {
     seal,
     open,
+    stamp,
+    isStampOf,
     tryOpen,
     unseal: (sealed: Uint8Array, context: string) => open(sealed, context).secret,
     /** Ids of the keys, the one that seals first. They tell nothing of the keys. */
@@ -91,10 +108,12 @@ export function keyIdOf(sealed: Uint8Array) {
 
 function readKey(bytes: Uint8Array): Key {
   const id = derive(bytes, "certitude key id", ID);
-  return { id: id.toString("hex"), header: Buffer.concat([FORMAT, id]), bytes };
+  return { id: id.toString("hex"), header: Buffer.concat([FORMAT, id]), bytes, stampKey: derive(bytes, "certitude stamp", MAC) };
 }
 
 const derive = (key: Uint8Array, purpose: string, length: number) => Buffer.from(hkdfSync("sha256", key, "", purpose, length));
+
+const macOf = (key: Uint8Array, text: string) => createHmac("sha256", key).update(text).digest();
 
 function decrypt(key: Uint8Array, value: Buffer, context: Buffer[]) {
   const decipher = createDecipheriv("aes-256-gcm", key, value.subarray(0, NONCE)).setAAD(Buffer.concat(context));

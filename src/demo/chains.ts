@@ -14,10 +14,12 @@ const rootName = (service: string) => `Demo Root ${service}`;
  * Imports the Mozilla roots and a new chain for each service, once and in one transaction: keys are not kept, so a chain
  * cannot be completed later. Returns the ids of the chains' roots.
  */
-export async function addCertificates({ sql, config, clock }: Pick<Deps, "sql" | "config" | "clock">, scope: Scope) {
+export async function addCertificates({ sql, config, stamps, clock }: Pick<Deps, "sql" | "config" | "stamps" | "clock">, scope: Scope) {
   const known = await findRoots();
   if (known.length > 0) return known;
-  await sql.begin((tx) => importCertificates(tx, config.keyring, scope, { pem: [...rootCertificates, ...makeChains(clock())].join("\n") }));
+  await sql.begin((tx) =>
+    importCertificates(tx, { keyring: config.keyring, stamps }, scope, { pem: [...rootCertificates, ...makeChains(clock())].join("\n") }),
+  );
   return findRoots();
 
   async function findRoots() {

@@ -6,7 +6,7 @@ import type { Cluster } from "#cluster/channel";
 import type { Config } from "#config";
 import type { Pool } from "#db/connect";
 import { countByDaysLeft } from "#modules/certificates/certificates/queries/counts";
-import { countHealth, countStates } from "#modules/fleet/deployments/queries";
+import { countHealth, countHeld, countStates } from "#modules/fleet/deployments/queries";
 import { Refusal } from "./errors";
 import { createRequestDurations } from "./request-durations";
 
@@ -53,6 +53,11 @@ export function createMetrics({ sql, clock, cluster }: { sql: Pool; clock: () =>
     count: async () => (await countStates(sql)).map(({ state, count }) => [state, count]),
   });
   addCount({
+    name: "certitude_deployments_held",
+    help: "Assignments of all organizations that are held, because they were changed in the database and not by a server; counted once a minute at most.",
+    count: async () => [[undefined, await countHeld(sql)]],
+  });
+  addCount({
     name: "certitude_agents",
     help: "Agents of all organizations: late are those not seen for 15 minutes, silent for a day or never; counted once a minute at most.",
     label: "health",
@@ -60,17 +65,27 @@ export function createMetrics({ sql, clock, cluster }: { sql: Pool; clock: () =>
   });
 
   /** Adds a gauge of what the database holds. One worker counts, once a minute at most; what it counted last stays where the database is away. */
-  function addCount({ name, help, label, count }: { name: string; help: string; label: string; count: () => Promise<[value: string, count: number][]> }) {
+  function addCount({
+    name,
+    help,
+    label,
+    count,
+  }: {
+    name: string;
+    help: string;
+    label?: string;
+    count: () => Promise<[value: string | undefined, count: number][]>;
+  }) {
     let countedAt = Number.NEGATIVE_INFINITY;
     new Gauge({
       name,
       help,
-      labelNames: [label],
+      labelNames: label === undefined ? [] : [label],
       registers: [registry],
       async collect() {
         if (!cluster.runsJobs) return;
         if (performance.now() - countedAt < COUNT_EVERY) return;
-        for (const [value, counted] of await count()) this.set({ [label]: value }, counted);
+        for (const [value, counted] of await count()) this.set(label === undefined || value === undefined ? {} : { [label]: value }, counted);
         countedAt = performance.now();
       },
     });

@@ -6,12 +6,12 @@ import { repeat } from "./repeat";
 const INTERVAL_MS = 2_000;
 
 /** Brings the agents of all organizations to what their policies want. Where one organization fails, the others go on. */
-export async function applyPolicies({ sql }: Pick<Deps, "sql">, signal: AbortSignal) {
+export async function applyPolicies({ sql, stamps }: Pick<Deps, "sql" | "stamps">, signal: AbortSignal) {
   const failures: unknown[] = [];
   await queueFreed(sql);
   for (const { organizationId } of await listUnsettled(sql)) {
     const scope: Scope = { organizationId, actor: { type: "server" }, requestId: null };
-    await reconcilePolicies(sql, scope, signal).catch((error) => failures.push(error));
+    await reconcilePolicies(sql, stamps, scope, signal).catch((error) => failures.push(error));
   }
   if (failures.length > 0) throw new AggregateError(failures, `the policies of ${failures.length} organizations could not be applied`);
 }
@@ -20,7 +20,7 @@ export async function applyPolicies({ sql }: Pick<Deps, "sql">, signal: AbortSig
  * Applies policies every two seconds; servers take turns. What is to be done stands in the database, so a crash or a failure, which is logged,
  * delays it to the next turn. Returns a function that stops it and waits for the running transaction.
  */
-export const keepPolicies = ({ sql, log }: Pick<Deps, "sql" | "log">) =>
+export const keepPolicies = ({ sql, stamps, log }: Pick<Deps, "sql" | "stamps" | "log">) =>
   repeat(INTERVAL_MS, (signal) =>
-    applyPolicies({ sql }, signal).catch((err) => log.warn({ err }, "policies could not be applied; the next try is in two seconds")),
+    applyPolicies({ sql, stamps }, signal).catch((err) => log.warn({ err }, "policies could not be applied; the next try is in two seconds")),
   );

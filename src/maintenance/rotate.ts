@@ -1,16 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { type Config, ConfigError } from "#config";
 import { formerFile, keepFormer, readKeys, writeKeys } from "#crypto/secrets-file";
+import { createStamps } from "#crypto/stamps";
 import type { Pool } from "#db/connect";
 import { resealAll } from "#db/reseal";
 import { checkKeys, retireKeys } from "#db/secret-keys";
 import { addPlatformEvent } from "#modules/people/audit/queries";
 import type { Tell } from "./socket";
+import { restampAll } from "./stamped-rows";
+import { readMarker, writeMarker } from "./stamping";
 
 type Ring = Pick<Config, "keyring" | "secretsFile">;
 
 /**
- * Seals everything with the first key of SECRETS_KEY, while servers read and write. Where the secrets are kept by us it makes
+ * Seals and stamps everything with the first key of SECRETS_KEY, while servers read and write. Where the secrets are kept by us it makes
  * that key first. Run again after a kill, it goes on.
  */
 export async function rotateSecrets(sql: Pool, { keyring, secretsFile }: Ring, tell: Tell) {
@@ -20,10 +23,18 @@ export async function rotateSecrets(sql: Pool, { keyring, secretsFile }: Ring, t
   if (wrongKeys) throw new ConfigError([wrongKeys]);
   tell(`Sealing with the key ${current}.`);
   const totals = await resealAll(sql, keyring, ({ table, resealed }) => tell(`${table}: ${resealed} resealed`));
+  const stamps = createStamps(keyring);
+  const marker = await readMarker(sql, stamps);
+  const restamped = await restampAll(sql, stamps, current, "what a former key stamped", ({ table, column, stamped }) =>
+    tell(`${table}: ${stamped} of ${column} stamped`),
+  );
+  if (marker) await writeMarker(sql, stamps, marker);
   const unreadable = totals.filter((each) => each.unreadable > 0);
   for (const each of unreadable) tell(`${each.table}: ${each.unreadable} values are left as they are, because no key of SECRETS_KEY opens them.`);
+  for (const { table, column, unproven } of restamped.filter((each) => each.unproven > 0))
+    tell(`${table}: ${unproven} of ${column} are left as they are, because no key of SECRETS_KEY made them: such rows are held.`);
   await retireKeys(sql, keyring);
-  const rotated = { action: "secrets.rotated", targetType: "secret-key", targetId: current, details: { former, totals } };
+  const rotated = { action: "secrets.rotated", targetType: "secret-key", targetId: current, details: { former, totals, restamped } };
   if (former.length > 0) await addPlatformEvent(sql, { actor: { type: "command-line" }, requestId: null }, rotated);
   tell(
     `Done: ${totals.reduce((sum, { resealed }) => sum + resealed, 0)} values resealed (${totals.map((each) => `${each.table} ${each.resealed}`).join(", ")}).`,

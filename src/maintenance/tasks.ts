@@ -4,6 +4,7 @@ import { rebuildCounts } from "#modules/core/widgets/queries/counts";
 import { rotateSecrets } from "./rotate";
 import { takeSnapshot } from "./snapshot";
 import { oneAtATime, serveTasks } from "./socket";
+import { trustForAdministrator } from "./stamping";
 
 const WORK_DIRECTORY = /^backup-[0-9a-f]{8}$/;
 
@@ -12,6 +13,7 @@ export function serveMaintenance({ sql, config }: Pick<Deps, "sql" | "config">) 
   if (config.databaseUrl) return async () => {};
   return serveTasks(config.dataDir, {
     "rotate-secrets": oneAtATime((tell) => rotateSecrets(sql, config, tell)),
+    "trust-rows": oneAtATime((tell) => trustForAdministrator(sql, config.keyring, tell)),
     "rebuild-counts": oneAtATime((tell) => rebuildCounts(sql, tell)),
     async snapshot(_, query) {
       const name = query.get("name") ?? "";

@@ -1,3 +1,6 @@
+import { randomBytes } from "node:crypto";
+import { createKeyring } from "#crypto/keyring";
+import { createStamps } from "#crypto/stamps";
 import { connectDatabase, MAINTENANCE, type Pool } from "#db/connect";
 import { updateLabels } from "#modules/fleet/agents/queries/labels";
 import { deletePolicy } from "#modules/fleet/assignment-policies/queries/change-policy";
@@ -18,6 +21,7 @@ Needs a Postgres on this machine: TEST_DATABASE_URL, or the local one. It makes 
 
 const AGENTS = Bun.argv.includes("--quick") ? 5_000 : 50_000;
 const OTHERS = 10;
+const stamps = createStamps(createKeyring([randomBytes(32)]));
 const scope: Scope = { organizationId: ORGANIZATION, actor: { type: "server" }, requestId: null };
 
 if (Bun.argv.includes("--help")) console.info(HELP);
@@ -58,20 +62,20 @@ async function bench({ url }: Workplace) {
   const [agent] = await sql<{ id: string }[]>`select id from agents limit 1`;
   await updateLabels(sql, scope, { agentIds: [agent?.id ?? ""] }, { set: { tier: "t2" }, unset: [], isDryRun: false });
   await measure("the job's part: one agent", () => settle(sql));
-  await measure("its deletion: the request", () => deletePolicy(sql, scope, { id: own.id, versions: undefined }));
+  await measure("its deletion: the request", () => deletePolicy(sql, stamps, scope, { id: own.id, versions: undefined }));
   await measure("… and the job's part", () => settle(sql));
   await sql.end();
 }
 
 function settle(sql: Pool) {
-  return reconcilePolicies(sql, scope, new AbortController().signal);
+  return reconcilePolicies(sql, stamps, scope, new AbortController().signal);
 }
 
 async function create(sql: Pool, certificateId: string, selector: string, alias: string) {
   const body = { selector, applicationId: "bench", certificateId, trustStoreType: "linux_update_ca_certificates" as const, config: { alias } };
   const read = readNewPolicy(body);
   if ("invalid" in read) throw new Error(read.invalid);
-  const created = await createPolicy(sql, scope, read.policy, undefined, false, new Date());
+  const created = await createPolicy(sql, stamps, scope, read.policy, undefined, false, new Date());
   if (!("id" in created)) throw new Error(`the policy was refused: ${JSON.stringify(created)}`);
   return created.id;
 }

@@ -31,8 +31,8 @@ afterEach(async () => {
   await sql.unsafe(`truncate organizations, secret_keys, ${SEALED_COLUMNS.map(({ table }) => table)} cascade`);
 });
 
-/** Columns of bytes that nothing is sealed in: hashes, and the check values of the keys themselves. */
-const NOT_SEALED = /(^|_)hash$|^check_value$/;
+/** Columns of bytes that nothing is sealed in: hashes, stamps, and the check values of the keys themselves. */
+const NOT_SEALED = /(^|_)(hash|stamp)$|^check_value$/;
 
 test("every column of bytes is listed as sealed, or known not to be", async () => {
   const columns =

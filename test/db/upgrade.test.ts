@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { createKeyring } from "#crypto/keyring";
+import { createStamps } from "#crypto/stamps";
 import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { reconcileRollout } from "#modules/fleet/rollouts/queries/reconcile";
@@ -125,7 +128,9 @@ describe("0012, which takes the steps of a rollout one ring after the other", ()
       { id: rolledBack, busy: false },
     ]);
 
-    await reconcileRollout(sql, { organizationId, actor: { type: "server" }, requestId: null }, running, new Date(), new AbortController().signal);
+    const stamps = createStamps(createKeyring([randomBytes(32)]));
+    stamps.trust(true);
+    await reconcileRollout(sql, stamps, { organizationId, actor: { type: "server" }, requestId: null }, running, new Date(), new AbortController().signal);
     expect([...(await steps())]).toEqual([
       { ring: 1, agent: first, taken: true, enabled: true },
       { ring: 2, agent: second, taken: true, enabled: true },

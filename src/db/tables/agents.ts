@@ -61,6 +61,11 @@ export const assignments = pgTable(
     removingSince: moment(),
     /** The rollout that asked the agent to act, by being rolled back. */
     rollbackId: uuid(),
+    /** Proves that the server ordered what the columns say, and that it ordered the removal. */
+    stamp: bytes(),
+    removalStamp: bytes(),
+    /** Since when the server holds it back from its agent, because a stamp does not hold. */
+    heldSince: moment(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.agentId, table.id] }),
@@ -76,6 +81,7 @@ export const assignments = pgTable(
     index("assignments_state_index").on(table.organizationId, sql`coalesce(reported_state, 'pending')`, table.agentId, table.id),
     // Small, because Postgres stores equal keys once: all assignments are counted from this index alone.
     index("assignments_counted_index").on(table.organizationId, table.reportedState, table.trustStoreType, table.isAdrift, table.enabled),
+    index("assignments_held_index").on(table.organizationId).where(sql`held_since is not null`),
     index("assignments_policy_index").on(table.organizationId, table.policyId, table.agentId, table.id).where(sql`policy_id is not null`),
   ],
 );

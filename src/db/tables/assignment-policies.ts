@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, foreignKey, index, integer, jsonb, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import { certificates } from "./certificates";
-import { id, moment, now } from "./columns";
+import { bytes, id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
 
 /** What every agent with certain labels gets, now and later. Its assignments name it. */
@@ -30,6 +30,10 @@ export const assignmentPolicies = pgTable(
     appliedUpTo: uuid(),
     /** Its assignments go, and then it does. */
     deletedAt: moment(),
+    /** Proves that the server ordered what the columns say. */
+    stamp: bytes(),
+    /** Since when the server does nothing with it, because the stamp does not hold. */
+    heldSince: moment(),
     version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),

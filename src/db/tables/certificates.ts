@@ -37,6 +37,9 @@ export const certificates = pgTable(
     updatedAt: now(),
     /** Words of the names; the organization is a word too, so that one index serves a search within it. */
     search: tsvector().notNull(),
+    /** Prove that the server imported it under this id, and gave it this status. */
+    stamp: bytes(),
+    statusStamp: bytes(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.id] }),

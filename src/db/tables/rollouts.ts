@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { boolean, doublePrecision, foreignKey, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { certificates } from "./certificates";
-import { id, moment, now } from "./columns";
+import { bytes, id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
 
 export const rolloutStatus = pgEnum("rollout_status", ["running", "halted", "completed", "rolled_back", "rolling_back"]);
@@ -35,6 +35,10 @@ export const rollouts = pgTable(
     /** The predecessor is retired once this share has observed the successor, and for so long. */
     retireShare: doublePrecision(),
     holdSeconds: integer(),
+    /** Proves that the server ordered what the columns say, its status and its open rings too. */
+    stamp: bytes(),
+    /** Since when the server does nothing with it, because the stamp does not hold. */
+    heldSince: moment(),
     reachedAt: moment(),
     version: integer().notNull().default(1),
     createdAt: now(),

@@ -50,7 +50,7 @@ export async function withAssignment(rest: object = { config: { alias: "root" } 
   const update = (body: object, tag?: string) => organization.admin("PATCH", path, { body, ...(tag && { headers: { "if-match": tag } }) });
   /** As it is answered where it is made or changed. */
   async function read() {
-    const { report, history, removingSince, ...assignment } = (await organization.member("GET", path)).body;
+    const { report, history, removingSince, heldSince, ...assignment } = (await organization.member("GET", path)).body;
     return assignment;
   }
   const events = async (action: string) => {

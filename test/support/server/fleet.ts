@@ -74,4 +74,4 @@ export const runRolloutJob = (secondsFromNow = 0, deps = world.deps) => runRollo
 
 /** The same at a moment, in ms. */
 export const runRolloutJobAt = (moment: number, deps = world.deps) =>
-  reconcileRollouts({ sql: deps.sql, clock: () => new Date(moment) })({}, new AbortController().signal);
+  reconcileRollouts({ sql: deps.sql, stamps: deps.stamps, clock: () => new Date(moment) })({}, new AbortController().signal);

@@ -1,5 +1,6 @@
 import { createCipheriv, randomBytes } from "node:crypto";
 import { type Keyring, keyIdOf } from "#crypto/keyring";
+import { createStamps } from "#crypto/stamps";
 import type { Pool } from "#db/connect";
 import { contextOf, SEALED_COLUMNS } from "#db/sealed-columns";
 import { importCertificates } from "#modules/certificates/certificates/services/import";
@@ -25,7 +26,10 @@ export async function addSecrets(sql: Pool, keyring: Keyring) {
   const scope = { ...by, organizationId };
   await createOrganization(sql, { id: organizationId, name: "Secrets" }, by);
   const { pem, privateKey } = certificate();
-  await importCertificates(sql, keyring, scope, { pem, privateKeyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string });
+  await importCertificates(sql, { keyring, stamps: createStamps(keyring) }, scope, {
+    pem,
+    privateKeyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
+  });
   await addConnection(sql, keyring, organizationId);
   await createIngestKey(sql, keyring, scope, "Collectors");
   await openSigningKey(sql, keyring, organizationId);

@@ -68,7 +68,7 @@ export const certificates = (deps: Deps) =>
     .post(
       "",
       async ({ scope, body, status }) => {
-        const report = await importCertificates(deps.sql, deps.config.keyring, scope, body);
+        const report = await importCertificates(deps.sql, { keyring: deps.config.keyring, stamps: deps.stamps }, scope, body);
         if ("invalid" in report) return respond(report);
         return report.imported.length > 0 ? status(201, report) : status(200, report);
       },
@@ -133,7 +133,7 @@ export const certificates = (deps: Deps) =>
       "/:certificateId/revoke",
       async ({ scope, params, body, request }) => {
         const target = { id: params.certificateId, versions: ifMatch(request.headers) };
-        return respond(await revokeCertificate(deps.sql, scope, target, body.reason ?? "unspecified", deps.clock()), NO_CERTIFICATE);
+        return respond(await revokeCertificate(deps.sql, deps.stamps, scope, target, body.reason ?? "unspecified", deps.clock()), NO_CERTIFICATE);
       },
       {
         params: OneCertificate,
@@ -146,7 +146,7 @@ export const certificates = (deps: Deps) =>
       "/:certificateId/reinstate",
       async ({ scope, params, request }) => {
         const target = { id: params.certificateId, versions: ifMatch(request.headers) };
-        return respond(await reinstateCertificate(deps.sql, scope, target, deps.clock()), NO_CERTIFICATE);
+        return respond(await reinstateCertificate(deps.sql, deps.stamps, scope, target, deps.clock()), NO_CERTIFICATE);
       },
       {
         params: OneCertificate,
@@ -162,7 +162,7 @@ export const certificates = (deps: Deps) =>
     .delete(
       "/:certificateId",
       async ({ scope, params, request }) => {
-        const retired = await retireCertificate(deps.sql, scope, { id: params.certificateId, versions: ifMatch(request.headers) }, deps.clock());
+        const retired = await retireCertificate(deps.sql, deps.stamps, scope, { id: params.certificateId, versions: ifMatch(request.headers) }, deps.clock());
         return respond(retired === "not found" || retired === "stale" ? retired : "done", NO_CERTIFICATE); // retiring twice changes nothing the second time
       },
       {

@@ -1,3 +1,4 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import type { Resource, Target } from "#db/outcome";
@@ -8,6 +9,7 @@ import { planRotation } from "#modules/fleet/rollouts/queries/plan-rotation";
 import { withProgress } from "#modules/fleet/rollouts/queries/progress";
 import { reconcileInTransaction, recordTransition } from "#modules/fleet/rollouts/queries/reconcile";
 import { rollBack, transition } from "#modules/fleet/rollouts/queries/rollouts";
+import { stampRollout } from "#modules/fleet/rollouts/queries/stamps";
 import { askedOf, type CompiledRing } from "#modules/fleet/rollouts/rules";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { Retirement } from "./schema";
@@ -39,7 +41,13 @@ type NewRotation = {
 };
 
 /** `conflict` when the certificate is not active or has a rotation already that was not cancelled. */
-export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: Date): Promise<Resource | Unsuited | "no certificate" | "conflict"> {
+export function startRotation(
+  sql: Pool,
+  stamps: Stamps,
+  scope: Scope,
+  given: NewRotation,
+  now: Date,
+): Promise<Resource | Unsuited | "no certificate" | "conflict"> {
   const { organizationId } = scope;
   const { certificateId, successorId, rings, retire } = given;
   const id = Bun.randomUUIDv7();
@@ -77,19 +85,21 @@ export function startRotation(sql: Pool, scope: Scope, given: NewRotation, now: 
       select fault, exists (select from made) as "isMade" from judged`;
     if (judged?.fault) return judged.fault;
     if (!judged?.isMade) return "conflict";
+    await stampRollout(tx, stamps, organizationId, id);
     await planRotation(tx, organizationId, id, rings);
-    await reconcileInTransaction(tx, scope, id, now);
+    await reconcileInTransaction(tx, stamps, scope, id, now);
     return (await findRotation(tx, organizationId, certificateId)) ?? "conflict";
   });
 }
 
 /** Changes when the predecessor `id` is retired. Returns `conflict` once the rotation is over. A new share starts the hold time again. */
-export async function changeRetirement(sql: Pool, scope: Scope, { id: certificateId, versions }: Target, retire: Retirement | null) {
+export async function changeRetirement(sql: Pool, stamps: Stamps, scope: Scope, { id: certificateId, versions }: Target, retire: Retirement | null) {
   const id = await newestId(sql, scope, certificateId);
   const { share, holdSeconds } = retire ?? { share: null, holdSeconds: null };
-  const outcome = await transition(sql, scope, { id, versions }, sql`r.status not in ('rolling_back', 'rolled_back') and old.status = 'active'`, (tx) =>
+  const outcome = await transition(sql, stamps, scope, { id, versions }, sql`r.status not in ('rolling_back', 'rolled_back') and old.status = 'active'`, (tx) =>
     recordTransition(
       tx,
+      stamps,
       scope,
       id,
       { action: "retirement-changed", retire },
@@ -97,13 +107,13 @@ export async function changeRetirement(sql: Pool, scope: Scope, { id: certificat
       tx`(retire_share, hold_seconds) is distinct from (${share}::float8, ${holdSeconds}::int)`,
     ),
   );
-  return typeof outcome === "string" ? outcome : findRotation(sql, scope.organizationId, certificateId);
+  return typeof outcome === "string" || "inTheWay" in outcome ? outcome : findRotation(sql, scope.organizationId, certificateId);
 }
 
 /** Rolls the newest rotation of the certificate `id` back. */
-export async function cancelRotation(sql: Pool, scope: Scope, { id, versions }: Target) {
-  const outcome = await rollBack(sql, scope, { id: await newestId(sql, scope, id), versions });
-  return typeof outcome === "string" ? outcome : "done";
+export async function cancelRotation(sql: Pool, stamps: Stamps, scope: Scope, { id, versions }: Target) {
+  const outcome = await rollBack(sql, stamps, scope, { id: await newestId(sql, scope, id), versions });
+  return typeof outcome === "string" || "inTheWay" in outcome ? outcome : "done";
 }
 
 async function newestId(sql: Sql, { organizationId }: Scope, certificateId: string) {

@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { respond, respondCreated } from "#http/respond";
-import { Empty, EmptyObject, Message, PathId, Uuid } from "#http/schema";
+import { Conflict, Empty, EmptyObject, Message, PathId, Uuid } from "#http/schema";
 import { INELIGIBLE, NO_CERTIFICATE } from "#modules/fleet/assignments/rules";
 import { readRings } from "#modules/fleet/rollouts/rules";
 import { cancelRotation, changeRetirement, findRotation, startRotation, type Unsuited } from "./queries";
@@ -31,7 +31,13 @@ export const rotations = (deps: Deps) =>
         const read = readRings([...rings, {}]);
         if ("invalid" in read) return respond(read);
         const certificates = { certificateId: params.certificateId, successorId: body.certificateId };
-        const started = await startRotation(deps.sql, scope, { ...certificates, rings: read.rings, retire, haltShare, successShare }, deps.clock());
+        const started = await startRotation(
+          deps.sql,
+          deps.stamps,
+          scope,
+          { ...certificates, rings: read.rings, retire, haltShare, successShare },
+          deps.clock(),
+        );
         if (started === "conflict") return respond(started);
         if (started === "no certificate") return respond({ missing: NO_CERTIFICATE });
         if (typeof started === "string") return respond({ invalid: UNSUITED[started] });
@@ -60,11 +66,12 @@ export const rotations = (deps: Deps) =>
     })
     .patch(
       "",
-      async ({ scope, params, body, request }) => respond(await changeRetirement(deps.sql, scope, targetOf(params, request), body.retire), NO_ROTATION),
+      async ({ scope, params, body, request }) =>
+        respond(await changeRetirement(deps.sql, deps.stamps, scope, targetOf(params, request), body.retire), NO_ROTATION),
       {
         params: OneCertificate,
         body: RotationPatch,
-        response: { 200: Rotation, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        response: { 200: Rotation, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "updateRotation",
           summary: "Change when a certificate is retired",
@@ -72,9 +79,9 @@ export const rotations = (deps: Deps) =>
         },
       },
     )
-    .delete("", async ({ scope, params, request }) => respond(await cancelRotation(deps.sql, scope, targetOf(params, request)), NO_ROTATION), {
+    .delete("", async ({ scope, params, request }) => respond(await cancelRotation(deps.sql, deps.stamps, scope, targetOf(params, request)), NO_ROTATION), {
       params: OneCertificate,
-      response: { 204: Empty, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+      response: { 204: Empty, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
       detail: {
         operationId: "cancelRotation",
         summary: "Cancel a rotation",

@@ -1,6 +1,5 @@
-import type { Keyring } from "#crypto/keyring";
-import type { Fragment, Sql } from "#db/connect";
-import { keyContext } from "#modules/certificates/certificates/rules/key-context";
+import type { Stamp } from "#crypto/stamps";
+import { arrayOf, type Fragment, type Sql } from "#db/connect";
 import { type Holder, holderColumns, holderOf } from "#modules/fleet/agent-access/queries/holders";
 import type { Shown } from "#modules/fleet/agent-access/rules";
 import { pairs } from "#modules/fleet/assignments/queries/columns";
@@ -12,24 +11,21 @@ import type { AgentReport } from "./schema";
 /** The agent that asks, and how: with a credential each request has a nonce. */
 export type Asking = Holder & { nonce: string | undefined };
 export type PollingAgent = Holder & { tag: string; signingKey: string | null };
-type Item = { json: string | null; isDesired: boolean; fingerprint: string; sealedKey: Uint8Array | null };
 
 const MAX_CHAIN = 10;
 
 /**
- * The beginning of a statement that reads the desired state of the one `agent`: its enabled assignments and those that it is to remove
- * (`held`), the issuers of their certificates (`chain`), and a `tag` that changes whenever the response does. All of it is computed at each read, so a change cannot be
+ * The beginning of a statement that reads the desired state of the one `agent`: its assignments (`held`), the issuers of their certificates (`chain`), and a `tag` that changes whenever the response does. All of it is computed at each read, so a change cannot be
  * missed.
  */
 const desiredStateCte = (sql: Sql, agent: Fragment) => sql`
     -- the agent
     with recursive agent as (${agent}),
-    -- its enabled assignments and those that are removing, with the state of the certificate of each
+    -- its assignments, with the state of the certificate of each
     held as (
       select a.*, c.version as certificate_version, c.status, c.issuer_id from agent
       join assignments a on a.organization_id = agent.organization_id and a.agent_id = agent.id
-      join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
-      where a.enabled or a.removing_since is not null),
+      join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id),
     -- one row for each issuer above such a certificate, nearest at depth 1
     link as (
       select distinct organization_id, certificate_id as leaf, issuer_id as id, 1 as depth from held where issuer_id is not null
@@ -38,9 +34,10 @@ const desiredStateCte = (sql: Sql, agent: Fragment) => sql`
       where c.issuer_id is not null and depth < ${MAX_CHAIN}),
     -- the issuers of each certificate, nearest first
     chain as (select leaf, array_agg(id order by depth) as issuers from link group by leaf),
-    -- the tag: a hash of every id, version and issuer
+    -- the tag: a hash of every id, version and issuer of what is enabled or removing
     state as (
-      select encode(sha256(convert_to(coalesce(string_agg(concat_ws(' ', held.id, version, certificate_version, issuers), ',' order by held.id), ''), 'UTF8')), 'hex') as tag
+      select encode(sha256(convert_to(coalesce(string_agg(concat_ws(' ', held.id, version, certificate_version, issuers), ',' order by held.id)
+        filter (where enabled or removing_since is not null), ''), 'UTF8')), 'hex') as tag
       from held left join chain on leaf = certificate_id)`;
 
 /**
@@ -63,46 +60,69 @@ export async function findPollingAgent(sql: Sql, shown: Shown, now: Date) {
   return agent;
 }
 
+/** An assignment of an agent as the database has it, with its certificate; `json` is what the agent gets of it, but for the private key. */
+export type Item = {
+  id: string;
+  fingerprint: string;
+  policyId: string | null;
+  enabled: boolean;
+  isRemoving: boolean;
+  isHeld: boolean;
+  status: string;
+  json: string;
+  sealedKey: Uint8Array | null;
+  stamp: Stamp;
+  removalStamp: Stamp;
+  certificateStamp: Stamp;
+  statusStamp: Stamp;
+};
+
+type Snapshot = { tag: string; isFresh: boolean; items: Item[] };
+
 /**
- * Returns what must be installed on the agent, its enabled assignments of active certificates, and what it is asked to remove, with the tag of the same
- * snapshot. Returns undefined when the agent was deleted meanwhile: an empty list would tell it to remove everything. Returns `played back` for a request that
- * was answered before. The same statement writes an audit
- * event for each private key, unless `isSent` is false: HEAD has no body.
+ * Returns all assignments of the agent with the tag of the same snapshot, and whether its nonce is fresh; undefined when the agent was
+ * deleted meanwhile. The same statement writes an audit event for each private key, unless `isSent` is false: HEAD has no body.
  */
-export async function findDesiredState(sql: Sql, keyring: Keyring, asking: Asking, requestId: string | null, isSent = true) {
+export async function readAssignments(sql: Sql, asking: Asking, requestId: string | null, isSent: boolean): Promise<Snapshot | undefined> {
   const { organizationId, id } = asking;
   const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId };
   const releasedKeys = sql`
     select certificate_id, jsonb_build_object('agentId', ${id}::text, 'assignmentId', id) from item where ${isSent} and "sealedKey" is not null and exists (select from fresh)`;
-  const rows = await sql<({ tag: string; keep: string; isFresh: boolean } & Item)[]>`
+  const rows = await sql<(Omit<Snapshot, "items"> & (Item | { id: null }))[]>`
     ${desiredStateCte(sql, sql`select organization_id, id from agents where organization_id = ${organizationId} and id = ${id}`)},
     fresh as (${takeNonce(sql, asking)}),
-    -- ids of assignments whose certificate is not active, but stays installed
-    kept as (
-      select coalesce(json_agg(id order by id) filter (where status <> 'active' and config->'removeOnRevoke' = 'false'), '[]')::text as keep from held where enabled),
-    -- what to install, each assignment of an active certificate, and what to remove: one row of json for each
+    -- one row for each assignment, with what proves it
     item as (
-      select held.id, enabled as "isDesired", certificate_id, fingerprint_sha256 as fingerprint, case when include_private_key and enabled then sealed_private_key end as "sealedKey",
+      select held.id, held.policy_id as "policyId", enabled, removing_since is not null as "isRemoving", held_since is not null as "isHeld", held.status::text as status, certificate_id,
+        fingerprint_sha256 as fingerprint, case when include_private_key and enabled and held.status = 'active' then sealed_private_key end as "sealedKey",
+        held.stamp, removal_stamp as "removalStamp", c.stamp as "certificateStamp", status_stamp as "statusStamp",
         json_build_object('id', held.id, 'version', held.version, ${pairs(sql, "held", ["enabled"])}, 'commonName', common_name, 'fingerprintSha256', fingerprint_sha256, 'notAfter', iso(not_after), 'pem', c.pem, 'chain', (
             select coalesce(json_agg(issuer.pem order by place), '[]') from chain, unnest(issuers) with ordinality as step (issuer, place)
             join certificates issuer on issuer.organization_id = held.organization_id and issuer.id = step.issuer where leaf = certificate_id))::text as json
-      from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id
-      where held.status = 'active' or not enabled),
+      from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id),
     -- an audit event for each private key that is sent
     released as (${audit(sql, scope, "certificate.private-key-released", releasedKeys)})
-    select tag, keep, exists (select from fresh) as "isFresh", "isDesired", json, fingerprint, "sealedKey" from agent cross join state cross join kept left join item on true order by item.id`;
-  const [state] = rows;
-  if (!state) return;
-  if (!state.isFresh) return "played back";
-  const { items = [], remove = [] } = Object.groupBy(
-    rows.filter(({ json }) => json !== null),
-    ({ isDesired }) => (isDesired ? "items" : "remove"),
-  );
-  const write = ({ json, fingerprint, sealedKey }: Item) => {
-    const key = sealedKey && `${keyring.unseal(sealedKey, keyContext(organizationId, fingerprint)).trimEnd()}\n`;
-    return `${json?.slice(0, -1)}, "privateKeyPem": ${JSON.stringify(key)}}`;
-  };
-  return { tag: state.tag, json: `{"items":[${items.map(write)}],"keep":${state.keep},"remove":[${remove.map(write)}]}` };
+    select tag, exists (select from fresh) as "isFresh", item.id, "policyId", enabled, "isRemoving", "isHeld", status, json, fingerprint, "sealedKey", item.stamp, "removalStamp",
+      "certificateStamp", "statusStamp" from agent cross join state left join item on true order by item.id`;
+  const [first] = rows;
+  return first && { tag: first.tag, isFresh: first.isFresh, items: rows.filter((row) => row.id !== null) };
+}
+
+/** What is told of a poll: assignments that are held back from now on, each with why, and those that no longer are. */
+export type Holding = { held: { id: string; why: string }[]; released: string[] };
+
+/** Notes which assignments are held back from their agent, and which no longer are, each with an audit event. */
+export async function noteHolding(sql: Sql, scope: Scope, agentId: string, { held, released }: Holding) {
+  const isOf = sql`a.organization_id = ${scope.organizationId} and a.agent_id = ${agentId}`;
+  await sql`
+    with holding as (
+      update assignments a set held_since = now() from jsonb_to_recordset(${JSON.stringify(held)}::jsonb) as given (id uuid, why text)
+      where ${isOf} and a.id = given.id and held_since is null returning a.id, why),
+    released as (
+      update assignments a set held_since = null where ${isOf} and a.id = any(${arrayOf(released)}::uuid[]) and held_since is not null returning a.id),
+    told as (${audit(sql, scope, "assignment.held", sql`select id, jsonb_build_object('agentId', ${agentId}::text, 'reason', why) from holding`)}),
+    untold as (${audit(sql, scope, "assignment.released", sql`select id, jsonb_build_object('agentId', ${agentId}::text) from released`)})
+    select from holding`;
 }
 
 /** Part of a statement: one row, unless the credential was answered with this nonce, or a later one, before: on whatever server. */

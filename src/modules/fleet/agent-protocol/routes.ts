@@ -7,10 +7,14 @@ import { jsonText, respond } from "#http/respond";
 import { Empty, Message } from "#http/schema";
 import { findHolder } from "#modules/fleet/agent-access/queries/holders";
 import { createStateSigner } from "#modules/fleet/signing-keys/services/signer";
-import { type Asking, findDesiredState, findPollingAgent, type PollingAgent, saveReports } from "./queries";
+import type { Scope } from "#modules/people/audit/queries";
+import { type Asking, findPollingAgent, type Holding, noteHolding, type PollingAgent, saveReports } from "./queries";
 import { AgentReport, DesiredState } from "./schema";
+import { findDesiredState } from "./services/desired-state";
 
 const caching = (tag: string) => ({ etag: `"${tag}"`, "cache-control": "no-store" });
+
+const HELD = "an assignment is held: it was changed in the database, and not by a server, so its host keeps what it has";
 
 function desiredState(deps: Deps) {
   const signer = createStateSigner(deps);
@@ -18,6 +22,13 @@ function desiredState(deps: Deps) {
   /** Signs the answer to an agent that asks for that by a nonce: one of a release that knows no signatures does not. */
   async function sign({ organizationId, id, nonce, signingKey }: Asking & PollingAgent, tag: string, answer: { status: number; content?: string }) {
     return nonce === undefined ? {} : signer.sign({ organizationId, agentId: id, tag, nonce }, signingKey, answer);
+  }
+
+  /** Once for each assignment: a log line and an audit event. */
+  async function tell(scope: Scope, { id }: PollingAgent, holding: Holding) {
+    if (holding.held.length + holding.released.length === 0) return;
+    for (const { id: assignment, why } of holding.held) deps.log.error({ organization: scope.organizationId, agent: id, assignment, reason: why }, HELD);
+    await noteHolding(deps.sql, { ...scope, actor: { type: "server" } }, id, holding);
   }
 
   return new Elysia().use(agent(deps, findPollingAgent)).get(
@@ -28,10 +39,17 @@ function desiredState(deps: Deps) {
         Object.assign(set.headers, known, await sign(agent, agent.tag, { status: 304 }));
         return status(304, "");
       }
-      const desired = await findDesiredState(deps.sql, deps.config.keyring, agent, scope.requestId, request.method !== "HEAD");
+      const desired = await findDesiredState(
+        deps.sql,
+        { keyring: deps.config.keyring, stamps: deps.stamps },
+        agent,
+        scope.requestId,
+        request.method !== "HEAD",
+      );
       if (!desired) throw new Refusal(401, "the agent was deleted meanwhile");
       if (desired === "played back") throw new Refusal(401, `a request of the agent ${agent.id} was played back`);
-      const { tag, json: content } = desired;
+      const { tag, json: content, holding } = desired;
+      await tell(scope, agent, holding);
       return jsonText(content, 200, { ...caching(tag), ...(await sign(agent, tag, { status: 200, content })) });
     },
     {

@@ -25,7 +25,7 @@ export const assignmentPolicies = (deps: Deps) =>
         if ("invalid" in read) return respond(read);
         const { dryRun = false, haltShare = 0.1, successShare = 1 } = body;
         const by = read.rings && { rings: read.rings, haltShare, successShare };
-        const created = await createPolicy(deps.sql, scope, read.policy, by, dryRun, deps.clock());
+        const created = await createPolicy(deps.sql, deps.stamps, scope, read.policy, by, dryRun, deps.clock());
         if (typeof created === "object" && "reach" in created) return jsonText(created.reach);
         if (isFailure(created)) return respond(created, NO_POLICY);
         return respondCreated(created, `/organizations/${scope.organizationId}/assignment-policies/${created.id}`);
@@ -66,7 +66,7 @@ export const assignmentPolicies = (deps: Deps) =>
       "/:policyId",
       async ({ scope, params, body, request }) => {
         const target = { id: params.policyId, versions: ifMatch(request.headers) };
-        const updated = await updatePolicy(deps.sql, scope, target, body, body.dryRun === true);
+        const updated = await updatePolicy(deps.sql, deps.stamps, scope, target, body, body.dryRun === true);
         return typeof updated === "object" && "reach" in updated ? jsonText(updated.reach) : respond(updated, NO_POLICY);
       },
       {
@@ -84,7 +84,7 @@ export const assignmentPolicies = (deps: Deps) =>
     .delete(
       "/:policyId",
       async ({ scope, params, request }) =>
-        respond(await deletePolicy(deps.sql, scope, { id: params.policyId, versions: ifMatch(request.headers) }), NO_POLICY),
+        respond(await deletePolicy(deps.sql, deps.stamps, scope, { id: params.policyId, versions: ifMatch(request.headers) }), NO_POLICY),
       {
         params: OnePolicy,
         response: { 204: Empty, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },

@@ -1,6 +1,6 @@
 import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
-import { ASSIGNMENT_FIELDS, AssignmentPatch, NewAssignment } from "#modules/fleet/assignments/schema/assignments";
+import { ASSIGNMENT_FIELDS, AssignmentPatch, HeldSince, NewAssignment } from "#modules/fleet/assignments/schema/assignments";
 import { limits, rings } from "#modules/fleet/rollouts/schema";
 
 const Name = Text({ max: 120, examples: ["Corporate root on production"] });
@@ -40,6 +40,7 @@ const policy = {
     examples: ["applied"],
   }),
   rolloutId: Nullable(t.String({ description: "The rollout that brings it to the agents, where it has rings" })),
+  heldSince: HeldSince,
   version: Integer(),
   createdAt: DateTime,
   updatedAt: DateTime,

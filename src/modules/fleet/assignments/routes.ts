@@ -27,7 +27,7 @@ export const assignments = (deps: Deps) =>
       async ({ scope, params: { agentId }, body }) => {
         const given = readNewAssignment(body);
         if ("invalid" in given) return respond(given);
-        const created = await createAssignment(deps.sql, scope, { ...given, agentId });
+        const created = await createAssignment(deps.sql, deps.stamps, scope, { ...given, agentId });
         if (isFailure(created)) return respond(created, NO_AGENT);
         return respondCreated(created, `/organizations/${scope.organizationId}/agents/${agentId.toLowerCase()}/assignments/${created.id}`);
       },
@@ -89,7 +89,7 @@ export const assignments = (deps: Deps) =>
         const change = readChange(patch);
         if ("invalid" in change) return respond(change);
         const target = { agentId, id, versions: ifMatch(request.headers) };
-        return respond(await updateAssignment(deps.sql, scope, target, change, { version, etag }), NO_ASSIGNMENT);
+        return respond(await updateAssignment(deps.sql, deps.stamps, scope, target, change, { version, etag }), NO_ASSIGNMENT);
       },
       {
         params: OneAssignment,
@@ -108,7 +108,7 @@ export const assignments = (deps: Deps) =>
       async ({ scope, params: { agentId, assignmentId: id }, query: { force = false, reason }, request }) => {
         if (force !== (reason !== undefined)) return respond({ invalid: REASONED });
         const target = { agentId, id, versions: ifMatch(request.headers) };
-        const outcome = await deleteAssignment(deps.sql, scope, target, reason);
+        const outcome = await deleteAssignment(deps.sql, deps.stamps, scope, target, reason);
         if (outcome === "done" || isFailure(outcome)) return respond(outcome, NO_ASSIGNMENT);
         return jsonText(outcome.json, 202, { etag: etag(outcome.version) });
       },

@@ -185,3 +185,9 @@ export const describeHolder = ({ policyId, policyName, assignmentId }: Holder, a
 /** Why an assignment is not changed alone. */
 export const describeOwner = (assignmentId: string, policyId: string) =>
   `The assignment ${assignmentId} belongs to the policy ${policyId}. Change or delete the policy, or change the labels of the agent.`;
+
+/** Why a row whose stamp does not hold commands nothing. */
+export const heldSentence = (what: "assignment" | "policy" | "rollout", id: string) =>
+  `The ${what} ${id} is held: it was changed in the database, and not by this server, so hosts keep what they have.`;
+
+export const describeHeld = (id: string) => `${heldSentence("assignment", id)} Delete it and create it again.`;

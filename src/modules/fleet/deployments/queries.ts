@@ -28,7 +28,7 @@ export async function listDeployments(sql: Sql, organizationId: string, filter: 
     select a.agent_id as "agentId", a.id, json_build_object('assignmentId', a.id, 'agentId', a.agent_id, 'agentName', a.agent_name, 'certificateId', a.certificate_id,
       'commonName', c.common_name, 'applicationId', a.application_id, 'trustStoreType', a.trust_store_type, 'enabled', a.enabled, 'policyId', a.policy_id, 'removingSince', iso(a.removing_since),
       'version', a.version, 'state', ${stateOf(sql)}, 'isAdrift', ${hasDrift(sql)}, 'message', a.reported_message, 'reportedAt', iso(a.reported_at),
-      'observedAt', iso(a.observed_at), 'updatedAt', iso(a.updated_at))::text as json
+      'observedAt', iso(a.observed_at), 'updatedAt', iso(a.updated_at), 'heldSince', iso(a.held_since))::text as json
     from (${byAgent ? throughAgents(sql, organizationId, isAsked, isSelected, { limit, after }) : throughAssignments(sql, isAsked, isSelected, limit)}) as a
     join certificates c on c.organization_id = a.organization_id and c.id = a.certificate_id
     order by a.agent_id, a.id`;
@@ -94,6 +94,12 @@ export const countStates = (sql: Sql) => sql<{ state: string; count: number }[]>
   select state, coalesce(count, 0) as count from json_array_elements_text(${STATES}::text::json) as state
   left join (select coalesce(reported_state, 'pending') as name, sum(count)::int as count from (
     select organization_id, reported_state, count(*) from assignments group by 1, 2) as indexed group by 1) as counted on name = state`;
+
+/** How many assignments of all organizations are held. */
+export async function countHeld(sql: Sql) {
+  const [row] = await sql<{ count: number }[]>`select count(*)::int as count from assignments where held_since is not null`;
+  return row?.count ?? 0;
+}
 
 /** How many agents of all organizations are online, late and silent. */
 export const countHealth = (sql: Sql, now: Date) => sql<{ health: string; count: number }[]>`

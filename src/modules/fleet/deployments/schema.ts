@@ -1,5 +1,6 @@
 import { t } from "elysia";
 import { Answer, DateTime, Integer, Nullable, OneOf, PageQuery, QueryInteger, Text, Uuid } from "#http/schema";
+import { HeldSince } from "#modules/fleet/assignments/schema/assignments";
 import { ObservedAt } from "#modules/fleet/assignments/schema/history";
 import { TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/store-types";
 import { TrustStoreType } from "#modules/fleet/trust-stores/schema";
@@ -38,6 +39,7 @@ export const FleetDeployment = Answer(
     reportedAt: Nullable(DateTime),
     observedAt: ObservedAt,
     updatedAt: DateTime,
+    heldSince: HeldSince,
   },
   { title: "FleetDeployment" },
 );

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { respond, respondCreated } from "#http/respond";
-import { EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Conflict, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { INELIGIBLE, NO_CERTIFICATE } from "#modules/fleet/assignments/rules";
 import { createRollout, findRollout, haltRollout, listRollouts, resumeRollout, rollBack } from "./queries/rollouts";
 import { atAssignment, readNewRollout } from "./rules";
@@ -13,7 +13,7 @@ import { NewRollout, Resumption, Rollout, RolloutSummary } from "./schema";
 const NO_ROLLOUT = "There is no such rollout in this organization.";
 const InOrganization = t.Object({ organizationId: Uuid });
 const OneRollout = t.Object({ organizationId: Uuid, rolloutId: PathId });
-const CHANGED = { 200: Rollout, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject };
+const CHANGED = { 200: Rollout, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject };
 
 export const rollouts = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/rollouts", tags: ["Rollouts"] })
@@ -25,7 +25,7 @@ export const rollouts = (deps: Deps) =>
         const read = readNewRollout(body);
         if ("invalid" in read) return respond(read);
         const given = { name, certificateId: read.certificateId, template: read.template, rings: read.rings, haltShare, successShare };
-        const made = await createRollout(deps.sql, scope, given, deps.clock());
+        const made = await createRollout(deps.sql, deps.stamps, scope, given, deps.clock());
         if (made === "no certificate") return respond({ missing: NO_CERTIFICATE });
         if (typeof made === "string") return respond({ invalid: atAssignment(INELIGIBLE[made]) });
         return respondCreated(made, `/organizations/${scope.organizationId}/rollouts/${made.id}`);
@@ -63,19 +63,23 @@ export const rollouts = (deps: Deps) =>
         detail: { operationId: "getRollout", summary: "Get one rollout", description: "With how far each ring is." },
       },
     )
-    .post("/:rolloutId/halt", async ({ scope, params, request }) => respond(await haltRollout(deps.sql, scope, targetOf(params, request)), NO_ROLLOUT), {
-      params: OneRollout,
-      response: CHANGED,
-      detail: {
-        operationId: "haltRollout",
-        summary: "Halt a rollout",
-        description: "No ring opens until it is resumed; what is open stays. 409 unless it runs.",
+    .post(
+      "/:rolloutId/halt",
+      async ({ scope, params, request }) => respond(await haltRollout(deps.sql, deps.stamps, scope, targetOf(params, request)), NO_ROLLOUT),
+      {
+        params: OneRollout,
+        response: CHANGED,
+        detail: {
+          operationId: "haltRollout",
+          summary: "Halt a rollout",
+          description: "No ring opens until it is resumed; what is open stays. 409 unless it runs.",
+        },
       },
-    })
+    )
     .post(
       "/:rolloutId/resume",
       async ({ scope, params, body, request }) =>
-        respond(await resumeRollout(deps.sql, scope, targetOf(params, request), body.haltShare, deps.clock()), NO_ROLLOUT),
+        respond(await resumeRollout(deps.sql, deps.stamps, scope, targetOf(params, request), body.haltShare, deps.clock()), NO_ROLLOUT),
       {
         params: OneRollout,
         body: Resumption,
@@ -87,15 +91,19 @@ export const rollouts = (deps: Deps) =>
         },
       },
     )
-    .post("/:rolloutId/rollback", async ({ scope, params, request }) => respond(await rollBack(deps.sql, scope, targetOf(params, request)), NO_ROLLOUT), {
-      params: OneRollout,
-      response: CHANGED,
-      detail: {
-        operationId: "rollBackRollout",
-        summary: "Roll a rollout back",
-        description:
-          "What it made is deleted, so that the agents take it out, and what changed its certificate changes back. 409 the second time, and in a rotation whose predecessor is revoked or retired.",
+    .post(
+      "/:rolloutId/rollback",
+      async ({ scope, params, request }) => respond(await rollBack(deps.sql, deps.stamps, scope, targetOf(params, request)), NO_ROLLOUT),
+      {
+        params: OneRollout,
+        response: CHANGED,
+        detail: {
+          operationId: "rollBackRollout",
+          summary: "Roll a rollout back",
+          description:
+            "What it made is deleted, so that the agents take it out, and what changed its certificate changes back. 409 the second time, and in a rotation whose predecessor is revoked or retired.",
+        },
       },
-    });
+    );
 
 const targetOf = ({ rolloutId }: { rolloutId: string }, { headers }: Request) => ({ id: rolloutId, versions: ifMatch(headers) });

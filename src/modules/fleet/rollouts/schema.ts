@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
-import { NewAssignment } from "#modules/fleet/assignments/schema/assignments";
+import { HeldSince, NewAssignment } from "#modules/fleet/assignments/schema/assignments";
 
 /** A part of some agents; there are no more than ten thousand parts. */
 export const Share = (description: string, examples: number[]) => Type.Number({ minimum: 0.0001, maximum: 1, description, examples });
@@ -56,6 +56,7 @@ const rollout = {
   assignment: Nullable({ ...Template, description: "What each agent gets; a rotation copies what is there" }),
   haltShare: t.Number({ examples: [0.1] }),
   successShare: t.Number({ examples: [1] }),
+  heldSince: HeldSince,
   version: Integer(),
   createdAt: DateTime,
   updatedAt: DateTime,

@@ -29,7 +29,7 @@ describe("a certificate and its successor, where both are trusted", () => {
     await start();
     const { items } = (await organization.member("GET", agent.assignments)).body;
     expect(items).toHaveLength(2);
-    expect(items.find((each: { id: string }) => each.id === old.id)).toEqual({ ...old, removingSince: null });
+    expect(items.find((each: { id: string }) => each.id === old.id)).toEqual({ ...old, removingSince: null, heldSince: null });
     const beside = items.find((each: { id: string }) => each.id !== old.id);
     const { id, createdAt, updatedAt } = beside;
     expect(beside).toEqual({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { findDesiredState } from "#modules/fleet/agent-protocol/queries";
+import { findDesiredState } from "#modules/fleet/agent-protocol/services/desired-state";
 import { certificate, chain, importInto } from "../../../support/pki/certificates";
 import { importRoot, importWithKey, newAgent } from "../../../support/server/agents";
 import { call } from "../../../support/server/call";
@@ -136,9 +136,10 @@ describe("GET /agent/assignments", () => {
   test("401 rather than an empty state, which would take everything out, for an agent that is deleted meanwhile", async () => {
     const { organization, agent } = await newPoller();
     const ofAgent = { organizationId: organization.id, id: agent.id, publicKey: null, credentialId: null, nonce: undefined };
-    expect(await findDesiredState(world.sql, world.config.keyring, ofAgent, null)).toMatchObject({ json: '{"items":[],"keep":[],"remove":[]}' });
+    const read = () => findDesiredState(world.sql, { keyring: world.config.keyring, stamps: world.deps.stamps }, ofAgent, null, true);
+    expect(await read()).toMatchObject({ json: '{"items":[],"keep":[],"remove":[]}' });
     await organization.admin("DELETE", agent.path);
-    expect(await findDesiredState(world.sql, world.config.keyring, ofAgent, null)).toBeUndefined();
+    expect(await read()).toBeUndefined();
     expect((await agent.call("GET", PATH)).status).toBe(401);
   });
 

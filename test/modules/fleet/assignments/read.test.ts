@@ -31,7 +31,7 @@ describe("GET /organizations/{organizationId}/agents/{agentId}/assignments", () 
     expect((await organization.member("GET", second.assignments)).body).toEqual({ items: [], nextCursor: null });
     const first = (await organization.member("GET", `${agent.assignments}?limit=3`)).body;
     const rest = (await organization.member("GET", `${agent.assignments}?limit=3&cursor=${first.nextCursor}`)).body;
-    expect([...first.items, ...rest.items]).toEqual(created.map((each) => ({ ...each, removingSince: null })));
+    expect([...first.items, ...rest.items]).toEqual(created.map((each) => ({ ...each, removingSince: null, heldSince: null })));
     expect(rest.nextCursor).toBeNull();
   });
 });
@@ -47,7 +47,11 @@ describe("GET /organizations/{organizationId}/agents/{agentId}/assignments/{assi
   test("200 as it was created, with its ETag, and nothing reported yet", async () => {
     const { organization, created, path } = await withAssignments();
     const answer = await organization.member("GET", path);
-    expect([answer.status, answer.body, answer.headers.get("etag")]).toEqual([200, { ...created[0], removingSince: null, report: null, history: [] }, '"1"']);
+    expect([answer.status, answer.body, answer.headers.get("etag")]).toEqual([
+      200,
+      { ...created[0], removingSince: null, heldSince: null, report: null, history: [] },
+      '"1"',
+    ]);
   });
 });
 
@@ -77,7 +81,7 @@ describe("DELETE /organizations/{organizationId}/agents/{agentId}/assignments/{a
     const answers = await Promise.all(Array.from({ length: 20 }, () => organization.admin("DELETE", path, { headers: { "if-match": '"1"' } })));
     const statuses = answers.map((each) => each.status).toSorted();
     expect(statuses).toEqual([204, ...Array.from({ length: 19 }, () => 404)]);
-    expect((await organization.member("GET", agent.assignments)).body.items).toEqual([{ ...created[1], removingSince: null }]);
+    expect((await organization.member("GET", agent.assignments)).body.items).toEqual([{ ...created[1], removingSince: null, heldSince: null }]);
     const { items } = (await organization.admin("GET", "/audit-events")).body;
     const deleted = items.filter((each: { action: string }) => each.action === "assignment.deleted");
     expect(deleted).toMatchObject([{ targetId: created[0].id, details: { agentId: agent.id } }]);

@@ -23,13 +23,13 @@ describe("DELETE /organizations/{organizationId}/agents/{agentId}/assignments/{a
     const { remove, list, created } = await withInstalled();
     const answer = await remove(query);
     expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining(message)]);
-    expect(await list()).toEqual([{ ...created, removingSince: null }]);
+    expect(await list()).toEqual([{ ...created, removingSince: null, heldSince: null }]);
   });
 
   test("202 and removing, until its agent says removed: listed, asked for, and audited; then 404", async () => {
     const { remove, list, askedFor, created, agent, organization, path, events } = await withInstalled();
     const answer = await remove();
-    const removing = { ...created, enabled: false, version: 2, etag: '"2"', updatedAt: expect.any(String), removingSince: expect.any(String) };
+    const removing = { ...created, enabled: false, version: 2, etag: '"2"', updatedAt: expect.any(String), removingSince: expect.any(String), heldSince: null };
     expect([answer.status, answer.body, answer.headers.get("etag")]).toEqual([202, removing, '"2"']);
     expect(await list()).toEqual([answer.body]);
     expect(await desired(agent)).toEqual([]);

@@ -60,6 +60,7 @@ describe("GET /organizations/{organizationId}/deployments", () => {
       reportedAt: expect.any(String),
       observedAt: null,
       updatedAt: made.one.updatedAt,
+      heldSince: null,
     });
     expect(items[2]).toMatchObject({ state: "failed", isAdrift: true, message: "no space left on device" });
     expect(items[3]).toMatchObject({ state: "pending", isAdrift: true, reportedAt: null });

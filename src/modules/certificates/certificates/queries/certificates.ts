@@ -1,9 +1,11 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Sql } from "#db/connect";
 import type { Resource, Target } from "#db/outcome";
 import { matchesVersion, whereVersion } from "#db/versions";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { searchWords } from "../rules/search-terms";
 import { deploymentsOf } from "./deployments";
+import { statusStamper } from "./stamps";
 
 /** The columns that every answer shows, as a jsonb expression; `now` decides what has expired. */
 const certificateJson = (sql: Sql, now: Date) => sql`facts || jsonb_build_object(
@@ -113,34 +115,39 @@ export async function findDetailsForMember(sql: Sql, organizationId: string, id:
 
 /** A change of status: what it is called, which certificates it is for, what it sets, and what the audit trail keeps of it. */
 type StatusChange = { action: string; of: Fragment; set: Fragment; details?: Fragment };
+/** Returns the stamp of a status. */
+type StampOf = (status: string) => Buffer | null;
 
 /** `conflict` when it is revoked or retired already. */
-export const revokeCertificate = (sql: Sql, scope: Scope, target: Target, reason: string, now: Date) =>
-  changeStatus(sql, scope, target, now, {
+export const revokeCertificate = (sql: Sql, stamps: Stamps, scope: Scope, target: Target, reason: string, now: Date) =>
+  changeStatus(sql, stamps, scope, target, now, (stampOf) => ({
     action: "certificate.revoked",
     of: sql`status = 'active'`,
-    set: sql`status = 'revoked', revoked_at = ${now.toISOString()}, revocation_reason = ${reason}`,
+    set: sql`status = 'revoked', status_stamp = ${stampOf("revoked")}, revoked_at = ${now.toISOString()}, revocation_reason = ${reason}`,
     details: sql`jsonb_build_object('reason', revocation_reason)`,
-  });
+  }));
 
 /** `conflict` when it is retired already. */
-export const retireCertificate = (sql: Sql, scope: Scope, target: Target, now: Date) =>
-  changeStatus(sql, scope, target, now, {
+export const retireCertificate = (sql: Sql, stamps: Stamps, scope: Scope, target: Target, now: Date) =>
+  changeStatus(sql, stamps, scope, target, now, (stampOf) => ({
     action: "certificate.retired",
     of: sql`status <> 'retired'`,
-    set: sql`status = 'retired', retired_at = ${now.toISOString()}`,
-  });
+    set: sql`status = 'retired', status_stamp = ${stampOf("retired")}, retired_at = ${now.toISOString()}`,
+  }));
 
 /** Ends a certificateHold, a retired certificate's too; `conflict` when the certificate is not on hold. */
-export const reinstateCertificate = (sql: Sql, scope: Scope, target: Target, now: Date) =>
-  changeStatus(sql, scope, target, now, {
+export const reinstateCertificate = (sql: Sql, stamps: Stamps, scope: Scope, target: Target, now: Date) =>
+  changeStatus(sql, stamps, scope, target, now, (stampOf) => ({
     action: "certificate.reinstated",
     of: sql`revocation_reason = 'certificateHold'`,
-    set: sql`status = case status when 'revoked' then 'active' else status end, revoked_at = null, revocation_reason = null`,
-  });
+    set: sql`status = case status when 'revoked' then 'active' else status end, revoked_at = null, revocation_reason = null,
+      status_stamp = case status when 'revoked' then ${stampOf("active")}::bytea else status_stamp end`,
+  }));
 
-async function changeStatus(sql: Sql, scope: Scope, { id, versions }: Target, now: Date, { action, of, set, details = sql`'{}'::jsonb` }: StatusChange) {
+async function changeStatus(sql: Sql, stamps: Stamps, scope: Scope, target: Target, now: Date, changeOf: (stampOf: StampOf) => StatusChange) {
   const { organizationId } = scope;
+  const { id, versions } = target;
+  const { action, of, set, details = sql`'{}'::jsonb` } = changeOf(await statusStamper(sql, stamps, organizationId, target));
   const [row] = await sql<{ version: number; changed: string | null; newVersion: number | null }[]>`
     with changed as (
       update certificates set ${set}, version = version + 1, updated_at = now()

@@ -1,7 +1,9 @@
+import { inJson, type Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { audit, auditMany, type Scope } from "#modules/people/audit/queries";
 import { searchWords } from "../rules/search-terms";
 import type { ParsedCertificate } from "../x509/facts";
+import { identityOf, statusFacts } from "./stamps";
 
 /** What a stored certificate was to an import: new, or there before and perhaps retired until now. */
 export type Stored = { id: string; isNew: boolean; isReactivated: boolean };
@@ -10,11 +12,15 @@ type Row = { fingerprint: string; json: string };
 /** In characters of JSON: what one statement stores, so that other requests need not wait long for the database. */
 const MAX_STATEMENT = 128 * 1024;
 
-export function toRow(organizationId: string, parsed: ParsedCertificate, sealed: Buffer | null, issuerId?: string): Row {
+export function toRow(stamps: Stamps, organizationId: string, parsed: ParsedCertificate, sealed: Buffer | null, issuerId?: string): Row {
   const { commonName, subject, facts, fingerprintSha256: fingerprint } = parsed;
   const { dns, ip, email } = facts.subjectAlternativeNames;
+  const id = Bun.randomUUIDv7();
+  const named = { organizationId: organizationId.toLowerCase(), fingerprintSha256: fingerprint };
   const json = JSON.stringify({
-    id: Bun.randomUUIDv7(),
+    id,
+    stamp: inJson(stamps.of(identityOf({ ...named, id }))),
+    status_stamp: inJson(stamps.of(statusFacts({ ...named, status: "active" }))),
     common_name: commonName,
     fingerprint_sha256: fingerprint,
     subject,
@@ -60,17 +66,17 @@ export async function insertRows(sql: Sql, scope: Scope, rows: Row[]): Promise<M
     with given as (
       select * from jsonb_to_recordset(${`[${rows.map((each) => each.json).join(",")}]`}::jsonb) as row (id uuid, common_name text, fingerprint_sha256 text,
         subject text, issuer text, subject_hash text, issuer_hash text, issuer_id uuid, not_before timestamptz, not_after timestamptz, is_ca boolean, self_signed boolean,
-        facts jsonb, pem text, sealed_private_key bytea, words text[])),
+        facts jsonb, pem text, sealed_private_key bytea, words text[], stamp bytea, status_stamp bytea)),
     -- adds those that are new
     added as (
       insert into certificates (organization_id, id, common_name, fingerprint_sha256, subject, issuer, subject_hash, issuer_hash, issuer_id, not_before, not_after,
-        is_ca, self_signed, facts, pem, sealed_private_key, search)
+        is_ca, self_signed, facts, pem, sealed_private_key, search, stamp, status_stamp)
       select ${scope.organizationId}, id, common_name, fingerprint_sha256, subject, issuer, subject_hash, issuer_hash, issuer_id, not_before, not_after,
-        is_ca, self_signed, facts, pem, sealed_private_key, array_to_tsvector(words) from given order by fingerprint_sha256
+        is_ca, self_signed, facts, pem, sealed_private_key, array_to_tsvector(words), stamp, status_stamp from given order by fingerprint_sha256
       on conflict (organization_id, fingerprint_sha256) do nothing returning id, fingerprint_sha256, common_name),
     -- locks those that are stored already; says what each of them gets
     present as (
-      select c.*, given.sealed_private_key as given_key, lacks_key and given.sealed_private_key is not null as gets_key
+      select c.*, given.sealed_private_key as given_key, given.status_stamp as active_stamp, lacks_key and given.sealed_private_key is not null as gets_key
       from (select * from given order by fingerprint_sha256) as given cross join lateral (
         select organization_id, id, fingerprint_sha256, sealed_private_key is null as lacks_key, status = 'retired' and revoked_at is null as is_reactivated
         from certificates where organization_id = ${scope.organizationId} and certificates.fingerprint_sha256 = given.fingerprint_sha256
@@ -78,7 +84,8 @@ export async function insertRows(sql: Sql, scope: Scope, rows: Row[]): Promise<M
     -- adds private keys, and makes retired certificates active
     changed as (
       update certificates set sealed_private_key = case when gets_key then given_key else sealed_private_key end,
-        status = case when is_reactivated then 'active' else status end, retired_at = case when not is_reactivated then retired_at end,
+        status = case when is_reactivated then 'active' else status end,
+        status_stamp = case when is_reactivated then active_stamp else status_stamp end, retired_at = case when not is_reactivated then retired_at end,
         version = version + 1, updated_at = now()
       from present where certificates.organization_id = present.organization_id and certificates.id = present.id and (gets_key or is_reactivated)),
     -- audit events of new certificates

@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, type X509Certificate } from "node:crypto";
 import type { Keyring } from "#crypto/keyring";
+import type { Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import type { Scope } from "#modules/people/audit/queries";
 import { createPause } from "#slices";
@@ -24,7 +25,7 @@ const LINKING_MS = 1_000;
  */
 export async function importCertificates(
   sql: Sql,
-  keyring: Keyring,
+  { keyring, stamps }: { keyring: Keyring; stamps: Stamps },
   scope: Scope,
   { pem, privateKeyPem }: Material,
 ): Promise<ImportReport | { invalid: string }> {
@@ -39,7 +40,7 @@ export async function importCertificates(
   if (owner === "no match") return { invalid: "body.privateKeyPem is not the private key of any certificate in body.pem." };
   const sealedKeyOf = (each: Candidate) =>
     each.fingerprintSha256 === owner?.fingerprintSha256 ? keyring.seal(privateKeyPem ?? "", keyContext(scope.organizationId, each.fingerprintSha256)) : null;
-  const stored = await storeAll(sql, scope, good, sealedKeyOf);
+  const stored = await storeAll(sql, stamps, scope, good, sealedKeyOf);
   return { ...toReport(good, stored), refused };
 }
 
@@ -106,11 +107,11 @@ function belongs(certificate: X509Certificate, key: KeyObject) {
 }
 
 /** Each certificate once, however often it was sent; authorities first, so that what they issued is stored with its issuer. */
-async function storeAll(sql: Sql, scope: Scope, certificates: Candidate[], sealedKeyOf: (each: Candidate) => Buffer | null) {
+async function storeAll(sql: Sql, stamps: Stamps, scope: Scope, certificates: Candidate[], sealedKeyOf: (each: Candidate) => Buffer | null) {
   const { organizationId } = scope;
   const stored = new Map<string, Stored>();
   async function store(each: Candidate[], signers?: Map<ParsedCertificate, string>) {
-    const rows = each.values().map((one) => toRow(organizationId, one, sealedKeyOf(one), signers?.get(one)));
+    const rows = each.values().map((one) => toRow(stamps, organizationId, one, sealedKeyOf(one), signers?.get(one)));
     for (const statement of toStatements(rows)) for (const [fingerprint, row] of await insertRows(sql, scope, statement)) stored.set(fingerprint, row);
   }
   const unique = [...new Map(certificates.map((each) => [each.fingerprintSha256, each])).values()];

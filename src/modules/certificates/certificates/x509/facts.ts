@@ -55,7 +55,7 @@ const EXTENDED_KEY_USAGES: Record<string, string> = {
 };
 
 const NO_NAMES: AlternativeNames = { dns: [], ip: [], email: [], uri: [] };
-const hash = (algorithm: "sha1" | "sha256", bytes: Uint8Array) => new Bun.CryptoHasher(algorithm).update(bytes).digest("hex");
+export const hash = (algorithm: "sha1" | "sha256", bytes: Uint8Array) => new Bun.CryptoHasher(algorithm).update(bytes).digest("hex");
 
 /**
  * Reads one DER certificate, or throws an error whose message says what is wrong with it. The platform's own parser

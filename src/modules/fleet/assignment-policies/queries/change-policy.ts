@@ -1,3 +1,4 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import { type Failure, type Resource, type Target, updateLocked } from "#db/outcome";
@@ -10,12 +11,14 @@ import type { AssignmentPolicyPatch } from "../schema";
 import { findFault, findObstacle, type Reach } from "./judge";
 import { fromPolicies, showPolicy } from "./policies";
 import { applyFurther } from "./reconcile";
+import { stampPolicy, whyHeld } from "./stamps";
 
 type Row = Pick<Policy, "name" | "selector" | "path" | "assignment"> & { version: number; rollout: string | null; isRotating: boolean };
 
 /** Changes the policy, and applies it to the first agents. Its certificate and config are not changed while a rotation changes them. */
 export function updatePolicy(
   sql: Pool,
+  stamps: Stamps,
   scope: Scope,
   { id, versions }: Target,
   patch: AssignmentPolicyPatch,
@@ -31,10 +34,12 @@ export function updatePolicy(
     return updateLocked(row, versions, async (stored): Promise<Resource | Reach | Failure> => {
       const policy = patchPolicy(stored, patch);
       if ("invalid" in policy) return policy;
+      const held = await whyHeld(tx, stamps, scope, id);
+      if (held) return { inTheWay: held };
       const refusal = await judgeChange(tx, organizationId, id, stored, policy, isDryRun);
       if (refusal) return refusal;
       const changes = changesBetween(stored, policy);
-      if (Object.keys(changes).length > 0) await writeChange(tx, scope, id, policy, changes);
+      if (Object.keys(changes).length > 0) await writeChange(tx, stamps, scope, id, policy, changes);
       return showPolicy(tx, organizationId, id);
     });
   });
@@ -52,7 +57,7 @@ async function judgeChange(tx: Sql, organizationId: string, id: string, stored: 
   return isElsewhere || isDryRun ? findObstacle(tx, organizationId, policy, id, isDryRun) : undefined;
 }
 
-async function writeChange(tx: Sql, scope: Scope, id: string, { name, selector, path, assignment }: Policy, changes: object) {
+async function writeChange(tx: Sql, stamps: Stamps, scope: Scope, id: string, { name, selector, path, assignment }: Policy, changes: object) {
   const { organizationId } = scope;
   await tx`
     with changed as (
@@ -61,23 +66,27 @@ async function writeChange(tx: Sql, scope: Scope, id: string, { name, selector, 
       from ${fromJson(tx, tx`${JSON.stringify(assignment)}::jsonb`, "given")} where p.organization_id = ${organizationId} and p.id = ${id} returning p.id),
     audited as (${audit(tx, scope, "assignment-policy.updated", tx`select id, ${JSON.stringify({ changes })}::jsonb from changed`)})
     select from changed`;
-  await applyFurther(tx, scope, id);
+  await stampPolicy(tx, stamps, organizationId, id);
+  await applyFurther(tx, stamps, scope, id);
 }
 
 /** Deletes the policy and its assignments, of the first agents at once. */
-export function deletePolicy(sql: Pool, scope: Scope, { id, versions }: Target) {
+export function deletePolicy(sql: Pool, stamps: Stamps, scope: Scope, { id, versions }: Target) {
   const { organizationId } = scope;
   return withFleetLock(sql, organizationId, async (tx) => {
     const [row] = await tx<{ version: number; rollout: string | null }[]>`
       select p.version, case when r.status in ('running', 'halted') then r.id end as rollout ${fromPolicies(tx, organizationId)} and p.id = ${id} for update of p`;
     return updateLocked(row, versions, async ({ rollout }) => {
       if (rollout) return { inTheWay: describeRollout(rollout) };
+      const held = await whyHeld(tx, stamps, scope, id);
+      if (held) return { inTheWay: held };
       await tx`
         with deleted as (
           update assignment_policies set deleted_at = now(), applied_up_to = ${MIN_UUID} where organization_id = ${organizationId} and id = ${id} returning id, name, selector),
         audited as (${audit(tx, scope, "assignment-policy.deleted", tx`select id, jsonb_build_object('name', name, 'selector', selector) from deleted`)})
         select from deleted`;
-      await applyFurther(tx, scope, id);
+      await stampPolicy(tx, stamps, organizationId, id);
+      await applyFurther(tx, stamps, scope, id);
       return "done" as const;
     });
   });

@@ -1,3 +1,4 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Pool } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import type { Failure, Resource } from "#db/outcome";
@@ -11,13 +12,22 @@ import type { Policy } from "../rules";
 import { findFault, findObstacle, type Reach } from "./judge";
 import { showPolicy } from "./policies";
 import { applyFurther } from "./reconcile";
+import { stampPolicy } from "./stamps";
 
 type Rings = { rings: CompiledRing[]; haltShare: number; successShare: number };
 type Created = Resource & { id: string };
 type Refusal = Exclude<Failure, string>;
 
 /** Makes the policy, and applies it to the first agents or, where it has rings, to the first ring. */
-export function createPolicy(sql: Pool, scope: Scope, policy: Policy, by: Rings | undefined, isDryRun: boolean, now: Date): Promise<Created | Reach | Refusal> {
+export function createPolicy(
+  sql: Pool,
+  stamps: Stamps,
+  scope: Scope,
+  policy: Policy,
+  by: Rings | undefined,
+  isDryRun: boolean,
+  now: Date,
+): Promise<Created | Reach | Refusal> {
   const { organizationId } = scope;
   const id = Bun.randomUUIDv7();
   return withFleetLock(sql, organizationId, async (tx) => {
@@ -33,8 +43,9 @@ export function createPolicy(sql: Pool, scope: Scope, policy: Policy, by: Rings 
         from ${fromJson(tx, tx`${JSON.stringify(assignment)}::jsonb`, "given")} returning *),
       audited as (${audit(tx, scope, "assignment-policy.created", facts)})
       select from created`;
-    if (by && rolloutId) await startRollout(tx, scope, { name: name ?? `Policy ${id}`, ...rolloutOf(policy), ...by }, { id: rolloutId, path }, now);
-    else await applyFurther(tx, scope, id);
+    await stampPolicy(tx, stamps, organizationId, id);
+    if (by && rolloutId) await startRollout(tx, stamps, scope, { name: name ?? `Policy ${id}`, ...rolloutOf(policy), ...by }, { id: rolloutId, path }, now);
+    else await applyFurther(tx, stamps, scope, id);
     return { id, ...(await showPolicy(tx, organizationId, id)) };
   });
 }

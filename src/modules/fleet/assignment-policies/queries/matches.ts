@@ -1,8 +1,8 @@
 import { arrayOf, type Sql } from "#db/connect";
 import { isAnchor } from "#modules/fleet/rollouts/queries/apply-steps";
 
-/** Which agents a transaction brings up to date, and with which policy; without one, with all of them. */
-export type Part = { organizationId: string; agentIds: string[]; policyId: string | undefined };
+/** Which agents a transaction brings up to date, and with which policies. */
+export type Part = { organizationId: string; agentIds: string[]; policyIds: string[] };
 
 /** SQL condition: the policy or path `p` matches the agent. */
 export const matches = (sql: Sql) => sql`(p.path is null or agent.labels @@ p.path)`;
@@ -13,12 +13,12 @@ export const matches = (sql: Sql) => sql`(p.path is null or agent.labels @@ p.pa
  * go, because its agent does not match any more or a rotation is over. A rotation may have given `main` the successor of the policy's certificate.
  * Postgres estimates these parts at a few rows, so no statement joins two of them row by row: what is large is looked up in an index.
  */
-export const withMatches = (sql: Sql, { organizationId, agentIds, policyId }: Part) => sql`
+export const withMatches = (sql: Sql, { organizationId, agentIds, policyIds }: Part) => sql`
   -- the policies, and whether each may add assignments by itself
   with recursive p as materialized (
     select p.*, selector_path::jsonpath as path, coalesce(r.status = 'completed', true) as may_add
     from assignment_policies p left join rollouts r on (r.organization_id, r.id) = (p.organization_id, p.rollout_id)
-    where p.organization_id = ${organizationId} ${policyId === undefined ? sql`` : sql`and p.id = ${policyId}`}),
+    where p.organization_id = ${organizationId} and p.id = any(${arrayOf(policyIds)}::uuid[])),
   -- the successors of their certificates
   successor as (
     select p.id as policy_id, r.certificate_id as id from p join rollouts r on r.organization_id = p.organization_id and r.predecessor_id = p.certificate_id

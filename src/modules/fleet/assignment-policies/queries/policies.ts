@@ -8,7 +8,7 @@ import { conflictsJson } from "./conflicts";
 const policyJson = (sql: Sql, more = sql``) => sql`json_build_object('id', p.id, 'organizationId', p.organization_id, 'name', p.name, 'selector', selector,
   ${pairs(sql, "p")}, 'rolloutId', rollout_id, 'state', case r.status when 'running' then 'rolling_out' when 'halted' then 'halted' when 'rolling_back' then 'rolling_back' when 'rolled_back' then 'rolled_back'
     else case when applied_up_to is null then 'applied' else 'applying' end end,
-  'version', p.version, 'createdAt', iso(p.created_at), 'updatedAt', iso(p.updated_at)${more})::text`;
+  'heldSince', iso(p.held_since), 'version', p.version, 'createdAt', iso(p.created_at), 'updatedAt', iso(p.updated_at)${more})::text`;
 
 export const fromPolicies = (sql: Sql, organizationId: string) => sql`
   from assignment_policies p left join rollouts r on (r.organization_id, r.id) = (p.organization_id, p.rollout_id)

@@ -1,8 +1,10 @@
-import type { Pool, Sql } from "#db/connect";
+import type { Stamps } from "#crypto/stamps";
+import { arrayOf, type Pool, type Sql } from "#db/connect";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { hasPlaceOf } from "#modules/fleet/assignments/queries/place";
 import type { Scope } from "#modules/people/audit/queries";
 import { applyPolicies } from "./apply";
+import { standingPolicies } from "./stamps";
 
 /** Agents that one transaction looks at: less than a second of work where each gets an assignment. */
 const BATCH_SIZE = 5_000;
@@ -17,18 +19,18 @@ export const listUnsettled = (sql: Sql) => sql<{ organizationId: string }[]>`
   union select organization_id from assignment_policies where applied_up_to is not null order by 1`;
 
 /** Brings the agents of an organization to what its policies want, in as many transactions as that takes. Several servers may do so at once. */
-export async function reconcilePolicies(sql: Pool, scope: Scope, signal: AbortSignal) {
+export async function reconcilePolicies(sql: Pool, stamps: Stamps, scope: Scope, signal: AbortSignal) {
   let isMore = true;
-  while (isMore && !signal.aborted) isMore = await withFleetLock(sql, scope.organizationId, (tx) => reconcileBatch(tx, scope));
+  while (isMore && !signal.aborted) isMore = await withFleetLock(sql, scope.organizationId, (tx) => reconcileBatch(tx, stamps, scope));
 }
 
 /** Returns true when there may be more. */
-async function reconcileBatch(tx: Sql, scope: Scope) {
-  return (await applyToRelabelled(tx, scope)) || (await applyNext(tx, scope));
+async function reconcileBatch(tx: Sql, stamps: Stamps, scope: Scope) {
+  return (await applyToRelabelled(tx, stamps, scope)) || (await applyNext(tx, stamps, scope));
 }
 
 /** Looks at the agents that are new or have other labels. */
-async function applyToRelabelled(tx: Sql, scope: Scope) {
+async function applyToRelabelled(tx: Sql, stamps: Stamps, scope: Scope) {
   const { organizationId } = scope;
   const relabelled = await tx<{ agentId: string }[]>`
     -- the changes that have waited longest, and the place of their agents in the queue
@@ -43,25 +45,34 @@ async function applyToRelabelled(tx: Sql, scope: Scope) {
       returning agent_id)
     select distinct agent_id as "agentId" from taken`;
   if (relabelled.length === 0) return false;
-  await applyPolicies(tx, scope, { organizationId, agentIds: relabelled.map((each) => each.agentId), policyId: undefined });
+  await applyPolicies(tx, stamps, scope, {
+    organizationId,
+    agentIds: relabelled.map((each) => each.agentId),
+    policyIds: await standingPolicies(tx, stamps, scope),
+  });
   return true;
 }
 
-/** Goes on with the first policy that has not gone through all agents yet. */
-async function applyNext(tx: Sql, scope: Scope) {
+/** Goes on with the first standing policy that has not gone through all agents yet. */
+async function applyNext(tx: Sql, stamps: Stamps, scope: Scope) {
+  const standing = await standingPolicies(tx, stamps, scope);
   const [policy] = await tx<{ id: string }[]>`
-    select id from assignment_policies where organization_id = ${scope.organizationId} and applied_up_to is not null order by id limit 1`;
-  if (policy) await applyFurther(tx, scope, policy.id);
+    select id from assignment_policies where organization_id = ${scope.organizationId} and id = any(${arrayOf(standing)}::uuid[]) and applied_up_to is not null order by id limit 1`;
+  if (policy) await applyFurther(tx, stamps, scope, policy.id);
   return policy !== undefined;
 }
 
 /** Applies a policy to the next agents. One that is deleted goes with the last of them. */
-export async function applyFurther(tx: Sql, scope: Scope, policyId: string) {
+export async function applyFurther(tx: Sql, stamps: Stamps, scope: Scope, policyId: string) {
   const { organizationId } = scope;
   const agents = await tx<{ id: string }[]>`
     select agents.id from assignment_policies p join agents on agents.organization_id = p.organization_id and agents.id > applied_up_to
     where p.organization_id = ${organizationId} and p.id = ${policyId} order by agents.id limit ${BATCH_SIZE}`;
-  await applyPolicies(tx, scope, { organizationId, agentIds: agents.map((each) => each.id), policyId });
+  await applyPolicies(tx, stamps, scope, {
+    organizationId,
+    agentIds: agents.map((each) => each.id),
+    policyIds: await standingPolicies(tx, stamps, scope, policyId),
+  });
   const last = agents.length === BATCH_SIZE ? agents.at(-1) : undefined;
   await tx`update assignment_policies set applied_up_to = ${last?.id ?? null} where organization_id = ${organizationId} and id = ${policyId}`;
   if (!last) await tx`delete from assignment_policies where organization_id = ${organizationId} and id = ${policyId} and deleted_at is not null`;

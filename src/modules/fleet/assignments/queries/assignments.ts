@@ -1,3 +1,4 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import type { Failure, Resource, Target } from "#db/outcome";
@@ -7,14 +8,15 @@ import { columns, fromJson, pairs } from "./columns";
 import { auditAssignments } from "./events";
 import { lastReport, newestReports } from "./history";
 import { policyAt, targetOf } from "./place";
+import { orderOf } from "./stamps";
 
 /** The whole answer; `a` is the assignment and `common_name` its certificate's. `more` adds names and values. */
 export const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object('id', a.id, 'organizationId', a.organization_id, 'agentId', a.agent_id,
   ${pairs(sql, "a")}, 'policyId', a.policy_id, 'version', a.version, 'etag', '"' || a.version || '"', 'commonName', common_name,
   'createdAt', iso(a.created_at), 'updatedAt', iso(a.updated_at)${more})::text`;
 
-/** What lists show besides: since when the assignment is `removing`. */
-export const removal = (sql: Sql) => sql`, 'removingSince', iso(a.removing_since)`;
+/** What lists show besides: since when the assignment is `removing`, and since when it is held. */
+export const removal = (sql: Sql) => sql`, 'removingSince', iso(a.removing_since), 'heldSince', iso(a.held_since)`;
 
 /**
  * Branches of a CASE: why the certificate `c` does not suit an assignment. `isChosen` holds when the request gives it this certificate:
@@ -32,8 +34,10 @@ type Created = Resource & { id: string };
 type Complete = Extract<ReturnType<typeof readNewAssignment>, { config: unknown }> & { agentId: string };
 
 /** Returns `not found` when there is no such agent, `conflict` when the agent has this certificate at this place of the store already; a policy that has the place is named. */
-export async function createAssignment(sql: Sql, scope: Scope, given: Complete): Promise<Created | Exclude<Failure, "stale">> {
+export async function createAssignment(sql: Sql, stamps: Stamps, scope: Scope, given: Complete): Promise<Created | Exclude<Failure, "stale">> {
   const { organizationId } = scope;
+  const id = Bun.randomUUIDv7();
+  const stamp = stamps.of(orderOf({ ...given, organizationId, id, policyId: null }));
   const demands = { isChosen: sql`true`, material: sql`given.material_type`, withKey: sql`given.include_private_key` };
   const [row] = await sql<({ fault: Ineligible | "no agent" | null; holder: Holder | null } & (Created | { id: null }))[]>`
     -- locks the agent, so that it is not deleted, and so that no policy takes the place meanwhile
@@ -47,8 +51,8 @@ export async function createAssignment(sql: Sql, scope: Scope, given: Complete):
     judged as materialized (select given.*, case when fault is null then ${policyAt(sql, organizationId, sql`given`, sql`null::uuid`)} end as holder from given),
     -- adds the assignment, unless it is rejected or its place is in use
     a as (
-      insert into assignments (organization_id, id, agent_id, target, ${columns(sql)})
-      select ${organizationId}, ${Bun.randomUUIDv7()}, agent.id, ${targetOf(sql, sql`config`)}, ${columns(sql, "judged")}
+      insert into assignments (organization_id, id, agent_id, target, stamp, ${columns(sql)})
+      select ${organizationId}, ${id}, agent.id, ${targetOf(sql, sql`config`)}, ${stamp}::bytea, ${columns(sql, "judged")}
       from agent, judged where fault is null and holder is null on conflict do nothing returning *),
     -- the audit event of the new assignment
     audited as (${auditAssignments(sql, scope, "assignment.created", sql`a`)})

@@ -13,7 +13,7 @@ const COLUMNS = {
 } as const;
 export type Field = keyof typeof COLUMNS;
 
-const FIELDS = Object.keys(COLUMNS) as Field[];
+export const FIELDS = Object.keys(COLUMNS) as Field[];
 /** What decides the place of an assignment in a store, and what does not. */
 export const PLACE: readonly Field[] = ["certificateId", "trustStoreType", "materialType", "config"];
 export const BESIDE_PLACE = FIELDS.filter((field) => !PLACE.includes(field));
@@ -58,3 +58,8 @@ const definition = once(() => write((field, _, type) => `"${field}" ${type}`));
 /** The row `alias` with the columns in place of the fields of a JSON object; null for what it lacks. */
 export const fromJson = (sql: Sql, json: Fragment, alias: string) =>
   sql`(select ${fields(sql)} from jsonb_to_record(${json}) as given(${definition(sql)})) as ${sql.text(alias)}`;
+
+/** Rows of orders in JSON, each with its target and stamp, with columns in place of fields. */
+export const fromOrders = (sql: Sql, orders: readonly object[], alias: string) =>
+  sql`(select "agentId" as agent_id, id, "policyId" as policy_id, target, stamp, ${fields(sql)}
+    from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as given("agentId" uuid, id uuid, "policyId" uuid, target text, stamp bytea, ${definition(sql)})) as ${sql.text(alias)}`;

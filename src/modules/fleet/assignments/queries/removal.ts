@@ -1,3 +1,4 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Sql } from "#db/connect";
 import type { Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
@@ -5,12 +6,14 @@ import type { Scope } from "#modules/people/audit/queries";
 import { describeOwner } from "../rules";
 import { assignmentJson, type OfAgent, removal } from "./assignments";
 import { auditAssignments } from "./events";
+import { removalOf } from "./stamps";
 
 /** SQL condition: nothing of the assignment `a` can be on its agent's host, by that agent's own word or because it has never asked. */
 export const isGoneFrom = (sql: Sql, lastSeenAt: Fragment) => sql`(${lastSeenAt} is null or not a.enabled and a.reported_state is not distinct from 'removed')`;
 
 /** What makes an assignment `removing`: its agent is to remove it. Servers of the release before see one that is not enabled. */
-export const removing = (sql: Sql) => sql`removing_since = now(), enabled = false, version = a.version + 1, updated_at = now()`;
+export const removing = (sql: Sql, stamp: Fragment) =>
+  sql`removing_since = now(), removal_stamp = ${stamp}, enabled = false, version = a.version + 1, updated_at = now()`;
 
 type Judged = Resource & { isStale: boolean; isGone: boolean; owner: string | null };
 
@@ -18,8 +21,9 @@ type Judged = Resource & { isStale: boolean; isGone: boolean; owner: string | nu
  * Deletes an assignment of whose certificate nothing can be on the host, or any one for this `reason`; returns `done`. One of a policy stays. Any other is
  * `removing` from now on, until its agent says that it has removed it; returns the assignment.
  */
-export async function deleteAssignment(sql: Sql, scope: Scope, { agentId, id, versions }: Target & OfAgent, reason?: string) {
+export async function deleteAssignment(sql: Sql, stamps: Stamps, scope: Scope, { agentId, id, versions }: Target & OfAgent, reason?: string) {
   const { organizationId } = scope;
+  const stamp = stamps.of(removalOf({ organizationId, agentId, id }));
   const isTarget = sql`assignments.organization_id = ${organizationId} and assignments.agent_id = ${agentId} and assignments.id = a.id`;
   const [row] = await sql<Judged[]>`
     -- locks the assignment as it is now
@@ -30,7 +34,7 @@ export async function deleteAssignment(sql: Sql, scope: Scope, { agentId, id, ve
       from a join agents on agents.organization_id = ${organizationId} and agents.id = a.agent_id),
     deleted as (delete from assignments using a, judged where ${isTarget} and not is_stale and owner is null and is_gone returning a.*),
     changed as (
-      update assignments set ${removing(sql)} from a, judged
+      update assignments set ${removing(sql, sql`${stamp}::bytea`)} from a, judged
       where ${isTarget} and not is_stale and owner is null and not is_gone and a.removing_since is null returning assignments.*),
     audited as (${auditAssignments(sql, scope, "assignment.deleted", sql`deleted`, sql`jsonb_strip_nulls(jsonb_build_object('reason', ${reason ?? null}::text))`)}),
     asked as (${auditAssignments(sql, scope, "assignment.removing", sql`changed`)})

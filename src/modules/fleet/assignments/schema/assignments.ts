@@ -122,12 +122,17 @@ const assignment = {
 };
 
 export const Assignment = Answer(assignment, { title: "Assignment" });
+export const HeldSince = Nullable({
+  ...DateTime,
+  description: "Since when the server does nothing with it, because it was changed in the database and not by a server: hosts keep what they have",
+});
 const listed = {
   ...assignment,
   removingSince: Nullable({
     ...DateTime,
     description: "Since when it is deleted but for its agent's word that it is gone from the host; then it is not enabled",
   }),
+  heldSince: HeldSince,
 };
 export const ListedAssignment = Answer(listed, { title: "ListedAssignment" });
 export const AssignmentWithHistory = Answer(

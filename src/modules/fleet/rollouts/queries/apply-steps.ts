@@ -1,6 +1,8 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Sql } from "#db/connect";
-import { columns, fromJson } from "#modules/fleet/assignments/queries/columns";
+import { columns, fromJson, fromOrders, pairs } from "#modules/fleet/assignments/queries/columns";
 import { hasPlaceOf, targetOf } from "#modules/fleet/assignments/queries/place";
+import { isOrdered, type Order, type Stamped, stampText, withStamp } from "#modules/fleet/assignments/queries/stamps";
 import type { Scope } from "#modules/people/audit/queries";
 import { auditPlaces, auditRenewals } from "./events";
 import { theRollout } from "./progress";
@@ -44,59 +46,97 @@ const isBlocked = (sql: Sql) => sql`
     join assignments holder on holder.organization_id = s.organization_id and holder.agent_id = s.agent_id and holder.policy_id is distinct from r.policy_id and holder.removing_since is null
       and ${hasPlaceOf(sql, sql`holder`, sql`spot`)} offset 0) as is_blocked`;
 
+type Due = { agentId: string; id: string; isDue: boolean; isNew: boolean; isThere: boolean; source: Stamped | null; becomes: Order & { target: string } };
+
 /**
  * Applies at most `BATCH_SIZE` steps of open rings. An agent gets a new assignment, in addition to the predecessor's if there is one, or
  * the predecessor's assignment gets the new certificate. A place that has the certificate already stays as it is; a step that is no longer
- * needed is deleted. Returns true when the batch was full: there may be more. Locks the agents before their assignments, in the same order
- * as reports do.
+ * needed is deleted, and one whose assignment nothing proves. Returns true when the batch was full: there may be more. Locks the agents
+ * before their assignments, in the same order as reports do. What is written was stamped before.
  */
-export async function applySteps(tx: Sql, scope: Scope, id: string) {
-  const [taken] = await tx<{ count: number }[]>`
-    -- the next steps, with their agents locked: is_due when needed, is_new when it makes an assignment
-    with due as materialized (
-      select s.*, r.certificate_id, r.predecessor_id, ${columns(tx, "o", NEW)}, new.config, new.target, o.policy_id, is_new, there.id as there_id, case when is_new then coalesce(there.id, new_id()) else s.source_id end as place_id,
+export async function applySteps(tx: Sql, stamps: Stamps, scope: Scope, id: string) {
+  await lockSteps(tx, nextSteps(tx, theRollout(tx, scope.organizationId, tx`${id}`)), tx`s.source_id`, tx`r.status = 'running'`);
+  const steps = await findDue(tx, scope.organizationId, id);
+  if (steps.length === 0) return false;
+  const proven = steps.filter(({ source }) => source === null || isOrdered(stamps, source));
+  const due = proven.filter(({ isDue }) => isDue);
+  const orders = due.filter(({ isNew, isThere }) => !isNew || !isThere).map(({ becomes, isNew }) => ({ ...withStamp(stamps, becomes), isNew }));
+  await takeSteps(tx, scope, id, {
+    made: orders.filter(({ isNew }) => isNew),
+    changed: orders.filter(({ isNew }) => !isNew),
+    taken: due.map(({ agentId, id, becomes, isNew, isThere }) => ({ agentId, id, assignmentId: becomes.id, isMade: isNew && !isThere })),
+    dropped: steps.filter((step) => !due.includes(step)).map(({ agentId, id }) => ({ agentId, id })),
+  });
+  return proven.length === BATCH_SIZE;
+}
+
+/** Part of a statement: the rollout `r` with its next steps `s`. */
+const nextSteps = (sql: Sql, rollout: Fragment) => sql`${rollout} cross join lateral (
+  select organization_id, rollout_id, agent_id, id, source_id from rollout_steps
+  where organization_id = r.organization_id and rollout_id = r.id and ring <= r.open_ring and assignment_id is null
+  order by ring, agent_id, id limit ${BATCH_SIZE}) as s`;
+
+/** Locks the agents of the steps `s` of `from`, where the rollout `r` is such, and then their assignments: what is read afterwards does not change meanwhile. */
+export const lockSteps = (tx: Sql, from: Fragment, assignmentId: Fragment, where: Fragment) => tx`
+  select from ${from}
+  cross join lateral (select from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id for no key update) as agent
+  left join lateral (
+    select from assignments a where (a.organization_id, a.agent_id, a.id) = (s.organization_id, s.agent_id, ${assignmentId}) offset 0 for no key update) as held on true
+  where ${where}`;
+
+/** The next steps: isDue when needed, isNew when it makes an assignment, isThere when that is made already. */
+const findDue = (tx: Sql, organizationId: string, id: string) => tx<Due[]>`
+  with due as materialized (
+      select s.*, r.certificate_id, r.predecessor_id, ${columns(tx, "o", NEW)}, o.config as old_config, o.stamp, new.config, new.target, o.policy_id, is_new, there.id as there_id,
+        case when is_new then coalesce(there.id, new_id()) else s.source_id end as place_id,
         coalesce(s.source_id is null and o.enabled and not is_blocked or s.source_id is not null and ${isSuited(tx)} and (is_new or there.id is null), false) as is_due
-      from ${theRollout(tx, scope.organizationId, tx`${id}`)}
-      cross join lateral (
-        select organization_id, rollout_id, agent_id, id, source_id from rollout_steps
-        where organization_id = r.organization_id and rollout_id = r.id and ring <= r.open_ring and assignment_id is null
-        order by ring, agent_id, id limit ${BATCH_SIZE}) as s
+      from ${nextSteps(tx, theRollout(tx, organizationId, tx`${id}`))}
+      left join lateral (select id, labels from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id offset 0) as agent on true
       left join lateral (
-        select id, labels from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id for no key update) as agent on true
-      left join lateral (
-        select ${columns(tx)}, policy_id from assignments
+        select ${columns(tx)}, policy_id, stamp from assignments
         where (organization_id, agent_id, id) = (s.organization_id, s.agent_id, s.source_id) and certificate_id = r.predecessor_id
         union all
-        select ${columns(tx)}, r.policy_id from ${fromJson(tx, tx`r.assignment || '{"enabled": true}'`, "given")} where s.source_id is null offset 0) as o on agent.id is not null
+        select ${columns(tx)}, r.policy_id, null from ${fromJson(tx, tx`r.assignment || '{"enabled": true}'`, "given")} where s.source_id is null offset 0) as o on agent.id is not null
       cross join lateral (select s.source_id is null or ${isAnchor(tx)} as is_new) as kind
       cross join lateral (
         select config, ${targetOf(tx, tx`config`)} as target from (
           select case when is_new and s.source_id is not null then ${renamedConfig(tx)} else o.config end as config) as named) as new
       left join lateral (${assignmentAt(tx, tx`s`, tx`(r.certificate_id, o.trust_store_type, new.target)`)}) as there on true
       cross join lateral (${isBlocked(tx)}) as other
-      where r.status = 'running'),
+      where r.status = 'running')
+    select agent_id as "agentId", id, is_due as "isDue", is_new as "isNew", there_id is not null as "isThere",
+      json_build_object('organizationId', organization_id, 'agentId', agent_id, 'id', place_id, 'policyId', policy_id, ${pairs(tx, "due")}, 'target', target) as becomes,
+      case when source_id is not null then json_build_object('stamp', ${stampText(tx, "due")}, 'was', json_build_object('organizationId', organization_id, 'agentId', agent_id,
+        'id', source_id, 'policyId', policy_id, ${pairs(tx, "due", NEW)}, 'certificateId', predecessor_id, 'config', old_config)) end as source
+    from due`;
+
+type Taken = Record<"made" | "changed" | "taken" | "dropped", object[]>;
+
+const takeSteps = (tx: Sql, scope: Scope, id: string, { made, changed, taken, dropped }: Taken) => tx`
     -- adds the new assignments
-    made as (
-      insert into assignments (organization_id, id, agent_id, policy_id, target, ${columns(tx)})
-      select organization_id, place_id, agent_id, policy_id, target, ${columns(tx)}
-      from due where is_due and is_new and there_id is null on conflict do nothing returning *),
+    with made as (
+      insert into assignments (organization_id, id, agent_id, policy_id, target, stamp, ${columns(tx)})
+      select ${scope.organizationId}, id, agent_id, policy_id, target, stamp, ${columns(tx)} from ${fromOrders(tx, made, "given")} on conflict do nothing returning *),
     -- gives the successor to assignments of the predecessor
     changed as (
-      update assignments a set certificate_id = due.certificate_id, version = a.version + 1, updated_at = now() from due
-      where (a.organization_id, a.agent_id, a.id) = (due.organization_id, due.agent_id, due.source_id) and is_due and not is_new
-        and a.certificate_id = due.predecessor_id returning a.id, due.predecessor_id as old, a.certificate_id as new),
+      update assignments a set certificate_id = given.certificate_id, stamp = given.stamp, version = a.version + 1, updated_at = now()
+      from ${fromOrders(tx, changed, "given")} join rollouts r on r.organization_id = ${scope.organizationId} and r.id = ${id}
+      where (a.organization_id, a.agent_id, a.id) = (r.organization_id, given.agent_id, given.id) and a.certificate_id = r.predecessor_id and a.removing_since is null
+      returning a.id, r.predecessor_id as old, a.certificate_id as new),
     -- stores in each step which assignment it has
     taken as (
-      update rollout_steps s set assignment_id = place_id, is_made = is_new and there_id is null from due
-      where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (due.organization_id, due.rollout_id, due.agent_id, due.id) and is_due),
+      update rollout_steps s set assignment_id = given."assignmentId", is_made = given."isMade"
+      from jsonb_to_recordset(${JSON.stringify(taken)}::jsonb) as given("agentId" uuid, id uuid, "assignmentId" uuid, "isMade" boolean)
+      where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (${scope.organizationId}, ${id}, given."agentId", given.id)),
     -- deletes the steps that are not needed
-    dropped as (
-      delete from rollout_steps s using due
-      where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (due.organization_id, due.rollout_id, due.agent_id, due.id) and not is_due),
+    dropped as (${dropSteps(tx, scope.organizationId, id, dropped)}),
     -- audit events of the new assignments
     making as (${auditPlaces(tx, scope, id, "assignment.created", tx`made`)}),
     -- audit events of the changed assignments
     changing as (${auditRenewals(tx, scope, id, tx`changed`)})
-    select count(*)::int as count from due`;
-  return taken?.count === BATCH_SIZE;
-}
+    select count(*) from made`;
+
+/** Part of a statement: deletes steps of a rollout. */
+export const dropSteps = (sql: Sql, organizationId: string, rolloutId: string, steps: readonly object[]) => sql`
+  delete from rollout_steps s using jsonb_to_recordset(${JSON.stringify(steps)}::jsonb) as given("agentId" uuid, id uuid)
+  where (s.organization_id, s.rollout_id, s.agent_id, s.id) = (${organizationId}, ${rolloutId}, given."agentId", given.id)`;

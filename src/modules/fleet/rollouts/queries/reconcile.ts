@@ -1,3 +1,4 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Pool, Sql } from "#db/connect";
 import { retireCertificate } from "#modules/certificates/certificates/queries/certificates";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
@@ -8,6 +9,7 @@ import { applySteps } from "./apply-steps";
 import { planRotation } from "./plan-rotation";
 import { readProgress } from "./progress";
 import { revertSteps, settleRollback } from "./revert-steps";
+import { stampRollout, whyHeld } from "./stamps";
 
 /** The rollouts of all organizations that may have something to do. */
 export const listActive = (sql: Sql) => sql<{ organizationId: string; id: string }[]>`
@@ -17,27 +19,28 @@ export const listActive = (sql: Sql) => sql<{ organizationId: string; id: string
  * Brings a rollout up to date, in as many transactions as it needs. Several servers may do this at once: the second one finds nothing to
  * do.
  */
-export async function reconcileRollout(sql: Pool, scope: Scope, id: string, now: Date, signal: AbortSignal) {
+export async function reconcileRollout(sql: Pool, stamps: Stamps, scope: Scope, id: string, now: Date, signal: AbortSignal) {
   let isMore = true;
   while (isMore && !signal.aborted)
     isMore = await withFleetLock(sql, scope.organizationId, async (tx) => {
-      if (await revertSteps(tx, scope, id)) return true;
-      await settleRollback(tx, scope, id);
-      return reconcileInTransaction(tx, scope, id, now);
+      if (await whyHeld(tx, stamps, scope, id)) return false;
+      if (await revertSteps(tx, stamps, scope, id)) return true;
+      await settleRollback(tx, stamps, scope, id);
+      return reconcileInTransaction(tx, stamps, scope, id, now);
     });
 }
 
 /** Does what is due now, under the fleet's lock. Returns true when the batch was full: there may be more. */
-export async function reconcileInTransaction(tx: Sql, scope: Scope, id: string, now: Date): Promise<boolean> {
-  const isMore = (await applySteps(tx, scope, id)) || ((await planRotation(tx, scope.organizationId, id)) && (await applySteps(tx, scope, id)));
+export async function reconcileInTransaction(tx: Sql, stamps: Stamps, scope: Scope, id: string, now: Date): Promise<boolean> {
+  const isMore = (await applySteps(tx, stamps, scope, id)) || ((await planRotation(tx, scope.organizationId, id)) && (await applySteps(tx, stamps, scope, id)));
   if (isMore) return true;
   const progress = await readProgress(tx, scope.organizationId, id, now);
   const event = progress && nextEvent(progress);
   if (!event) return false;
-  if (event.action === "predecessor-retired") await retireCertificate(tx, scope, { id: event.predecessorId, versions: undefined }, now);
-  else await recordTransition(tx, scope, id, event, changesOf(tx, event, now));
-  if (event.action === "completed") await followRollout(tx, scope, id);
-  return reconcileInTransaction(tx, scope, id, now);
+  if (event.action === "predecessor-retired") await retireCertificate(tx, stamps, scope, { id: event.predecessorId, versions: undefined }, now);
+  else await recordTransition(tx, stamps, scope, id, event, changesOf(tx, event, now));
+  if (event.action === "completed") await followRollout(tx, stamps, scope, id);
+  return reconcileInTransaction(tx, stamps, scope, id, now);
 }
 
 function changesOf(sql: Sql, event: Exclude<Event, { action: "predecessor-retired" }>, now: Date) {
@@ -57,12 +60,21 @@ function changesOf(sql: Sql, event: Exclude<Event, { action: "predecessor-retire
 
 type Named = { action: string; [detail: string]: unknown };
 
-/** Changes the rollout's own row and writes the audit event with the details of the action. Does nothing unless `isChange` holds. */
-export async function recordTransition(tx: Sql, scope: Scope, id: string, { action, ...details }: Named, changes: Fragment, isChange = tx`true`) {
-  await tx`
+/** Changes the rollout's own row, which was read under its lock with a stamp that holds, stamps it, and writes the audit event with the details of the action. Does nothing unless `isChange` holds. */
+export async function recordTransition(
+  tx: Sql,
+  stamps: Stamps,
+  scope: Scope,
+  id: string,
+  { action, ...details }: Named,
+  changes: Fragment,
+  isChange = tx`true`,
+) {
+  const [changed] = await tx`
     with changed as (
       update rollouts set ${changes}, version = version + 1, updated_at = now()
       where organization_id = ${scope.organizationId} and id = ${id} and ${isChange} returning id),
     audited as (${audit(tx, scope, `rollout.${action}`, tx`select id, ${JSON.stringify(details)}::jsonb from changed`)})
-    select from changed`;
+    select id from changed`;
+  if (changed) await stampRollout(tx, stamps, scope.organizationId, id);
 }

@@ -1,3 +1,4 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
@@ -10,11 +11,12 @@ import { assignRings } from "./assign-rings";
 import { withProgress } from "./progress";
 import { reconcileInTransaction, recordTransition } from "./reconcile";
 import { hasActed, revertSteps, settleRollback } from "./revert-steps";
+import { stampRollout, whyHeld } from "./stamps";
 
 /** The columns that every answer shows, as json text; `more` adds names and values. */
 const rolloutJson = (sql: Sql, more: Fragment) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'status', status,
   'reason', reason, 'certificateId', certificate_id, 'predecessorId', predecessor_id, 'assignment', assignment, 'haltShare', halt_share,
-  'successShare', success_share, 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at), ${more})::text`;
+  'successShare', success_share, 'heldSince', iso(held_since), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at), ${more})::text`;
 
 /** The rings as they were asked for, and what is in each. */
 const ringsJson = (sql: Sql) => sql`(
@@ -60,16 +62,16 @@ type NewRollout = { name: string; certificateId: string; template: Template; rin
 type Bounds = { id: string; path: string | null };
 
 /** Assigns the agents to the rings and starts the first ring. */
-export function createRollout(sql: Pool, scope: Scope, given: NewRollout, now: Date): Promise<(Resource & { id: string }) | Ineligible> {
+export function createRollout(sql: Pool, stamps: Stamps, scope: Scope, given: NewRollout, now: Date): Promise<(Resource & { id: string }) | Ineligible> {
   const id = Bun.randomUUIDv7();
   return withFleetLock(sql, scope.organizationId, async (tx) => {
-    const fault = await startRollout(tx, scope, given, { id, path: null }, now);
+    const fault = await startRollout(tx, stamps, scope, given, { id, path: null }, now);
     return fault ?? { id, ...(await show(tx, scope.organizationId, id)) };
   });
 }
 
 /** The same in a transaction under the fleet's lock. Returns why the certificate is not fit, if so. */
-export async function startRollout(tx: Sql, scope: Scope, given: NewRollout, { id, path }: Bounds, now: Date) {
+export async function startRollout(tx: Sql, stamps: Stamps, scope: Scope, given: NewRollout, { id, path }: Bounds, now: Date) {
   const { organizationId } = scope;
   const { certificateId, template, rings } = given;
   const demands = { isChosen: tx`true`, material: tx`${template.materialType}::text`, withKey: tx`${template.includePrivateKey}` };
@@ -96,46 +98,50 @@ export async function startRollout(tx: Sql, scope: Scope, given: NewRollout, { i
       audited as (${audit(tx, scope, "rollout.created", tx`select id, jsonb_build_object('name', name, 'certificateId', certificate_id) from created`)})
       select fault from judged`;
   if (judged?.fault) return judged.fault;
-  await reconcileInTransaction(tx, scope, id, now);
+  await stampRollout(tx, stamps, organizationId, id);
+  await reconcileInTransaction(tx, stamps, scope, id, now);
 }
 
 const ON_REQUEST = "Halted on request.";
 
-export const haltRollout = (sql: Pool, scope: Scope, target: Target) =>
-  transition(sql, scope, target, sql`r.status = 'running'`, (tx) =>
-    recordTransition(tx, scope, target.id, { action: "halted", reason: ON_REQUEST }, tx`status = 'halted', is_busy = false, reason = ${ON_REQUEST}`),
+export const haltRollout = (sql: Pool, stamps: Stamps, scope: Scope, target: Target) =>
+  transition(sql, stamps, scope, target, sql`r.status = 'running'`, (tx) =>
+    recordTransition(tx, stamps, scope, target.id, { action: "halted", reason: ON_REQUEST }, tx`status = 'halted', is_busy = false, reason = ${ON_REQUEST}`),
   );
 
 /** Resumes a halted rollout. Earlier failures no longer count: only newer reports halt it again. */
-export const resumeRollout = (sql: Pool, scope: Scope, target: Target, haltShare: number | undefined, now: Date) =>
-  transition(sql, scope, target, sql`r.status = 'halted'`, async (tx) => {
+export const resumeRollout = (sql: Pool, stamps: Stamps, scope: Scope, target: Target, haltShare: number | undefined, now: Date) =>
+  transition(sql, stamps, scope, target, sql`r.status = 'halted'`, async (tx) => {
     const changes = tx`status = 'running', is_busy = true, reason = null, resumed_at = ${now.toISOString()}, halt_share = coalesce(${haltShare ?? null}, halt_share)`;
-    await recordTransition(tx, scope, target.id, { action: "resumed", haltShare }, changes);
-    await reconcileInTransaction(tx, scope, target.id, now);
+    await recordTransition(tx, stamps, scope, target.id, { action: "resumed", haltShare }, changes);
+    await reconcileInTransaction(tx, stamps, scope, target.id, now);
   });
 
 /**
  * Rolls a rollout back: agents remove what it installed, and it is rolled back once they have. A rotation whose predecessor is revoked or retired cannot be rolled back: its
  * agents would have no valid certificate left.
  */
-export const rollBack = (sql: Pool, scope: Scope, target: Target) =>
-  transition(sql, scope, target, sql`r.status not in ('rolling_back', 'rolled_back') and (old.id is null or old.status = 'active')`, async (tx) => {
-    await recordTransition(tx, scope, target.id, { action: "rolling-back" }, tx`status = 'rolling_back', is_busy = true, reason = null`);
-    await revertSteps(tx, scope, target.id);
-    await settleRollback(tx, scope, target.id);
+export const rollBack = (sql: Pool, stamps: Stamps, scope: Scope, target: Target) =>
+  transition(sql, stamps, scope, target, sql`r.status not in ('rolling_back', 'rolled_back') and (old.id is null or old.status = 'active')`, async (tx) => {
+    await recordTransition(tx, stamps, scope, target.id, { action: "rolling-back" }, tx`status = 'rolling_back', is_busy = true, reason = null`);
+    await revertSteps(tx, stamps, scope, target.id);
+    await settleRollback(tx, stamps, scope, target.id);
   });
 
 /**
  * Changes a rollout under the fleet's lock. Returns `conflict` unless `may` holds, an SQL condition on the rollout `r` and the predecessor
  * `old`.
  */
-export function transition(sql: Pool, { organizationId }: Scope, { id, versions }: Target, may: Fragment, change: (tx: Sql) => Promise<void>) {
+export function transition(sql: Pool, stamps: Stamps, scope: Scope, { id, versions }: Target, may: Fragment, change: (tx: Sql) => Promise<void>) {
+  const { organizationId } = scope;
   return withFleetLock(sql, organizationId, async (tx) => {
     const [current] = await tx<{ version: number; may: boolean }[]>`
       select r.version, ${may} as may from rollouts r left join certificates old on (old.organization_id, old.id) = (r.organization_id, r.predecessor_id)
       where r.organization_id = ${organizationId} and r.id = ${id} for update of r`;
     return updateLocked(current, versions, async (row) => {
       if (!row.may) return "conflict" as const;
+      const held = await whyHeld(tx, stamps, scope, id);
+      if (held) return { inTheWay: held };
       await change(tx);
       return show(tx, organizationId, id);
     });

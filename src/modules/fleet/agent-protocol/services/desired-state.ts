@@ -1,0 +1,81 @@
+import type { Keyring } from "#crypto/keyring";
+import { sha256 } from "#crypto/sha256";
+import type { Stamps } from "#crypto/stamps";
+import type { Sql } from "#db/connect";
+import { identityOf, statusFacts } from "#modules/certificates/certificates/queries/stamps";
+import { keyContext } from "#modules/certificates/certificates/rules/key-context";
+import { fingerprintIn, isChainOf } from "#modules/certificates/certificates/x509/stored";
+import { type Order, orderOf, removalOf } from "#modules/fleet/assignments/queries/stamps";
+import { type Asking, type Holding, type Item, readAssignments } from "../queries";
+
+type Secrets = { keyring: Keyring; stamps: Stamps };
+type Desired = { tag: string; json: string; holding: Holding };
+
+/**
+ * Returns what must be installed on the agent, its enabled assignments of active certificates, and what it is asked to remove, with the tag
+ * of the same snapshot. What nothing proves is in `keep`: the host stays as it is there, and asks again at each poll. Returns undefined when
+ * the agent was deleted meanwhile: an empty list would tell it to remove everything. Returns `played back` for a request that was answered
+ * before.
+ */
+export async function findDesiredState(
+  sql: Sql,
+  { keyring, stamps }: Secrets,
+  asking: Asking,
+  requestId: string | null,
+  isSent: boolean,
+): Promise<Desired | "played back" | undefined> {
+  const snapshot = await readAssignments(sql, asking, requestId, isSent);
+  if (!snapshot) return;
+  if (!snapshot.isFresh) return "played back";
+  const judged = snapshot.items.map((item) => ({ item, ...judge(stamps, asking, item) }));
+  const itemsTo = (what: Verdict["to"]) => judged.filter(({ to }) => to === what).map(({ item }) => item);
+  const held = itemsTo("hold");
+  const write = ({ json, fingerprint, sealedKey }: Item) => {
+    const key = sealedKey && `${keyring.unseal(sealedKey, keyContext(asking.organizationId, fingerprint)).trimEnd()}\n`;
+    return `${json.slice(0, -1)}, "privateKeyPem": ${JSON.stringify(key)}}`;
+  };
+  const keep = JSON.stringify([...itemsTo("keep"), ...held].map(({ id }) => id));
+  return {
+    tag: held.length === 0 ? snapshot.tag : sha256(`${snapshot.tag} but ${held.map(({ id }) => id)}`),
+    json: `{"items":[${itemsTo("install").map(write)}],"keep":${keep},"remove":[${itemsTo("remove").map(write)}]}`,
+    holding: {
+      held: judged.flatMap(({ item, why }) => (why !== undefined && !item.isHeld ? { id: item.id, why } : [])),
+      released: judged.flatMap(({ item, why }) => (why === undefined && item.isHeld ? item.id : [])),
+    },
+  };
+}
+
+/** What the server does with an assignment at a poll: `held` leaves the host as it is, because nothing proves that the server ordered it. */
+type Verdict = { to: "install" | "remove" | "keep" | "leave out" | "hold"; why?: string };
+
+type Sent = Omit<Order, "organizationId" | "agentId" | "policyId" | "enabled"> & {
+  fingerprintSha256: string;
+  pem: string;
+  chain: string[];
+  config: { removeOnRevoke?: boolean };
+};
+type Agent = { organizationId: string; id: string };
+
+function judge(stamps: Stamps, agent: Agent, item: Item): Verdict {
+  const sent: Sent = JSON.parse(item.json);
+  const why = stamps.isTrusting() ? undefined : whyHeld(stamps, agent, item, sent);
+  if (why !== undefined) return { to: "hold", why };
+  if (item.isRemoving) return { to: "remove" };
+  if (!item.enabled) return { to: "leave out" };
+  if (item.status === "active") return { to: "install" };
+  return { to: sent.config.removeOnRevoke === false ? "keep" : "leave out" };
+}
+
+/** The first proof that is missing. A removal needs no other than its own: the agent removes what it has of that id. */
+function whyHeld(stamps: Stamps, { organizationId, id: agentId }: Agent, item: Item, sent: Sent) {
+  const order: Order = { ...sent, organizationId, agentId, policyId: item.policyId, enabled: item.enabled };
+  if (item.isRemoving) return stamps.hold(item.removalStamp, removalOf(order)) ? undefined : "no server ordered its removal";
+  if (!stamps.hold(item.stamp, orderOf(order))) return "no server ordered it as it is";
+  const { fingerprintSha256, pem, chain } = sent;
+  const id = String(order.certificateId);
+  if (!stamps.hold(item.certificateStamp, identityOf({ organizationId, id, fingerprintSha256 }))) return "its certificate is not the one that was imported";
+  if (!stamps.hold(item.statusStamp, statusFacts({ organizationId, fingerprintSha256, status: item.status })))
+    return "no server gave its certificate this status";
+  if (fingerprintIn(pem) !== fingerprintSha256) return "the PEM of its certificate is another certificate";
+  if (!isChainOf(pem, chain)) return "the issuers of its certificate did not sign it";
+}

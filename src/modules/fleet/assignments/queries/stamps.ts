@@ -1,0 +1,49 @@
+import { type Facts, inJson, type Stamps } from "#crypto/stamps";
+import type { Sql } from "#db/connect";
+import { FIELDS, type Field, pairs } from "./columns";
+
+type Id = { organizationId: string; agentId: string; id: string };
+/** An assignment as it is ordered: what a caller says of it, and the policy that it belongs to. */
+export type Order = Id & { policyId: string | null } & { [name in Field]: unknown };
+
+/** What is stamped of an assignment. A field that is new and has its default must be left out: older stamps are without it. */
+export const orderOf = ({ policyId, ...said }: Order): Facts => [
+  "assignment",
+  ...idOf(said),
+  policyId,
+  Object.fromEntries(FIELDS.map((field) => [field, field === "certificateId" ? String(said[field]).toLowerCase() : said[field]])),
+];
+
+/** What is stamped of a removal, whatever the assignment says: the agent removes what it has of that id. */
+export const removalOf = (assignment: Id): Facts => ["removal", ...idOf(assignment)];
+
+/** As the database writes them, whatever a caller does. */
+const idOf = ({ organizationId, agentId, id }: Id) => [organizationId, agentId, id].map((each) => each.toLowerCase());
+
+/** The order of the row `alias`, as pairs for json_build_object. */
+export const orderPairs = (sql: Sql, alias: string) => {
+  const row = sql.text(alias);
+  return sql`'organizationId', ${row}.organization_id, 'agentId', ${row}.agent_id, 'id', ${row}.id, 'policyId', ${row}.policy_id, ${pairs(sql, alias)}`;
+};
+
+/** What is known of an assignment before a change: its order and stamp, in hexadecimal. */
+export type Stamped = { was: Order; stamp: string | null };
+
+export const stampText = (sql: Sql, alias: string) => sql`encode(${sql.text(alias)}.stamp, 'hex')`;
+
+/** True where the server ordered the assignment as it is: only from such a one follows another. */
+export const isOrdered = (stamps: Stamps, { was, stamp }: Stamped) => stamps.hold(stamp === null ? null : Buffer.from(stamp, "hex"), orderOf(was));
+
+/** Orders with their stamps, as statements take them. */
+export const withStamp = <Given extends Order>(stamps: Stamps, order: Given) => ({ ...order, stamp: inJson(stamps.of(orderOf(order))) });
+
+/** What asks an agent for a removal, as statements take it. */
+export const removalWithStamp = (stamps: Stamps, { organizationId, agentId, id }: Id) => ({
+  agentId,
+  id,
+  stamp: inJson(stamps.of(removalOf({ organizationId, agentId, id }))),
+});
+
+/** Rows of removals in JSON. */
+export const fromRemovals = (sql: Sql, removals: readonly object[], alias: string) =>
+  sql`(select "agentId" as agent_id, id, stamp from jsonb_to_recordset(${JSON.stringify(removals)}::jsonb) as given("agentId" uuid, id uuid, stamp bytea)) as ${sql.text(alias)}`;
