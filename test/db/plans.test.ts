@@ -25,6 +25,7 @@ beforeAll(async () => {
   const db = connectTo(postgres.url, { max: 1 });
   sql = db.$client;
   replica = startServer({ ...world.config, databaseUrl: postgres.url }, { db });
+  replica.deps.stamps.trust(true); // no server wrote what stands there
 }, 120_000);
 afterAll(async () => {
   await replica.server.stop(true);

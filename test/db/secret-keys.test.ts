@@ -5,6 +5,7 @@ import { resealAll } from "#db/reseal";
 import { SEALED_COLUMNS } from "#db/sealed-columns";
 import { checkKeys, retireKeys } from "#db/secret-keys";
 import { rotateSecrets } from "#maintenance/rotate";
+import { STAMPED_COLUMNS } from "#maintenance/stamped-rows";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { addConnection, addSecrets, readSecrets, unmark } from "../support/server/sealed";
 
@@ -158,7 +159,8 @@ describe("resealAll", () => {
     await rotateSecrets(sql, { keyring: renewed, secretsFile: undefined }, () => {});
     await rotateSecrets(sql, { keyring: createKeyring([NEW]), secretsFile: undefined }, () => {});
     const events = await sql`select actor, action, target_type as "targetType", target_id as "targetId", details from platform_audit_events`;
-    const details = { former: [idOf(OLD)], totals: SEALED_COLUMNS.map(({ table }) => ({ table, resealed: 3, unreadable: 0 })) };
+    const restamped = STAMPED_COLUMNS.map(({ table, column }) => ({ table, column, stamped: table === "certificates" ? 3 : 0, unproven: 0 }));
+    const details = { former: [idOf(OLD)], totals: SEALED_COLUMNS.map(({ table }) => ({ table, resealed: 3, unreadable: 0 })), restamped };
     expect([...events]).toEqual([{ actor: { type: "command-line" }, action: "secrets.rotated", targetType: "secret-key", targetId: idOf(NEW), details }]);
   });
 

@@ -35,6 +35,7 @@ describe("a certificate and its successor, where both are trusted", () => {
     expect(beside).toEqual({
       ...old,
       removingSince: null,
+      heldSince: null,
       id,
       createdAt,
       updatedAt,

@@ -57,6 +57,7 @@ describe("POST /organizations/{organizationId}/assignment-policies", () => {
         enabled: true,
         state: "applied",
         rolloutId: null,
+        heldSince: null,
         agents: 2,
         conflicts: { total: 0, items: [] },
         version: 1,

@@ -109,6 +109,7 @@ describe("POST /organizations/{organizationId}/rollouts", () => {
         ],
         haltShare: 0.25,
         successShare: 0.9,
+        heldSince: null,
         skipped: 0,
         rollback: null,
         version: 1,
