@@ -2,8 +2,22 @@ import { X509Certificate } from "node:crypto";
 import { hash, isSignedBy, publicKeyOf } from "./facts";
 import { readPem } from "./pem";
 
+/** Texts of which the fingerprint is remembered: some are asked for by every agent. */
+const MAX_TEXTS = 5_000;
+/** In characters; longer ones are rare, and would fill the memory. */
+const MAX_LENGTH = 8_192;
+const fingerprints = new Map<string, string | undefined>();
+
 /** Returns the SHA-256 of the one certificate that a stored PEM holds, undefined where it holds anything else. */
 export function fingerprintIn(pem: string) {
+  if (fingerprints.has(pem)) return fingerprints.get(pem);
+  const fingerprint = readFingerprint(pem);
+  if (fingerprints.size >= MAX_TEXTS) fingerprints.clear();
+  if (pem.length <= MAX_LENGTH) fingerprints.set(pem, fingerprint);
+  return fingerprint;
+}
+
+function readFingerprint(pem: string) {
   const [block, ...more] = readPem(pem);
   return block && "bytes" in block && block.label === "CERTIFICATE" && more.length === 0 ? hash("sha256", block.bytes) : undefined;
 }
