@@ -48,7 +48,7 @@ export function createMetrics({ sql, clock, cluster }: { sql: Pool; clock: () =>
   });
   addCount({
     name: "certitude_deployments",
-    help: "Assignments of all organizations by what their agents last reported, counted once a minute at most.",
+    help: "Assignments of all organizations by what their agents last reported; removing: those of them that wait to be gone from their hosts; counted once a minute at most.",
     label: "state",
     count: async () => (await countStates(sql)).map(({ state, count }) => [state, count]),
   });

@@ -23,14 +23,15 @@ export async function seedWidgets(url: string, { certificates, agents, assignmen
     from generate_series(1, ${agents}::int) n`;
   await sql`
     insert into assignments (organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key, config, target,
-      auto_renew, enabled, created_at, updated_at, reported_state, reported_fingerprint, reported_at)
+      auto_renew, enabled, created_at, updated_at, reported_state, reported_fingerprint, reported_at, removing_since)
     select a.organization_id, new_id(), a.id, c.id, 'shop', ${pick(
       stores.items.map((each) => each.trustStoreType),
       "n * 7 + part * 5",
     )}, ${pick(["trust_anchor", "intermediate_ca", "trust_anchor", "server_certificate"], "n + part")},
       false, jsonb_build_object('alias', 'shop-' || part), jsonb_build_array(null, 'shop-' || part)::text, true, (n + part) % 20 > 0, since, since,
       case when draw < 75 then 'installed' when draw < 85 then 'failed' when draw < 90 then 'removed' end,
-      case when draw < 60 then c.fingerprint_sha256 when draw < 75 then repeat('0', 64) end, case when draw < 90 then since + interval '1 minute' end
+      case when draw < 60 then c.fingerprint_sha256 when draw < 75 then repeat('0', 64) end, case when draw < 90 then since + interval '1 minute' end,
+      case when (n + part) % 40 = 0 then since end
     from (select *, right(name, 6)::int as n from agents where organization_id = ${organization.id} and name ~ '^host-[0-9]{6}$') as a
     cross join generate_series(0, ${assignmentsEach - 1}::int) part
     cross join lateral (select now() - (n * 4 + part) % 100000 * interval '1 minute' - interval '5 minutes' as since, (n * 31 + part * 17) % 100 as draw) as drawn

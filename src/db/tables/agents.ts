@@ -82,6 +82,7 @@ export const assignments = pgTable(
     // Small, because Postgres stores equal keys once: all assignments are counted from this index alone.
     index("assignments_counted_index").on(table.organizationId, table.reportedState, table.trustStoreType, table.isAdrift, table.enabled),
     index("assignments_held_index").on(table.organizationId).where(sql`held_since is not null`),
+    index("assignments_removing_index").on(table.organizationId).where(sql`removing_since is not null`),
     index("assignments_policy_index").on(table.organizationId, table.policyId, table.agentId, table.id).where(sql`policy_id is not null`),
   ],
 );

@@ -59,7 +59,10 @@ function healthOf(sql: Sql, { lateAfterMinutes, silentAfterMinutes, now }: Healt
   return { counts, isSilent };
 }
 
-/** The deployments are counted from an index alone. */
+/** Condition of the small index that holds the assignments whose agents are to remove them. */
+const isRemoving = (sql: Sql) => sql`removing_since is not null`;
+
+/** The deployments are counted from indexes alone. */
 export async function summarizeFleet(sql: Sql, organizationId: string, health: Health) {
   const { counts, isSilent } = healthOf(sql, health);
   const [row] = await sql<{ json: string }[]>`
@@ -80,6 +83,7 @@ export async function summarizeFleet(sql: Sql, organizationId: string, health: H
       select id, agent_id, updated_at from assignments where organization_id = ${organizationId} and ${hasDrift(sql)} order by updated_at, id limit 1)
     select json_build_object(
       'deployments', json_build_object('total', (select coalesce(sum(count), 0)::int from counted), 'adrift', (select coalesce(sum(adrift), 0)::int from counted),
+        'removing', (select count(*)::int from assignments where organization_id = ${organizationId} and ${isRemoving(sql)}),
         'byState', (select json from by_state), 'byStore', (select json from by_store)),
       'agents', (select json_build_object('total', total, 'online', online, 'late', total - online - silent, 'silent', silent) from seen),
       'silentAgents', (select coalesce(json_agg(json_build_object('agentId', id, 'agentName', name, 'lastSeenAt', iso(last_seen_at))
@@ -89,11 +93,12 @@ export async function summarizeFleet(sql: Sql, organizationId: string, health: H
   return row.json;
 }
 
-/** How many assignments of all organizations are in each of the states. */
+/** How many assignments of all organizations are in each of the states; those that are being removed are counted once more, as `removing`. */
 export const countStates = (sql: Sql) => sql<{ state: string; count: number }[]>`
   select state, coalesce(count, 0) as count from json_array_elements_text(${STATES}::text::json) as state
   left join (select coalesce(reported_state, 'pending') as name, sum(count)::int as count from (
-    select organization_id, reported_state, count(*) from assignments group by 1, 2) as indexed group by 1) as counted on name = state`;
+    select organization_id, reported_state, count(*) from assignments group by 1, 2) as indexed group by 1) as counted on name = state
+  union all select 'removing', count(*)::int from assignments where ${isRemoving(sql)}`;
 
 /** How many assignments of all organizations are held. */
 export async function countHeld(sql: Sql) {

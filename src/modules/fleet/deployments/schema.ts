@@ -64,6 +64,7 @@ export const FleetSummary = Answer(
       {
         total: Count,
         adrift: Integer({ minimum: 0, description: "Those that are not as they should be", examples: [3] }),
+        removing: Integer({ minimum: 0, description: "Those that are deleted but for their agent's word that they are gone from the host", examples: [2] }),
         byState: counts(DEPLOYMENT_STATES),
         byStore: t.Array(Answer({ trustStoreType: TrustStoreType, total: Count, byState: t.Record(t.String(), Count) }, { title: "StoreDeployments" })),
       },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { call } from "../../../support/server/call";
-import { newFleet, report } from "../../../support/server/fleet";
+import { newFleet, obey, report } from "../../../support/server/fleet";
 import { startServer, world } from "../../../support/server/world";
 
 const PATH = "/fleet/summary";
@@ -19,7 +19,7 @@ describe("GET /organizations/{organizationId}/fleet/summary", () => {
   test("200 for an organization with nothing", async () => {
     const { organization } = await newFleet();
     expect((await organization.member("GET", PATH)).body).toEqual({
-      deployments: { total: 0, adrift: 0, byState: none, byStore: [] },
+      deployments: { total: 0, adrift: 0, removing: 0, byState: none, byStore: [] },
       agents: { total: 0, online: 0, late: 0, silent: 0 },
       silentAgents: [],
       oldestDrift: null,
@@ -46,6 +46,7 @@ describe("GET /organizations/{organizationId}/fleet/summary", () => {
       deployments: {
         total: 4,
         adrift: 2,
+        removing: 0,
         byState: { ...none, pending: 1, installed: 2, failed: 1 },
         byStore: [
           { trustStoreType: "linux_update_ca_certificates", total: 3, byState: { pending: 1, installed: 1, failed: 1 } },
@@ -62,24 +63,48 @@ describe("GET /organizations/{organizationId}/fleet/summary", () => {
     const strict = (await organization.member("GET", `${PATH}?lateAfterMinutes=5000&silentAfterMinutes=6000`)).body;
     expect(strict.agents).toEqual({ total: 4, online: 3, late: 0, silent: 1 });
   });
+
+  test("200 counts a deleted assignment as removing until its agent says that it is gone, in the state that was last reported", async () => {
+    const { organization, agents, importRoots, assign } = await newFleet({});
+    const [root = ""] = await importRoots("Example Root");
+    const [agent] = agents;
+    await assign(agent, root);
+    const { id } = await assign(agent, root, { trustStoreType: "openssl_ca_dir" });
+    await report("installed", agent);
+    const counted = async () => {
+      const { total, removing, byState } = (await organization.member("GET", PATH)).body.deployments;
+      return { total, removing, byState };
+    };
+    expect((await organization.admin("DELETE", `${agent.assignments}/${id}`)).status).toBe(202);
+    expect(await counted()).toEqual({ total: 2, removing: 1, byState: { ...none, installed: 2 } });
+    await obey("failed", agent);
+    expect(await counted()).toEqual({ total: 2, removing: 1, byState: { ...none, installed: 1, failed: 1 } });
+    await obey("removed", agent);
+    expect(await counted()).toEqual({ total: 1, removing: 0, byState: { ...none, installed: 1 } });
+  });
 });
 
 describe("GET /metrics", () => {
   test("200 counts deployments by state and agents by health, a state that nothing is in as 0", async () => {
-    const { agents, importRoots, assign } = await newFleet({}, {});
+    const { organization, agents, importRoots, assign } = await newFleet({}, {});
     const [root = ""] = await importRoots("Example Root");
     for (const agent of agents) await assign(agent, root);
     await report("failed", agents[0]);
+    const { id } = await assign(agents[0], root, { trustStoreType: "openssl_ca_dir" });
+    await organization.admin("DELETE", `${agents[0].assignments}/${id}`);
     const { server, url } = startServer(world.config, world.database); // one that has not counted yet
     const { text } = await call("GET", "/metrics", { url });
     await server.stop(true);
     const figures = new Map(text.split("\n").map((line) => line.split(" ") as [string, string]));
     const [counted] = await world.sql`
       select (select count(*)::int from assignments where reported_state = 'failed') as failed, (select count(*)::int from assignments where reported_state is null) as pending,
+        (select count(*)::int from assignments where removing_since is not null) as removing,
         (select count(*)::int from agents where last_seen_at is null or last_seen_at < now() - interval '1 day') as silent, (select count(*)::int from agents) as agents`;
     expect(Number(figures.get('certitude_deployments{state="failed"}'))).toBe(counted?.failed);
     expect(Number(figures.get('certitude_deployments{state="pending"}'))).toBe(counted?.pending);
     expect(figures.has('certitude_deployments{state="refused"}')).toBe(true);
+    expect(Number(figures.get('certitude_deployments{state="removing"}'))).toBe(counted?.removing);
+    expect(counted?.removing).toBeGreaterThan(0);
     expect(Number(figures.get('certitude_agents{health="silent"}'))).toBe(counted?.silent);
     const all = ["online", "late", "silent"].map((health) => Number(figures.get(`certitude_agents{health="${health}"}`)));
     expect(all.reduce((sum, each) => sum + each)).toBe(counted?.agents);

@@ -1,0 +1,1 @@
+CREATE INDEX "assignments_removing_index" ON "assignments" USING btree ("organization_id") WHERE removing_since is not null;
