@@ -1,3 +1,4 @@
+import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { createPool, type Sql } from "#db/sql";
 
@@ -8,6 +9,7 @@ export type Statement = { text: string; parameters: (string | number)[] };
 export async function capture(url: string, query: (sql: Sql) => Promise<unknown>): Promise<Statement> {
   const seen: Statement[] = [];
   const sql = postgres(url, { max: 1, fetch_types: false, debug: (_, text, parameters) => void seen.push({ text, parameters }) });
+  drizzle(sql); // as in connectDatabase: JSON goes over the wire as it is written
   if (!(await query(createPool(sql)))) throw new Error("a measured query found nothing");
   await sql.end();
   const [statement] = seen;

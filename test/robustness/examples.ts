@@ -39,6 +39,14 @@ export const EXAMPLES: Record<string, unknown[]> = {
     materialType: materialsOf(type)[0],
     config: configOf([...configRulesOf(type).required, ...configRulesOf(type).optional]),
   })),
+  updateCertificate: [
+    {
+      ownerId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01",
+      contacts: ["pki@certitude.example"],
+      labels: { env: "prod", team: "payments" },
+      notes: "By hand.",
+    },
+  ],
   bulkUpdateLabels: [{ agentIds: ["x"], set: { tier: "edge" }, unset: ["env"] }],
   reportDeployments: [{ reports: [], host: { hostname: "web-01", operatingSystem: "Debian", platform: "linux", architecture: "x64", agentVersion: "0.1.0" } }],
   changeControlStatus: [

@@ -32,6 +32,11 @@ export const certificates = pgTable(
     revokedAt: moment(),
     revocationReason: text(),
     retiredAt: moment(),
+    /** The user who answers for it. It stays when they leave the organization: who is no active member owns nothing. */
+    ownerId: uuid(),
+    contacts: jsonb().notNull().default([]),
+    labels: jsonb().notNull().default({}),
+    notes: text(),
     version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),
@@ -52,8 +57,29 @@ export const certificates = pgTable(
     index("certificates_issuers_index").on(table.organizationId, table.subjectHash, table.notAfter.desc(), table.id).where(sql`is_ca or self_signed`),
     index().on(table.organizationId, table.issuerHash).where(sql`issuer_id is null`),
     index("certificates_orphans_index").on(table.organizationId, table.issuerHash, table.id).where(sql`issuer_id is null and not self_signed`),
+    index("certificates_owned_index").on(table.organizationId, table.ownerId, table.notAfter, table.id).where(sql`owner_id is not null`),
+    index("certificates_unowned_index").on(table.organizationId, table.notAfter, table.id).where(sql`owner_id is null`),
+    // By hashes: a name or a number may be longer than an index takes.
+    index("certificates_issuer_index").on(table.organizationId, sql`hashtextextended(issuer, 0)`, table.notAfter, table.id),
+    index("certificates_serial_number_index").on(table.organizationId, sql`hashtextextended(facts->>'serialNumber', 0)`, table.notAfter, table.id),
     index().using("gin", table.search),
   ],
+);
+
+/**
+ * The labels of certificates, so that those of one are found in the order of the list. A trigger on `certificates` keeps them; the empty
+ * value stands for any.
+ */
+export const certificateLabels = pgTable(
+  "certificate_labels",
+  {
+    organizationId: uuid().notNull(),
+    key: text().notNull(),
+    value: text().notNull(),
+    notAfter: moment().notNull(),
+    certificateId: uuid().notNull(),
+  },
+  (table) => [primaryKey({ name: "certificate_labels_pk", columns: [table.organizationId, table.key, table.value, table.notAfter, table.certificateId] })],
 );
 
 /** Certificates that are not linked yet, neither to their issuer nor to what they issued. A trigger on `certificates` adds each new one, whichever release stores it. */

@@ -157,6 +157,7 @@ describe("GET /swagger/json", () => {
       "updateAgent",
       "updateAssignment",
       "updateAssignmentPolicy",
+      "updateCertificate",
       "updateConnection",
       "updateOrganization",
       "updateOrganizationAsStaff",

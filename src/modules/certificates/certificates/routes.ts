@@ -5,17 +5,13 @@ import { reader } from "#guards/reader";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, TIME_PART, UUID_PART } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
-import { Answer, Empty, EmptyObject, Message, Moment, OneOf, Page, PageQuery, PathId, QueryInteger, Text, Uuid } from "#http/schema";
-import {
-  findCertificate,
-  findDetailsForMember,
-  listCertificates,
-  listExpiring,
-  reinstateCertificate,
-  retireCertificate,
-  revokeCertificate,
-} from "./queries/certificates";
+import { Answer, Empty, EmptyObject, Message, Page, PageQuery, PathId, QueryInteger, Uuid } from "#http/schema";
+import { findKeyFault } from "#modules/fleet/agents/rules/labels";
+import { annotateCertificate } from "./queries/annotate";
+import { findCertificate, findDetailsForMember, listExpiring, reinstateCertificate, retireCertificate, revokeCertificate } from "./queries/certificates";
 import { listDeployments } from "./queries/deployments";
+import { listCertificates } from "./queries/list";
+import { CertificatePatch } from "./schema/annotations";
 import {
   Certificate,
   CertificateDetails,
@@ -26,8 +22,8 @@ import {
   ImportReport,
   MAX_BLOCKS,
   RevokeCertificate,
-  STATUSES,
 } from "./schema/certificates";
+import { CertificateQuery, mayReadMany, readFilter } from "./schema/query";
 import { importCertificates } from "./services/import";
 
 const NO_CERTIFICATE = "There is no such certificate in this organization.";
@@ -85,21 +81,22 @@ export const certificates = (deps: Deps) =>
     )
     .get(
       "",
-      async ({ scope, query }) => {
-        const after = readCursor(query.cursor, TIME_PART, UUID_PART);
-        const list = () => listCertificates(deps.sql, scope.organizationId, query, { limit: query.limit, after }, deps.clock());
-        return page(await (query.q === undefined ? list() : deps.lanes.run(scope.organizationId, list)), query.limit);
+      async ({ scope, query: { limit, cursor, ...query } }) => {
+        const filter = readFilter(query);
+        if ("invalid" in filter) return respond(filter);
+        const after = readCursor(cursor, TIME_PART, UUID_PART);
+        const list = () => listCertificates(deps.sql, scope.organizationId, filter, { limit, after }, deps.clock());
+        return page(await (mayReadMany(query) ? deps.lanes.run(scope.organizationId, list) : list()), limit);
       },
       {
         params: InOrganization,
-        query: t.Object({
-          ...PageQuery,
-          status: t.Optional(OneOf(STATUSES, { description: "Only certificates in this state" })),
-          expiresBefore: t.Optional(Moment({ description: "Only certificates that expire before it" })),
-          q: t.Optional(Text({ description: "Words that begin words of the names", max: 200 })),
-        }),
+        query: CertificateQuery,
         response: { 200: Page(CertificateSummary), 400: Message },
-        detail: { operationId: "listCertificates", summary: "List certificates", description: "The soonest to expire first." },
+        detail: {
+          operationId: "listCertificates",
+          summary: "List certificates",
+          description: "The soonest to expire first. The filters go together; send the same ones with a cursor.",
+        },
       },
     )
     .get(
@@ -109,6 +106,26 @@ export const certificates = (deps: Deps) =>
         params: OneCertificate,
         response: { 200: Certificate, 400: Message, 404: Message },
         detail: { operationId: "getCertificate", summary: "Get one certificate" },
+      },
+    )
+    .patch(
+      "/:certificateId",
+      async ({ scope, params, body: { contacts, ...rest }, request }) => {
+        const invalid = findKeyFault("body.labels", Object.keys(rest.labels ?? {}));
+        if (invalid !== undefined) return respond({ invalid });
+        const patch = { ...rest, ...(contacts && { contacts: [...new Set(contacts.map((each) => each.toLowerCase()))] }) };
+        const target = { id: params.certificateId, versions: ifMatch(request.headers) };
+        return respond(await annotateCertificate(deps.sql, scope, target, patch, deps.clock()), NO_CERTIFICATE);
+      },
+      {
+        params: OneCertificate,
+        body: CertificatePatch,
+        response: { 200: Certificate, 400: Message, 404: Message, 412: EmptyObject },
+        detail: {
+          operationId: "updateCertificate",
+          summary: "Update a certificate's owner, contacts, labels or notes",
+          description: "What is not named stays; contacts and labels are replaced as a whole. What it says already changes nothing.",
+        },
       },
     )
     .get(

@@ -55,7 +55,7 @@ describe("POST /organizations/{organizationId}/fleet-operations/bulk-label-updat
     [{ ...ONE, set: { "a-": "x" } }, `body.set names the key "a-", ${KEY}`],
     [{ ...ONE, set: { "a\nb": 5 } }, `body.set names the key "a\\nb", ${KEY}`],
     [{ ...ONE, set: { ["k".repeat(64)]: "x" } }, `body.set names the key "${"k".repeat(64)}", ${KEY}`],
-    [{ ...ONE, set: labelsOf(65) }, "body.set names 65 labels, but an agent has at most 64."],
+    [{ ...ONE, set: labelsOf(65) }, "body.set names 65 labels, but there may be at most 64."],
     [{ ...ONE, unset: "a" }, "body.unset must be a list of 0 to 64 items."],
     [{ ...ONE, unset: ["A"] }, `body.unset names the key "A", ${KEY}`],
     [{ ...ONE, unset: ["a\0"] }, `body.unset names the key "a\\u0000", ${KEY}`],

@@ -24,7 +24,7 @@ describe("POST /organizations/{organizationId}/agents", () => {
     [{ name: "a", labels: { "": "x" } }, 'body.labels names the key "", but'],
     [{ name: "a", labels: { "a\nb": "x" } }, 'body.labels names the key "a\\nb", but'],
     [{ name: "a", labels: { ["k".repeat(64)]: "x" } }, "body.labels names the key"],
-    [{ name: "a", labels: labelsOf(65) }, "body.labels names 65 labels, but an agent has at most 64."],
+    [{ name: "a", labels: labelsOf(65) }, "body.labels names 65 labels, but there may be at most 64."],
   ])("400 for %j", async (body, message) => {
     const answer = await enrol(await newOrganization(), body);
     expect({ status: answer.status, message: answer.body.message }).toEqual({ status: 400, message: expect.stringContaining(message) });

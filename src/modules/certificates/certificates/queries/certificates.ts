@@ -3,18 +3,20 @@ import type { Fragment, Sql } from "#db/connect";
 import type { Resource, Target } from "#db/outcome";
 import { matchesVersion, whereVersion } from "#db/versions";
 import { audit, type Scope } from "#modules/people/audit/queries";
-import { searchWords } from "../rules/search-terms";
 import { deploymentsOf } from "./deployments";
 import { statusStamper } from "./stamps";
 
 /** The columns that every answer shows, as a jsonb expression; `now` decides what has expired. */
-const certificateJson = (sql: Sql, now: Date) => sql`facts || jsonb_build_object(
+export const certificateJson = (sql: Sql, now: Date) => sql`facts || jsonb_build_object(
   'id', id, 'organizationId', organization_id, 'commonName', common_name, 'subject', subject, 'issuer', issuer,
   'fingerprintSha256', fingerprint_sha256, 'isCa', is_ca, 'selfSigned', self_signed,
   'notBefore', iso(not_before), 'notAfter', iso(not_after), 'status', ${statusOf(sql, now)},
   'revokedAt', iso(revoked_at), 'revocationReason', revocation_reason, 'retiredAt', iso(retired_at),
-  'issuerCertificateId', issuer_id, 'hasPrivateKey', sealed_private_key is not null,
+  'issuerCertificateId', issuer_id, 'hasPrivateKey', sealed_private_key is not null, ${annotations(sql)},
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))`;
+
+/** What people note of a certificate, as names and values. */
+export const annotations = (sql: Sql) => sql`'ownerId', owner_id, 'contacts', contacts, 'labels', labels, 'notes', notes`;
 
 /** The status of a row of certificates at a moment: expiry is derived. */
 export const statusOf = (sql: Sql, now: Date) => sql`case when status = 'active' and not_after <= ${now.toISOString()} then 'expired' else status::text end`;
@@ -36,38 +38,6 @@ export async function listExpiring(sql: Sql, organizationId: string, limit: numb
       order by not_after, id limit ${limit}) soonest`;
   return row?.answer ?? "";
 }
-
-export type CertificateFilter = {
-  status?: "active" | "expired" | "revoked" | "retired" | undefined;
-  expiresBefore?: string | undefined;
-  q?: string | undefined;
-};
-type Position = { limit: number; after: readonly [notAfter: string, id: string] | undefined };
-
-/** By expiry, soonest first; one more than `limit`. The plain number is for the planner, as above: a page has a hundred rows at most. */
-export async function listCertificates(sql: Sql, organizationId: string, filter: CertificateFilter, { limit, after }: Position, now: Date) {
-  const rows = await sql<{ json: string; notAfter: string; id: string }[]>`
-    select (${certificateJson(sql, now)})::text as json, iso(not_after) as "notAfter", id
-    from (
-      select * from certificates
-      where organization_id = ${organizationId} ${after ? sql`and (not_after, id) > (${after[0]}, ${after[1]})` : sql``}
-        ${whereStatus(sql, filter.status, now)}
-        ${filter.expiresBefore ? sql`and not_after < ${filter.expiresBefore}` : sql``}
-        ${filter.q ? sql`and search @@ ${searchQuery(organizationId, filter.q)}::tsquery` : sql``}
-      order by not_after, id limit 101) as hundred
-    order by not_after, id limit ${limit + 1}`;
-  return rows.map((row) => ({ json: row.json, key: [row.notAfter, row.id] }));
-}
-
-function whereStatus(sql: Sql, status: CertificateFilter["status"], now: Date) {
-  if (status === undefined) return sql``;
-  if (status === "active") return sql`and status = 'active' and not_after > ${now.toISOString()}`;
-  if (status === "expired") return sql`and status = 'active' and not_after <= ${now.toISOString()}`;
-  return sql`and status = ${status} and status <> 'active'`;
-}
-
-/** Each word of `q` must begin a word of the certificate's names. */
-const searchQuery = (organizationId: string, q: string) => [`'${organizationId}'`, ...searchWords(q).map((word) => `'${word}':*`)].join(" & ");
 
 export async function findCertificate(sql: Sql, organizationId: string, id: string, now: Date) {
   const [row] = await sql<Resource[]>`

@@ -1,6 +1,7 @@
 import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
 import { KeptReport, ObservedAt } from "#modules/fleet/assignments/schema/history";
+import { annotations } from "./annotations";
 import { EXAMPLE_DEPLOYMENT, EXAMPLE_PEM, EXAMPLE_SUMMARY } from "./example";
 
 /** RFC 5280, 5.3.1, without removeFromCRL, which revokes nothing. */
@@ -48,6 +49,7 @@ const summary = {
   retiredAt: Nullable(DateTime),
   issuerCertificateId: Nullable(Uuid),
   hasPrivateKey: t.Boolean(),
+  ...annotations,
   version: Integer(),
   createdAt: DateTime,
   updatedAt: DateTime,

@@ -1,5 +1,12 @@
 import { EXAMPLE_REPORT } from "#modules/fleet/assignments/schema/history";
 
+export const EXAMPLE_ANNOTATIONS = {
+  ownerId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c04",
+  contacts: ["pki@certitude.example"],
+  labels: { env: "prod", team: "payments" },
+  notes: "Renewed by hand until the supplier takes ACME.",
+};
+
 /** A real certificate, for the document's examples. */
 export const EXAMPLE_PEM = `-----BEGIN CERTIFICATE-----
 MIIBvDCCAWKgAwIBAgIQUA1vDOaUQXRxuMa+OOoZYjAKBggqhkjOPQQDAjAtMRQw
@@ -41,6 +48,7 @@ export const EXAMPLE_SUMMARY = {
   retiredAt: null,
   issuerCertificateId: null,
   hasPrivateKey: false,
+  ...EXAMPLE_ANNOTATIONS,
   version: 1,
   createdAt: "2026-01-02T09:30:00.000Z",
   updatedAt: "2026-01-02T09:30:00.000Z",

@@ -9,7 +9,7 @@ export const isLabelKey = (key: string) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$
 export function findKeyFault(field: string, keys: string[]) {
   const bad = keys.find((key) => !isLabelKey(key));
   if (bad !== undefined) return `${field} names the key ${JSON.stringify(bad.slice(0, 100))}, but ${KEY_FORM}.`;
-  if (keys.length > MAX_LABELS) return `${field} names ${keys.length} labels, but an agent has at most ${MAX_LABELS}.`;
+  if (keys.length > MAX_LABELS) return `${field} names ${keys.length} labels, but there may be at most ${MAX_LABELS}.`;
 }
 
 type BulkChange = { agentIds?: string[] | undefined; selector?: Labels | undefined; set?: Labels | undefined; unset?: string[] | undefined };

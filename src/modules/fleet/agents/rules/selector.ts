@@ -1,6 +1,6 @@
 import { isLabelKey, KEY_FORM, MAX_VALUE } from "./labels";
 
-type Requirement = { key: string; operator: "in" | "notin" | "exists" | "absent"; values: string[] };
+export type Requirement = { key: string; operator: "in" | "notin" | "exists" | "absent"; values: string[] };
 
 const MAX_REQUIREMENTS = 50;
 
@@ -9,11 +9,12 @@ class SelectorFault extends Error {}
 
 /**
  * A selector in the grammar of Kubernetes (`env=prod,tier!=edge,zone in (a,b),region notin (x),has,!absent`) as a jsonpath
- * predicate over an agent's labels. As there, `!=` and `notin` also find agents without the label.
+ * predicate over labels. As there, `!=` and `notin` also find what has no such label.
  */
-export function compileSelector(selector: string): { path: string } | { fault: string } {
+export function compileSelector(selector: string): { path: string; requirements: Requirement[] } | { fault: string } {
   try {
-    return { path: parse(selector).map(toPredicate).join(" && ") };
+    const requirements = parse(selector);
+    return { path: requirements.map(toPredicate).join(" && "), requirements };
   } catch (error) {
     if (error instanceof SelectorFault) return { fault: error.message };
     throw error;
