@@ -1,4 +1,5 @@
 #!/usr/bin/env bun
-import { run } from "#commands/agent-program";
+import { rememberHangups } from "#commands/agent/hangups";
 
-void run(process.argv);
+rememberHangups(); // before the commands are loaded: SIGHUP would end the agent meanwhile
+void import("#commands/agent-program").then(({ run }) => run(process.argv));

@@ -7,6 +7,7 @@ import { createLog } from "#log";
 import { version } from "../../../package.json";
 import { CommandError } from "../command-error";
 import { type ConnectionFiles, followConnection } from "./connection";
+import { listenToHangups } from "./hangups";
 import { addRunOptions, callOf } from "./options";
 
 type Options = ConnectionFiles & {
@@ -49,17 +50,14 @@ async function run({ server, stateDir, policy: file, interval, once = false, dry
   const log = createLog("info");
   const connection = followConnection(files, Bun.env, log);
   const stopping = new AbortController();
-  let hurry = () => {};
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stopping.abort(signal));
-  process.on("SIGHUP", () => hurry());
   const policy = { file: resolve(file), command: callOf(command.parent) };
   const options = { server, connection, stateDirectory: stateDir, policy, interval: interval * 1_000, isOnce: once, isDryRun: dryRun, metricsFile };
-  const onHangup = (ring: () => void) => {
-    hurry = () => {
+  const onHangup = (ring: () => void) =>
+    listenToHangups(() => {
       log.info("asked for a pass at once (SIGHUP)");
       ring();
-    };
-  };
+    });
   log.info({ server, stateDir, version }, "agent started");
   const setting = { host: thisHost(Bun.env), log, version, signal: stopping.signal, onHangup };
   const { failed, unreachable } = await runAgent(options, setting).catch((error: Error) => {
