@@ -6,6 +6,7 @@ import { health } from "#http/health";
 import { metricsPage } from "#http/metrics";
 import { docs } from "#http/openapi/docs";
 import { certificates, monitoring, portal } from "#modules/certificates/certificates/routes";
+import { expiryPolicy } from "#modules/certificates/expiry/routes";
 import { rotations } from "#modules/certificates/rotations/routes";
 import { connections } from "#modules/core/connections/routes";
 import { widgets } from "#modules/core/widgets/routes";
@@ -51,6 +52,7 @@ export function createApp(deps: Deps) {
     .use(notifications(deps))
     .use(invitations(deps))
     // organizations
+    .use(expiryPolicy(deps))
     .use(certificates(deps))
     .use(monitoring(deps))
     .use(trustStores(deps))

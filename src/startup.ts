@@ -13,6 +13,7 @@ import { keepCounts } from "#jobs/counts";
 import { keepPartitions, makeComingPartitions } from "#jobs/partitions";
 import { repeat } from "#jobs/repeat";
 import { prepareJobs, runJobs } from "#jobs/start";
+import { keepExpiryWatch } from "#jobs/watch-expiry";
 import { demandStamps, endTrust, LOOK_EVERY_MS } from "#maintenance/stamping";
 import { serveMaintenance } from "#maintenance/tasks";
 import type { Log } from "./log";
@@ -39,6 +40,7 @@ export async function startServer(configured: Config, log: Log, { isDemo = false
   const stopAuditTrail = keepAuditTrail(deps);
   const stopCounts = cluster.runsJobs ? keepCounts(deps) : () => {};
   const stopPolicies = cluster.runsJobs ? keepPolicies(deps) : () => {};
+  const stopWatch = cluster.runsJobs ? keepExpiryWatch(deps) : () => {};
 
   /** Lets running requests and jobs end, then closes the database. */
   async function stop() {
@@ -46,7 +48,7 @@ export async function startServer(configured: Config, log: Log, { isDemo = false
     await stopMaintenance();
     deps.feed.close();
     await Promise.all([deps.queue.stop(), stopListening(server)]);
-    await Promise.all([stopAuditTrail(), stopCounts(), stopPolicies(), stopTrust()]);
+    await Promise.all([stopAuditTrail(), stopCounts(), stopPolicies(), stopTrust(), stopWatch()]);
     await database.stop();
   }
   return { deps, app, url: server.url, stop };

@@ -155,6 +155,7 @@ const EXCEPTIONS = new Map([
   ["notices_user_id_position_pk", "an inbox is a user's"],
   ["webhook_deliveries_received_at_index", "old deliveries are swept for everybody"],
   ["pending_links_due_at_index", "links are looked for on behalf of everybody, what is due first"],
+  ["expiry_watch_due_index", "the watch takes what is due first in all organizations"],
   ["certificates_search_index", "words, of which the organization is one"],
   ["certificates_not_after_index", "/metrics counts what expires for everybody"],
   ["document_chunks_search_index", "words, of which the organization is one"],

@@ -30,6 +30,8 @@ export const notices = pgTable(
     title: text().notNull(),
     message: text().notNull(),
     data: jsonb().notNull().default({}),
+    /** The path of what it is about. */
+    link: text(),
     example: boolean().notNull().default(false),
     readAt: moment(),
     createdAt: now(),

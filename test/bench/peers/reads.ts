@@ -100,6 +100,7 @@ export async function readInbox({ query }: Database, { userId, search }: Incomin
     message: row.message,
     organizationId: row.organization_id,
     data: row.data,
+    link: row.link,
     example: row.example,
     readAt: iso(row.read_at ?? (Number(row.position) <= Number(row.read_up_to) ? row.read_up_to_at : null)),
     createdAt: iso(row.created_at),

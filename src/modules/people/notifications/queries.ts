@@ -2,22 +2,38 @@ import { arrayOf, type Fragment, type Sql } from "#db/connect";
 import { holdingClaim } from "#db/idempotency-claim";
 import { NOTICE_KINDS, type NoticeKind } from "./rules";
 
-export type NewNotice = { kind: NoticeKind; title: string; message: string; organizationId?: string | null; data?: Record<string, unknown>; example?: boolean };
+export type NewNotice = {
+  kind: NoticeKind;
+  title: string;
+  message: string;
+  organizationId?: string | null;
+  data?: Record<string, unknown>;
+  link?: string | null;
+  example?: boolean;
+};
 
 const noticeJson = (sql: Sql, readAt: Fragment) => sql`json_build_object('id', id, 'kind', kind, 'title', title, 'message', message,
-  'organizationId', organization_id, 'data', data, 'example', example, 'readAt', iso(${readAt}), 'createdAt', iso(created_at))`;
+  'organizationId', organization_id, 'data', data, 'link', link, 'example', example, 'readAt', iso(${readAt}), 'createdAt', iso(created_at))`;
 
 /** Part of a writing statement: a notice for each row of `recipients`, which yields a user_id. */
-const insertNotices = (sql: Sql, { kind, title, message, organizationId = null, data = {}, example = false }: NewNotice, recipients: Fragment) => sql`
-  insert into notices (user_id, position, id, organization_id, kind, title, message, data, example)
-  select user_id, total, new_id(), ${organizationId}::uuid, ${kind}, ${holdingClaim(sql, sql`${title}::text`)}, ${message}, ${JSON.stringify(data)}::jsonb, ${example} from (${recipients}) as recipient`;
+const insertNotices = (
+  sql: Sql,
+  { kind, title, message, organizationId = null, data = {}, link = null, example = false }: NewNotice,
+  recipients: Fragment,
+) => sql`
+  insert into notices (user_id, position, id, organization_id, kind, title, message, data, link, example)
+  select user_id, total, new_id(), ${organizationId}::uuid, ${kind}, ${holdingClaim(sql, sql`${title}::text`)}, ${message}, ${JSON.stringify(data)}::jsonb, ${link}, ${example} from (${recipients}) as recipient`;
 
-/** Puts a notice into the inbox of every active member of an organization; in the transaction that `sql` is. */
-export async function notifyMembers(sql: Sql, notice: NewNotice & { organizationId: string }, role?: "ORG_ADMIN") {
+/** One active member of an organization, or all of a role: an ORG_ADMIN is an ORG_MEMBER too. */
+type Recipients = { userId: string } | { role: "ORG_ADMIN" | "ORG_MEMBER" };
+
+/** Puts a notice into the inboxes of members of an organization; in the transaction that `sql` is. */
+export async function addNotice(sql: Sql, notice: NewNotice & { organizationId: string }, to: Recipients) {
+  const isRecipient = "userId" in to ? sql`user_id = ${to.userId}` : sql`(role = 'ORG_ADMIN' or ${to.role} = 'ORG_MEMBER')`;
   await sql`
     with numbered as (
       insert into inboxes (user_id, total, unread)
-      select user_id, 1, 1 from members where organization_id = ${notice.organizationId} and status = 'active' and (${role ?? null}::member_role is null or role = ${role ?? null})
+      select user_id, 1, 1 from members where organization_id = ${notice.organizationId} and status = 'active' and ${isRecipient}
       order by user_id
       on conflict (user_id) do update set total = inboxes.total + 1, unread = inboxes.unread + 1
       returning user_id, total)

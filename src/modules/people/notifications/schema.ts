@@ -10,6 +10,7 @@ export const Notice = Answer(
     message: t.String(),
     organizationId: Nullable(Uuid),
     data: t.Record(t.String(), t.Unknown()),
+    link: Nullable(t.String({ description: "The path of what it is about" })),
     example: t.Boolean(),
     readAt: Nullable(DateTime),
     createdAt: DateTime,

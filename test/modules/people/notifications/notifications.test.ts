@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { notifyMembers } from "#modules/people/notifications/queries";
+import { addNotice } from "#modules/people/notifications/queries";
 import { call } from "../../../support/server/call";
 import { newOrganization, newUser } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
@@ -14,7 +14,7 @@ async function withNotices(count: number) {
   const organization = await newOrganization();
   const user = await organization.join();
   const notice = { kind: "certificate_expiring" as const, message: "m", organizationId: organization.id };
-  for (let index = 1; index <= count; index++) await notifyMembers(world.sql, { ...notice, title: `${index}` });
+  for (let index = 1; index <= count; index++) await addNotice(world.sql, { ...notice, title: `${index}` }, { role: "ORG_MEMBER" });
   return { organization, user };
 }
 
@@ -118,12 +118,12 @@ describe("GET /users/me/notifications/inbox", () => {
     const other = await organization.join();
     const notice = { kind: "member_joined" as const, title: "t", message: "m", organizationId: organization.id };
     await Promise.all([
-      ...Array.from({ length: 20 }, () => notifyMembers(world.sql, notice)),
+      ...Array.from({ length: 20 }, () => addNotice(world.sql, notice, { role: "ORG_MEMBER" })),
       ...Array.from({ length: 5 }, () => example(user)),
       read(user, { all: true }),
     ]);
     await read(user, { all: true });
-    await notifyMembers(world.sql, notice);
+    await addNotice(world.sql, notice, { role: "ORG_MEMBER" });
     expect(await inbox(user)).toMatchObject({ total: 26, unread: 1 });
     expect(await inbox(other)).toMatchObject({ total: 21, unread: 21 });
     expect((await inbox(user, "?unread=true")).items).toHaveLength(1);
@@ -195,7 +195,7 @@ describe("POST /users/me/notifications/read", () => {
     const [, second] = (await inbox(user)).items;
     await read(user, { ids: [second.id] });
     expect((await read(user, { all: true })).body).toEqual({ marked: 2, unread: 0 });
-    await notifyMembers(world.sql, { kind: "control_due", title: "new", message: "m", organizationId: organization.id });
+    await addNotice(world.sql, { kind: "control_due", title: "new", message: "m", organizationId: organization.id }, { role: "ORG_MEMBER" });
     const page = await inbox(user);
     expect(page).toMatchObject({ total: 4, unread: 1 });
     expect(page.items.map((each: { readAt: string | null }) => each.readAt === null)).toEqual([true, false, false, false]);

@@ -1,0 +1,28 @@
+import { t } from "elysia";
+import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+
+const Threshold = Body(
+  {
+    days: Integer({ minimum: 1, maximum: 3_650, description: "Days before the end of the validity", examples: [30] }),
+    share: t.Optional(
+      t.Number({ minimum: 0.001, maximum: 1, default: 1, description: "No earlier than with this share of the lifetime left", examples: [0.25] }),
+    ),
+  },
+  { title: "ExpiryThreshold" },
+);
+const thresholds = t.Array(Threshold, { minItems: 1, maxItems: 20, description: "Each is told of once; of several that are reached at once, the most urgent" });
+const role = OneOf(["ORG_ADMIN", "ORG_MEMBER"], { description: "Who is told: the admins, or every member" });
+const overrides = t.Array(
+  Body(
+    { issuer: Text({ max: 1_000, description: "The issuer's name, as certificates show it", examples: ["CN=Example CA,O=Example Ltd"] }), thresholds },
+    { title: "ExpiryOverride" },
+  ),
+  { maxItems: 50, description: "Other thresholds for the certificates of some issuers" },
+);
+
+export const PutExpiryPolicy = Body({ thresholds, overrides: t.Optional(overrides), role: t.Optional(role) }, { title: "PutExpiryPolicy" });
+
+export const ExpiryPolicyAnswer = Answer(
+  { organizationId: Uuid, thresholds, overrides, role, version: Integer({ description: "0: the defaults" }), updatedAt: Nullable(DateTime) },
+  { title: "ExpiryPolicy" },
+);

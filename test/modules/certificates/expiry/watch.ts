@@ -1,0 +1,19 @@
+import { watchExpiry } from "#modules/certificates/expiry/services/watch";
+import { newOrganization } from "../../../support/server/people";
+import { world } from "../../../support/server/world";
+
+const DAY = 86_400_000;
+
+/** One look at all certificates, so many days from now. */
+export const watch = (days = 0, now = Date.now()) => watchExpiry({ sql: world.sql, clock: () => new Date(now + days * DAY) }, new AbortController().signal);
+
+/** An organization with an admin and a member, and what each of them was told, the first first. */
+export async function newWatched() {
+  const organization = await newOrganization();
+  const [admin, member] = await Promise.all([organization.join("ORG_ADMIN"), organization.join("ORG_MEMBER")]);
+  const toldTo = async (user: typeof admin) => {
+    const { body } = await user.call("GET", "/users/me/notifications/inbox?limit=100");
+    return body.items.toReversed();
+  };
+  return { organization, admin, member, toldTo, daysTold: async () => (await toldTo(admin)).map((each: { data: { days: number } }) => each.data.days) };
+}
