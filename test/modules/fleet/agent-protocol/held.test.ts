@@ -37,6 +37,7 @@ const ATTACKS: [what: string, attack: (two: Two) => PromiseLike<unknown>][] = [
   ["its material", ({ mine }) => sql`update assignments set material_type = 'intermediate_ca' where id = ${mine.id}`],
   ["that it includes the key", ({ mine }) => sql`update assignments set include_private_key = true where id = ${mine.id}`],
   ["that it is enabled", ({ mine }) => sql`update assignments set enabled = false where id = ${mine.id}`],
+  ["that it is renewed", ({ mine }) => sql`update assignments set auto_renew = false where id = ${mine.id}`],
   ["that it is removing", ({ mine }) => sql`update assignments set removing_since = now(), enabled = false where id = ${mine.id}`],
   [
     "that it is removing, with another's proof",
@@ -121,7 +122,7 @@ describe("who writes to the database", () => {
   test("has nothing stamped by a request: 409 for a PATCH, and a policy's job passes it by", async () => {
     const { mine, update, state, shown } = await withTwo();
     await sql`update assignments set config = '{"alias": "theirs"}' where id = ${mine.id}`;
-    const answer = await update(mine.id, { applicationId: "mail" });
+    const answer = await update(mine.id, { applicationId: "mail", enabled: true });
     expect([answer.status, answer.body.message]).toEqual([
       409,
       `The assignment ${mine.id} is held: it was changed in the database, and not by this server, so hosts keep what they have. Delete it and create it again.`,
@@ -129,6 +130,22 @@ describe("who writes to the database", () => {
     expect(await state()).toMatchObject({ items: [], keep: [mine.id] });
     expect(await shown()).toMatchObject({ applicationId: "payments", version: 1 });
   });
+
+  test("has nothing stamped by a PATCH of the application alone: it is 200, and what is held stays held", async () => {
+    const { mine, update, state, shown } = await withTwo();
+    await sql`update assignments set config = '{"alias": "theirs"}' where id = ${mine.id}`;
+    expect((await update(mine.id, { applicationId: "mail" })).status).toBe(200);
+    expect(await state()).toMatchObject({ items: [], keep: [mine.id] });
+    expect(await shown()).toMatchObject({ applicationId: "mail", version: 2, heldSince: expect.any(String) });
+  });
+});
+
+test("the application of an assignment orders nothing: another is no reason to hold it", async () => {
+  const { mine, update, state, shown } = await withTwo();
+  await sql`update assignments set application_id = 'theirs' where id = ${mine.id}`;
+  expect(await state()).toMatchObject({ items: [{ id: mine.id, config: mine.config }], keep: [] });
+  expect((await update(mine.id, { enabled: false })).status).toBe(200);
+  expect(await shown()).toMatchObject({ applicationId: "theirs", enabled: false, heldSince: null });
 });
 
 describe("an assignment that is held", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Sql } from "#db/connect";
 import { withAssignment } from "../../../support/server/agents";
+import { statementsDuring } from "../../../support/server/statements";
 import { world } from "../../../support/server/world";
 
 describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{assignmentId}", () => {
@@ -41,6 +42,15 @@ describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{as
     );
     const statuses = answers.map((each) => each.status).toSorted();
     expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 409)]);
+  });
+
+  test.each([
+    ["one statement where it orders nothing", { applicationId: "mail" }, 1],
+    ["two where it needs a stamp", { applicationId: "mail", config: { alias: "other" } }, 2],
+  ])("200 with %s", async (_, patch, count) => {
+    const { update } = await withAssignment();
+    const statements = await statementsDuring(async () => expect((await update(patch)).status).toBe(200));
+    expect(statements).toHaveLength(count);
   });
 
   test("200 at once for what cannot move it, while its agent is locked, as it is while policies are applied", async () => {

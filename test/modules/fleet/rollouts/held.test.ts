@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { importWithKey } from "../../../support/server/agents";
 import { aRollout, deactivateOtherRollouts, desired, newFleet, report, runPolicyJob, runRolloutJob } from "../../../support/server/fleet";
 import { world } from "../../../support/server/world";
 
@@ -79,5 +80,17 @@ describe("who writes to the database", () => {
     await organization.admin("POST", `/certificates/${root}/successor`, { body: { certificateId: next } });
     await runRolloutJob();
     expect((await agents[0].call("GET", "/agent/assignments")).body).toMatchObject({ items: [], keep: [id], remove: [] });
+  });
+
+  test("has no host get the successor by turning renewal on there", async () => {
+    const { organization, agents, assign } = await newFleet({ env: "prod" });
+    const [old, next] = [await importWithKey(organization), await importWithKey(organization)];
+    const off = { trustStoreType: "nginx_tls", includePrivateKey: true, autoRenew: false, config: { trustStorePath: "/etc/nginx/tls" } };
+    const { id } = await assign(agents[0], old.id, off);
+    await sql`update assignments set auto_renew = true where id = ${id}`;
+    await organization.admin("POST", `/certificates/${old.id}/successor`, { body: { certificateId: next.id } });
+    await runRolloutJob();
+    expect((await agents[0].call("GET", "/agent/assignments")).body).toMatchObject({ items: [], keep: [id], remove: [] });
+    expect((await organization.member("GET", `${agents[0].assignments}/${id}`)).body).toMatchObject({ certificateId: old.id, version: 1 });
   });
 });

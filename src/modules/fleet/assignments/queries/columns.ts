@@ -13,10 +13,12 @@ const COLUMNS = {
 } as const;
 export type Field = keyof typeof COLUMNS;
 
-export const FIELDS = Object.keys(COLUMNS) as Field[];
+const FIELDS = Object.keys(COLUMNS) as Field[];
 /** What decides the place of an assignment in a store, and what does not. */
 export const PLACE: readonly Field[] = ["certificateId", "trustStoreType", "materialType", "config"];
 export const BESIDE_PLACE = FIELDS.filter((field) => !PLACE.includes(field));
+/** What decides what a host does, now or at a rotation (autoRenew). No agent and no job reads the rest. */
+export const ORDERED = FIELDS.filter((field) => field !== "applicationId");
 
 function write(each: (field: Field, column: string, type: string) => string, without: readonly Field[] = []) {
   const wanted = FIELDS.filter((field) => !without.includes(field));

@@ -1,6 +1,6 @@
 import { type Facts, inJson, type Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
-import { FIELDS, type Field, pairs } from "./columns";
+import { type Field, ORDERED, pairs } from "./columns";
 
 type Id = { organizationId: string; agentId: string; id: string };
 /** An assignment as it is ordered: what a caller says of it, and the policy that it belongs to. */
@@ -11,7 +11,7 @@ export const orderOf = ({ policyId, ...said }: Order): Facts => [
   "assignment",
   ...idOf(said),
   policyId,
-  Object.fromEntries(FIELDS.map((field) => [field, field === "certificateId" ? String(said[field]).toLowerCase() : said[field]])),
+  Object.fromEntries(ORDERED.map((field) => [field, field === "certificateId" ? String(said[field]).toLowerCase() : said[field]])),
 ];
 
 /** What is stamped of a removal, whatever the assignment says: the agent removes what it has of that id. */

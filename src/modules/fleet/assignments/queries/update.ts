@@ -7,7 +7,7 @@ import type { Scope } from "#modules/people/audit/queries";
 import { type ConfigPatch, describeHeld, describeHolder, describeOwner, describeRejection, type Holder, PEM_FILES_PLACES, type Rejection } from "../rules";
 import type { AssignmentPatch } from "../schema/assignments";
 import { assignmentJson, ineligibility, type OfAgent } from "./assignments";
-import { BESIDE_PLACE, coalesced, columns, fromJson, PLACE, setAll } from "./columns";
+import { BESIDE_PLACE, coalesced, columns, fromJson, ORDERED, PLACE, setAll } from "./columns";
 import { auditChange } from "./events";
 import { differsInPlace, policyAt, targetOf } from "./place";
 import { type Order, orderOf, orderPairs } from "./stamps";
@@ -20,7 +20,7 @@ type Precondition = { version?: number | undefined; etag?: string | undefined };
 type Verdict = Rejection | "moved" | "held" | "stale" | "owned" | "conflict" | "same" | "changed";
 type Judged = Resource & { verdict: Verdict; trustStoreType: TrustStoreType; policyId: string | null; holder: Holder | null };
 
-/** Decides and writes in one statement, under the row's lock, with the stamp of what it makes of the row that was read before; one that changed since then is read again. Returns the assignment as it is afterwards; `conflict` when it is being removed, another one has its place, or the body names another version; a policy that it belongs to, or that has the place, is named. */
+/** Decides and writes in one statement, under the row's lock, with the stamp of what it makes of the row that was read before; one that changed since then is read again. A patch that orders nothing needs no such read: the stamp stays, and a row that is held stays held. Returns the assignment as it is afterwards; `conflict` when it is being removed, another one has its place, or the body names another version; a policy that it belongs to, or that has the place, is named. */
 export async function updateAssignment(
   sql: Sql,
   stamps: Stamps,
@@ -32,9 +32,8 @@ export async function updateAssignment(
   const { organizationId } = scope;
   const { agentId, id, versions } = target;
   const { patch, config, materialStores } = change;
-  const seen = await readOrder(sql, organizationId, target);
-  if (!seen) return "not found";
-  const stamp = stamps.of(orderOf(applyPatch(seen.order, change)));
+  const order = ORDERED.some((field) => field in patch) ? await stampChange(sql, stamps, organizationId, target, change) : NO_ORDER;
+  if (!order) return "not found";
   const { config: _, ...sent } = patch;
   const demands = { isChosen: sql`c.id <> a.certificate_id`, material: sql`w.material_type`, withKey: sql`w.include_private_key` };
   const hasNoPlace = sql`w.trust_store_type = 'pem_files' and not w.config ?| ${arrayOf(PEM_FILES_PLACES)}::text[]`;
@@ -49,7 +48,7 @@ export async function updateAssignment(
     -- the verdict: the first rule that fails, or whether there is a change
     verdict as (
       select w.*, common_name, case
-        when a.version <> ${seen.version} then 'moved'
+        when a.version <> ${order.version}::int then 'moved'
         when w.trust_store_type <> all(${config ? arrayOf(config.suits) : null}::text[]) then 'unfit config' ${config ? sql`when ${hasNoPlace} then 'no place'` : sql``}
         when w.trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
         when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key' ${ineligibility(sql, demands)}
@@ -57,7 +56,7 @@ export async function updateAssignment(
         when a.removing_since is not null then 'conflict'
         when a.policy_id is not null then 'owned'
         when a.version <> ${must.version ?? null}::int or '"' || a.version || '"' <> ${must.etag ?? null} then 'conflict'
-        when not ${stamps.hold(seen.stamp, orderOf(seen.order))}::boolean then 'held'
+        when ${order.isHeld}::boolean then 'held'
         when (${columns(sql, "a")}) = (${columns(sql, "w")}) then 'same'
         else 'changed' end as verdict, ${differsInPlace(sql, sql`a`, sql`w`)} as moves
       from a cross join wanted w left join certificates c on c.organization_id = ${organizationId} and c.id = w.certificate_id),
@@ -65,7 +64,7 @@ export async function updateAssignment(
     judged as materialized (select w.*, ${holder} as holder from verdict w),
     -- writes the change
     changed as (
-      update assignments set ${setAll(sql, "j", kept)}${place}, stamp = ${stamp}, version = assignments.version + 1, updated_at = now()
+      update assignments set ${setAll(sql, "j", kept)}${place}, stamp = coalesce(${order.stamp}::bytea, assignments.stamp), version = assignments.version + 1, updated_at = now()
       from judged j where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id} and verdict = 'changed' and holder is null returning assignments.*),
     -- the audit event of the change
     audited as (${auditChange(sql, scope, sql`a`, sql`changed`, kept)})
@@ -92,13 +91,16 @@ function outcomeOf(
   return verdict === "stale" || verdict === "conflict" ? verdict : describeRejection(verdict, trustStoreType, config);
 }
 
-/** The assignment as it is now, with its stamp. */
-async function readOrder(sql: Sql, organizationId: string, { agentId, id }: Target & OfAgent) {
+/** The version of the assignment as it is now, whether it is held, and the stamp of what the change makes of it. */
+async function stampChange(sql: Sql, stamps: Stamps, organizationId: string, { agentId, id }: OfAgent & Target, change: Change) {
   const [row] = await sql<{ order: Order; stamp: Stamp; version: number }[]>`
     select json_build_object(${orderPairs(sql, "a")}) as order, stamp, version from assignments a
     where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id}`;
-  return row;
+  if (!row) return;
+  return { version: row.version, isHeld: !stamps.hold(row.stamp, orderOf(row.order)), stamp: stamps.of(orderOf(applyPatch(row.order, change))) };
 }
+
+const NO_ORDER = { version: null, isHeld: false, stamp: null };
 
 /** The assignment as the statement below makes it. */
 function applyPatch(order: Order, { patch: { config: _, ...sent }, config = NO_CHANGE }: Change): Order {
