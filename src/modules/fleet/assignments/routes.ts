@@ -99,7 +99,7 @@ export const assignments = (deps: Deps) =>
           operationId: "updateAssignment",
           summary: "Update capture agent assignment",
           description:
-            "What is not named stays; in config, null removes. A change adds 1 to the version, a request that changes nothing keeps it. 409 where it belongs to a policy, or one has its new place.",
+            "What is not named stays; in config, null removes. A change adds 1 to the version, a request that changes nothing keeps it. 409 where it belongs to a policy, one has its new place, or it is held and more than its applicationId would change.",
         },
       },
     )
