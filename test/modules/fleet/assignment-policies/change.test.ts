@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { importWithKey } from "../../../support/server/agents";
-import { desired, report } from "../../../support/server/fleet";
-import { aPolicy, PATH, withPolicies } from "./policies";
+import { anAssignment, importWithKey } from "../../../support/server/agents";
+import { desired, report, runPolicyJob } from "../../../support/server/fleet";
+import { aPolicy, askInTurn, IS_ONE_SESSION, PATH, withPolicies } from "./policies";
 
 async function withOne(rest: object = {}) {
   const fleet = await withPolicies();
@@ -105,6 +105,26 @@ describe("PATCH /organizations/{organizationId}/assignment-policies/{policyId}",
     expect(dry).toMatchObject({ status: 200, body: { agents: 2, conflicts: { total: 1, items: [{ assignmentId: dev.id }] } } });
     expect(await read(id)).toEqual(policy);
   });
+});
+
+test("200 where an assignment took the new place after that was judged: the policy's own goes, and comes there once the place is free", async () => {
+  const { organization, agents, root, other, id, patch, read, installed, events } = await withOne();
+  const [agent] = agents;
+  await report("installed", agent);
+  const assign = () => organization.admin("POST", agent.assignments, { body: anAssignment(other, { config: { alias: "moved" } }) });
+  const statuses = await askInTurn(agent, [assign, () => patch(id, { config: { alias: "moved" } })]);
+  if (IS_ONE_SESSION) return expect(statuses).toEqual([201, 409]);
+  expect(statuses).toEqual([201, 200]);
+  const [owned, single] = (await organization.member("GET", agent.assignments)).body.items;
+  expect(owned).toMatchObject({ policyId: id, config: { alias: "root" }, removingSince: expect.any(String) });
+  expect(await read(id)).toMatchObject({ agents: 1, conflicts: { total: 1, items: [{ agentId: agent.id, assignmentId: single.id, policyId: null }] } });
+  expect(await installed()).toEqual([[other], [root], []]);
+  expect(await events("assignment.removing")).toMatchObject([{ targetId: owned.id, details: { policyId: id, agentId: agent.id } }]);
+
+  await organization.admin("DELETE", `${agent.assignments}/${single.id}`);
+  await runPolicyJob();
+  expect(await read(id)).toMatchObject({ agents: 2, conflicts: { total: 0 } });
+  expect(await desired(agent)).toMatchObject([{ certificateId: root, config: { alias: "moved" } }]);
 });
 
 describe("DELETE /organizations/{organizationId}/assignment-policies/{policyId}", () => {

@@ -1,5 +1,7 @@
+import type { Sql } from "#db/connect";
 import { newAgent } from "../../../support/server/agents";
 import { desired, newFleet, runPolicyJob } from "../../../support/server/fleet";
+import { world } from "../../../support/server/world";
 
 export const PATH = "/assignment-policies";
 export const TYPE = "linux_update_ca_certificates";
@@ -42,4 +44,28 @@ export async function withPolicies() {
     return agent;
   }
   return { ...fleet, root, other, create, make, read, patch, remove, installed, relabel, enrol };
+}
+
+/** The embedded database is one session, where no request waits for another. */
+export const IS_ONE_SESSION = Bun.env.TEST_DATABASE_URL === undefined;
+
+const countWaiting = async () =>
+  (await world.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from agents where%'`).length;
+
+/**
+ * The statuses of requests that all wait for the agent's lock and get it in this order, each with what it has judged before. In one session,
+ * each is answered before the next begins.
+ */
+export async function askInTurn(agent: { id: string }, asks: (() => Promise<{ status: number }>)[]) {
+  const answers: Promise<{ status: number }>[] = [];
+  async function askWhileHeld(tx: Sql) {
+    await tx`select from agents where id = ${agent.id} for update`;
+    for (const [index, ask] of asks.entries()) {
+      answers.push(ask());
+      while ((await countWaiting()) <= index) await Bun.sleep(20);
+    }
+  }
+  if (IS_ONE_SESSION) for (const ask of asks) answers.push(Promise.resolve(await ask()));
+  else await world.sql.begin(askWhileHeld);
+  return (await Promise.all(answers)).map((each) => each.status);
 }

@@ -104,6 +104,54 @@ describe("a policy whose certificate gets a successor", () => {
     expect(await installed(agents[1], late, latest)).toEqual([[], [], []]);
   });
 
+  /** A policy of a trust anchor on two agents, and on the second of them the successor by an assignment of its own. */
+  async function withSuccessorBeside() {
+    const fleet = await withPolicies();
+    const { organization, agents, root, other } = fleet;
+    const { fingerprintSha256 } = (await organization.member("GET", `/certificates/${other}`)).body;
+    const place = { config: { alias: `root-${fingerprintSha256.slice(0, 8)}` } };
+    const { id } = await fleet.make(aPolicy(root));
+    const single = await fleet.assign(agents[1], other, place);
+    expect((await organization.admin("POST", `/certificates/${root}/successor`, { body: { certificateId: other } })).status).toBe(201);
+    await runRolloutJob();
+    async function retire() {
+      await report("installed", agents[0], agents[1]);
+      await organization.admin("DELETE", `/certificates/${root}`);
+      await runRolloutJob();
+    }
+    return { ...fleet, id: id as string, place, single, retire };
+  }
+
+  test("a trust anchor: the old one goes from an agent too where something else has the place of the successor", async () => {
+    const { organization, agents, root, other, id, single, retire, installed, read } = await withSuccessorBeside();
+    expect(await installed()).toEqual([[root, other], [root, other], []]);
+    await retire();
+    await runPolicyJob();
+    expect(await read(id)).toMatchObject({
+      certificateId: other,
+      agents: 1,
+      conflicts: { total: 1, items: [{ agentId: agents[1].id, assignmentId: single.id }] },
+    });
+    const [owned] = (await organization.member("GET", agents[1].assignments)).body.items;
+    expect(owned).toMatchObject({ certificateId: root, policyId: id, removingSince: expect.any(String) });
+    await organization.admin("DELETE", `${agents[1].assignments}/${single.id}`);
+    await runPolicyJob();
+    expect(await read(id)).toMatchObject({ agents: 2, conflicts: { total: 0 } });
+    expect(await installed()).toEqual([[other], [other], []]);
+  });
+
+  test.each(["other", "third"])("a trust anchor: where another policy (of the %s) is to come to the same place at once, the older has it", async (name) => {
+    const { organization, agents, other, id, place, single, retire, make, importRoots, relabel, installed, read } = await withSuccessorBeside();
+    const certificateId = name === "other" ? other : (await importRoots("Third Root"))[0];
+    const younger = await make(aPolicy(certificateId ?? "", { selector: "tier=edge", ...place }));
+    await retire();
+    await organization.admin("DELETE", `${agents[1].assignments}/${single.id}`);
+    await relabel(agents[1], { tier: "edge" });
+    expect(await installed()).toEqual([[other], [other], []]);
+    expect(await read(id)).toMatchObject({ agents: 2, conflicts: { total: 0 } });
+    expect(await read(younger.id)).toMatchObject({ agents: 0, conflicts: { total: 1, items: [{ agentId: agents[1].id, policyId: id }] } });
+  });
+
   test("a leaf: its assignments change to the successor, no work of the policy turns them back, and the policy follows", async () => {
     const { organization, agents, make, relabel, installed, read } = await withPolicies();
     const [old, next] = [await importWithKey(organization), await importWithKey(organization)];

@@ -1,11 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Sql } from "#db/connect";
 import { anAssignment } from "../../../support/server/agents";
-import { world } from "../../../support/server/world";
-import { aPolicy, withPolicies } from "./policies";
-
-const countWaiting = async () =>
-  (await world.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from agents where%'`).length;
+import { aPolicy, askInTurn, withPolicies } from "./policies";
 
 async function withOwned() {
   const fleet = await withPolicies();
@@ -43,24 +38,10 @@ describe("an assignment of a policy", () => {
   });
 
   test("409 for a new assignment that waited for the organization's first policy to take its place", async () => {
-    const { organization, agents, root, other, make, create } = await withPolicies();
+    const { organization, agents, root, other, create } = await withPolicies();
     const [agent] = agents;
     const assign = () => organization.admin("POST", agent.assignments, { body: anAssignment(other, { config: { alias: "root" } }) });
-    const answers: Promise<{ status: number }>[] = [];
-    async function askWhileHeld(tx: Sql) {
-      await tx`select from agents where organization_id = ${organization.id} and id = ${agent.id} for update`;
-      for (const [index, ask] of [() => create(aPolicy(root)), assign].entries()) {
-        answers.push(ask());
-        while ((await countWaiting()) <= index) await Bun.sleep(20);
-      }
-    }
-    const canHold = Bun.env.TEST_DATABASE_URL !== undefined; // the embedded database is one session: a policy is there before, or after
-    if (canHold) await world.sql.begin(askWhileHeld);
-    else {
-      await make(aPolicy(root));
-      answers.push(assign());
-    }
-    expect((await Promise.all(answers)).map((each) => each.status)).toEqual(canHold ? [201, 409] : [409]);
+    expect(await askInTurn(agent, [() => create(aPolicy(root)), assign])).toEqual([201, 409]);
   });
 
   test("409 for another assignment that is changed to come to its place", async () => {

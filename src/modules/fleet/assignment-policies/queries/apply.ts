@@ -1,9 +1,9 @@
 import type { Stamps } from "#crypto/stamps";
-import { arrayOf, type Fragment, type Sql } from "#db/connect";
-import { columns, fromOrders, pairs, setAll } from "#modules/fleet/assignments/queries/columns";
+import { arrayOf, type Sql } from "#db/connect";
+import { columns, fromOrders, setAll } from "#modules/fleet/assignments/queries/columns";
 import { auditAssignments } from "#modules/fleet/assignments/queries/events";
-import { hasPlaceOf } from "#modules/fleet/assignments/queries/place";
-import { isGoneFrom, removing } from "#modules/fleet/assignments/queries/removal";
+import { differsInPlace, hasPlaceOf } from "#modules/fleet/assignments/queries/place";
+import { removing } from "#modules/fleet/assignments/queries/removal";
 import {
   fromRemovals,
   isOrdered,
@@ -24,15 +24,15 @@ const COMMON = ["certificateId", "config"] as const;
 /**
  * Gives agents what the policies want of them, and takes what no policy wants any more. Runs under the fleet's lock. Locks the agents before
  * their assignments, as reports do; a statement that waited for such a lock would not see what was written meanwhile, hence the several.
- * An assignment that nothing proves stays as it is.
+ * An assignment that nothing proves stays as it is. One that cannot come to its policy's new place, because something else has it, is removed.
  */
 export async function applyPolicies(tx: Sql, stamps: Stamps, scope: Scope, part: Part) {
   await tx`select from agents where organization_id = ${scope.organizationId} and id = any(${arrayOf(part.agentIds)}::uuid[]) order by id for no key update`;
   const extras = (await findExtras(tx, part)).filter((each) => isOrdered(stamps, each));
-  const [gone, asked] = [extras.filter(({ isGone }) => isGone), extras.filter(({ isGone }) => !isGone)];
-  if (extras.length > 0)
-    await removeExtras(tx, scope, { gone: gone.map(({ was }) => removalWithStamp(stamps, was)), asked: asked.map(({ was }) => removalWithStamp(stamps, was)) });
+  await removeAll(tx, stamps, scope, extras);
   const judged = (await findDue(tx, part)).filter(({ was, stamp }) => was === null || isOrdered(stamps, { was, stamp }));
+  const displaced = judged.flatMap(({ was, isGone, isTaken }) => (was && isTaken ? [{ was, isGone }] : []));
+  await removeAll(tx, stamps, scope, displaced);
   const free = judged.filter(({ isTaken }) => !isTaken);
   await addAndChange(tx, scope, part, {
     made: free.filter(({ was }) => was === null).map(({ becomes }) => withStamp(stamps, { ...becomes, id: Bun.randomUUIDv7() })),
@@ -41,50 +41,60 @@ export async function applyPolicies(tx: Sql, stamps: Stamps, scope: Scope, part:
   });
 }
 
-type Due = { was: Order | null; stamp: string | null; becomes: Order & { target: string }; isTaken: boolean };
+type Removable = { was: Order; isGone: boolean };
+type Due = { was: Order | null; stamp: string | null; isGone: boolean; becomes: Order & { target: string }; isTaken: boolean };
 
 const ofPolicy = (sql: Sql) => sql`jsonb_build_object('policyId', written.policy_id)`;
 
 /** Assignments of policies that do not match their agents any more, and those that a rotation has left behind. */
-const findExtras = (tx: Sql, part: Part) => tx<(Stamped & { isGone: boolean })[]>`
+const findExtras = (tx: Sql, part: Part) => tx<(Stamped & Removable)[]>`
   ${withMatches(tx, part)}
-  select json_build_object(${orderPairs(tx, "a")}) as was, ${stampText(tx, "a")} as stamp, ${isGoneFrom(tx, tx`agents.last_seen_at`)} as "isGone"
-  from held a join agents on agents.organization_id = a.organization_id and agents.id = a.agent_id where part = 'extra'`;
+  select json_build_object(${orderPairs(tx, "held")}) as was, ${stampText(tx, "held")} as stamp, is_gone as "isGone" from held where part = 'extra'`;
 
-const removeExtras = (tx: Sql, scope: Scope, { gone, asked }: Record<"gone" | "asked", object[]>) => tx`
-  with deleted as (
-    delete from assignments a using ${fromRemovals(tx, gone, "given")}
-    where (a.organization_id, a.agent_id, a.id) = (${scope.organizationId}, given.agent_id, given.id) returning a.*),
-  changed as (
-    update assignments a set ${removing(tx, tx`given.stamp`)} from ${fromRemovals(tx, asked, "given")}
-    where (a.organization_id, a.agent_id, a.id) = (${scope.organizationId}, given.agent_id, given.id) returning a.*),
-  audited as (${auditAssignments(tx, scope, "assignment.deleted", tx`deleted`, ofPolicy(tx), auditMany)}),
-  asked as (${auditAssignments(tx, scope, "assignment.removing", tx`changed`, ofPolicy(tx), auditMany)})
-  select count(*) from deleted`;
+/** Deletes the assignments of which nothing can be on the host, and has agents remove the others. */
+async function removeAll(tx: Sql, stamps: Stamps, scope: Scope, removable: Removable[]) {
+  if (removable.length === 0) return;
+  function given(isGone: boolean) {
+    const removals = removable.filter((each) => each.isGone === isGone).map(({ was }) => removalWithStamp(stamps, was));
+    return fromRemovals(tx, removals, "given");
+  }
+  await tx`
+    with deleted as (
+      delete from assignments a using ${given(true)}
+      where (a.organization_id, a.agent_id, a.id) = (${scope.organizationId}, given.agent_id, given.id) returning a.*),
+    changed as (
+      update assignments a set ${removing(tx, tx`given.stamp`)} from ${given(false)}
+      where (a.organization_id, a.agent_id, a.id) = (${scope.organizationId}, given.agent_id, given.id) returning a.*),
+    audited as (${auditAssignments(tx, scope, "assignment.deleted", tx`deleted`, ofPolicy(tx), auditMany)}),
+    asked as (${auditAssignments(tx, scope, "assignment.removing", tx`changed`, ofPolicy(tx), auditMany)})
+    select count(*) from deleted`;
+}
 
-/** What the other assignments of policies are to be, and those that policies lack (`was` is null); and whether something else has the place. */
+/**
+ * What the other assignments of policies are to be, and those that policies lack (`was` is null); and whether something else has the place. Where
+ * two are to come to one place, the older policy has it.
+ */
 const findDue = (tx: Sql, part: Part) => tx<Due[]>`
   ${withMatches(tx, part)},
-  -- what policies lack; where two lack the same place, the older has it
-  missing as (
-    select json_build_object('organizationId', p.organization_id, 'agentId', w.agent_id, 'policyId', p.id, ${pairs(tx, "p")}, 'target', p.target) as becomes,
-      ${isTaken(tx, tx`p`, tx`p.id`, tx`w.agent_id`)}
-        or 1 < row_number() over (partition by w.agent_id, place_of(p.trust_store_type, p.material_type, p.certificate_id, p.config) order by w.policy_id)
-        or 1 < row_number() over (partition by w.agent_id, p.trust_store_type, p.certificate_id, p.target order by w.policy_id) as is_taken
+  due as (
+    select json_build_object(${orderPairs(tx, "held")}) as was, held.stamp, is_gone, ${differsInPlace(tx, tx`held`, tx`n`)} as moves, n.*
+    from held join p on p.id = held.policy_id
+    cross join lateral (
+      select held.organization_id, held.agent_id, held.id, held.policy_id, ${columns(tx, "p", COMMON)},
+        case when is_successor then held.certificate_id else p.certificate_id end as certificate_id,
+        case when part = 'beside' then held.config else p.config end as config, case when part = 'beside' then held.target else p.target end as target offset 0) as n
+    where part <> 'extra' and (${columns(tx, "held")}) is distinct from (${columns(tx, "n")})
+    union all
+    select null, null, false, true, p.organization_id, w.agent_id, null, p.id, ${columns(tx, "p", COMMON)}, p.certificate_id, p.config, p.target
     from wanted w join p on p.id = w.policy_id
     where may_add and not exists (
       select from assignments o where o.organization_id = p.organization_id and o.policy_id = p.id and o.agent_id = w.agent_id and o.removing_since is null
         and (o.certificate_id = p.certificate_id or not (${isAnchor(tx)} and ${isSuccessor(tx)})) offset 0))
-  select json_build_object(${orderPairs(tx, "held")}) as was, ${stampText(tx, "held")} as stamp,
-    json_build_object(${orderPairs(tx, "n")}, 'target', n.target) as becomes, ${isTaken(tx, tx`n`, tx`n.policy_id`)} as "isTaken"
-  from held join p on p.id = held.policy_id
-  cross join lateral (
-    select held.organization_id, held.agent_id, held.id, held.policy_id, ${columns(tx, "p", COMMON)},
-      case when is_successor then held.certificate_id else p.certificate_id end as certificate_id,
-      case when part = 'beside' then held.config else p.config end as config, case when part = 'beside' then held.target else p.target end as target offset 0) as n
-  where part <> 'extra' and (${columns(tx, "held")}) is distinct from (${columns(tx, "n")})
-  union all
-  select null, null, becomes, is_taken from missing`;
+  select was, ${stampText(tx, "due")} as stamp, is_gone as "isGone", json_build_object(${orderPairs(tx, "due")}, 'target', target) as becomes,
+    moves and (is_taken
+      or 1 < row_number() over (partition by is_taken, agent_id, place_of(trust_store_type, material_type, certificate_id, config) order by policy_id)
+      or 1 < row_number() over (partition by is_taken, agent_id, trust_store_type, certificate_id, target order by policy_id)) as "isTaken"
+  from due cross join lateral (select moves and ${isTaken(tx)} as is_taken offset 0) as other`;
 
 /** Brings assignments of policies up to date, makes those that are missing, and notes where something else has their place. */
 const addAndChange = (
@@ -117,10 +127,10 @@ const addAndChange = (
   changing as (${auditChanges(tx, scope)})
   select count(*) from made`;
 
-/** SQL condition: something else on the agent has the place of the assignment or policy `row`. */
-const isTaken = (sql: Sql, row: Fragment, policyId: Fragment, agentId = sql`${row}.agent_id`) => sql`exists (
-  select from assignments o where o.organization_id = ${row}.organization_id and o.agent_id = ${agentId} and o.policy_id is distinct from ${policyId} and o.removing_since is null
-    and ${hasPlaceOf(sql, sql`o`, row)} offset 0)`;
+/** SQL condition: something else on the agent has the place of the row `due`. */
+const isTaken = (sql: Sql) => sql`exists (
+  select from assignments o where o.organization_id = due.organization_id and o.agent_id = due.agent_id and o.policy_id is distinct from due.policy_id and o.removing_since is null
+    and ${hasPlaceOf(sql, sql`o`, sql`due`)} offset 0)`;
 
 /** Events of changed assignments: which policy, whose own event tells the rest, and a certificate that is another. */
 function auditChanges(sql: Sql, scope: Scope) {
