@@ -24,7 +24,7 @@ Configuration (environment):
   WORKER_API_KEY                      key of the workers; two, comma-separated, while rotating
   PLATFORM_ADMINS                     user ids of the platform's staff
   PLATFORM_STAFF_DOMAINS              e-mail domains of the staff
-  TRUSTED_GATEWAYS                    who may vouch by organization headers alone; nobody by default
+  TRUSTED_GATEWAYS                    who may vouch by organization headers alone; none by default
   GATEWAY_SECRET                      what a gateway must then send as x-gateway-secret
   METRICS_TOKEN                       bearer token that reads /metrics
   ALLOW_PRIVATE_TARGETS false         whether connections may name private addresses

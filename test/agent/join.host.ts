@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { newAgent } from "../support/server/agents";
@@ -76,6 +76,7 @@ describe("certitude agent join", () => {
     expect(await attempt()).toMatchObject({ code: 2, stderr: "Give either --token or --token-file.\n" });
     expect(await attempt("--token", "cat_x")).toMatchObject({ code: 2, stderr: expect.stringContaining("This is no join token") });
     expect(await attempt("--token", `caj_${"x".repeat(43)}`)).toMatchObject({ code: 1, stderr: expect.stringContaining("does not know this token (401)") });
+    expect(existsSync(stateDir)).toBe(false);
     expect(await certitude(["--state-dir", stateDir, "--once"])).toMatchObject({ code: 2, stderr: expect.stringContaining("this host has not joined") });
   });
 });

@@ -39,7 +39,7 @@ test.each([
   expect(Number(level)).toBeLessThan(most);
 });
 
-test("install writes the unit and a closed directory, once; what changes is written anew", async () => {
+test("install writes the unit and a closed directory, once; what changes is written again", async () => {
   const root = join(directory, "image");
   const path = join(root, UNIT);
   expect(await install("--root", root)).toEqual({ code: 0, out: `${path} written.`, err: "" });
@@ -57,6 +57,9 @@ test.each([
   [["--write", "relative"], 2, "--write must be an absolute path."],
   [["--ca-file", tokenFile], 2, "holds no certificate in PEM"],
   [["--user", "root", "--print"], 2, "--user must be the name of an account other than root."],
+  [["--print", "--", "--bogus"], 2, "unknown option '--bogus'"],
+  [["--print", "--", "--interval", "2d"], 2, "It must be at most a day: 24h."],
+  [["--print", "--", "stats"], 2, "There is no command stats: certitude agent --help shows what there is."],
 ] as [string[], number, string][])("install %j ends with %d", async (options, code, words) => {
   expect(await install(...options)).toMatchObject({ code, err: expect.stringContaining(words) });
 });

@@ -38,7 +38,7 @@ export function openIdentityFiles(directory: string, { isReadOnly = false } = {}
   };
 }
 
-/** Returns what the file holds, undefined where there is none. A damaged one is an error in words: to go on without it would be to trust anybody. */
+/** Returns what the file holds, undefined where there is none. A damaged one is an error in words: to go on without it would be to trust any server. */
 async function read<Value>(path: string, names: (keyof Value & string)[]): Promise<Value | undefined> {
   const text = await readFile(path, "utf8").catch(absent);
   if (text === undefined) return undefined;

@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { writeAtomically } from "#agent/host/files";
 import { renderUnit, UNIT_NAME } from "#agent/unit";
 import { CommandError } from "../command-error";
 import { type ConnectionFiles, readConnection } from "./connection";
 import { addRunOptions, callOf } from "./options";
+import { checkRunArguments } from "./run";
 
 type Options = ConnectionFiles & {
   server?: string;
@@ -34,7 +35,9 @@ export const addInstall = (agent: Command) =>
   addRunOptions(agent.command("install").description("Make the agent a service of this host (systemd), with as few rights as it needs."))
     .option("--policy <file>", "what this host permits, where that is not the usual file")
     .option("--user <name>", "run as this account instead of root; it is made where it is missing")
-    .option("--write <path>", "a directory that the service may write, besides the usual ones; may be repeated", collect, [])
+    .addOption(
+      new Option("--write <path>", "a directory that the service may write, besides the usual ones; may be repeated").argParser(collect).default([], "none"),
+    )
     .option("--root <path>", "write below this directory instead, for an image")
     .option("--now", "enable and start the service; one that runs is restarted where its unit has changed")
     .option("--print", "only print the unit")
@@ -47,6 +50,7 @@ const collect = (path: string, paths: string[]) => [...paths, absolute(path, "--
 async function install(more: string[], options: Options, command: Command) {
   const { stateDir, user, write, root = "/", now = false, print = false } = options;
   refuseContradictions(options);
+  checkRunArguments(more, command.parent);
   readConnection(options, Bun.env);
   const stateDirectory = absolute(stateDir, "--state-dir");
   const unit = renderUnit({ command: [...programOf(command), ...argumentsOf(options), ...more], stateDirectory, user, writable: write });

@@ -1,5 +1,8 @@
+import { readdir, rmdir } from "node:fs/promises";
 import { hostname } from "node:os";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import { missingDirectories, removeFile } from "#agent/host/files";
 import { describeHost } from "#agent/host/host";
 import { openIdentityFiles } from "#agent/identity/identity-files";
 import { joinServer } from "#agent/identity/join";
@@ -34,20 +37,32 @@ export const addJoin = (agent: Command) =>
     .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
     .option("--name <name>", "the agent's name, where it shall not be the host's")
     .addHelpText("after", HELP)
-    .action(join);
+    .action(joinHost);
 
-async function join({ server, token: given, tokenFile, stateDir, name, ...files }: Options) {
+async function joinHost({ server, token: given, tokenFile, stateDir, name, ...files }: Options) {
   const token = readJoinToken(given, tokenFile);
   const connection = readConnection(files, Bun.env);
+  const made = await missingDirectories(resolve(stateDir));
   const state = await openState(stateDir);
   try {
     const send = createTransport({ server, connection: () => connection, environment: Bun.env, signal: new AbortController().signal });
     const facts = await describeHost(hostname(), version);
     const { agentId, organizationId, name: known } = await joinServer({ server, token, name, facts }, openIdentityFiles(stateDir), send);
     console.info(`This host is the agent ${known} (${agentId}) of the organization ${organizationId}. Its agent runs with --state-dir ${stateDir} alone.`);
-  } finally {
+  } catch (error) {
     state.close();
+    await removeEmpty(made);
+    throw error;
   }
+  state.close();
+}
+
+/** Removes the directories that were made for nothing. What holds a key that the server may know stays: `joining.json` is asked for again by the next join. */
+async function removeEmpty(made: string[]) {
+  const own = made.at(-1);
+  if (own === undefined || (await readdir(own)).some((name) => name !== "assignments" && name !== "lock")) return;
+  await removeFile(join(own, "lock"));
+  for (const each of [join(own, "assignments"), ...made.toReversed()]) await rmdir(each);
 }
 
 function readJoinToken(given: string | undefined, file: string | undefined) {

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { readDuration } from "../arguments";
 import { CommandError } from "../command-error";
 
@@ -36,7 +36,7 @@ export const addRunOptions = (command: Command) =>
       .option("--token-file <path>", "file with the agent's long-lived token, where the host has not joined"),
   )
     .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
-    .option("--interval <duration>", "time between two passes, at most a day: 30s, 5m, 1h", readInterval, 60);
+    .addOption(new Option("--interval <duration>", "time between two passes, at most a day: 30s, 5m, 1h").argParser(readInterval).default(60, "60s"));
 
 function readInterval(value: string) {
   const seconds = readDuration(value);

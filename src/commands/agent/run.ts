@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Command } from "commander";
+import { Command } from "commander";
 import { thisHost } from "#agent/host/host";
 import { POLICY_FILE } from "#agent/policy/host-policy";
 import { NotJoined, runAgent } from "#agent/run";
@@ -44,9 +44,21 @@ export const addRun = (agent: Command) =>
     .allowExcessArguments() // a misspelled command, since this is what runs without one
     .action(run);
 
+/** Throws where `agent run` would not take these arguments, in the same words. */
+export function checkRunArguments(argv: string[], agent: Command | null) {
+  const command = addRun(new Command("agent"))
+    .exitOverride()
+    .action(() => {});
+  command.parse(argv, { from: "user" });
+  refuseExcess(command, agent);
+}
+
+function refuseExcess({ args: [unknown] }: Command, agent: Command | null) {
+  if (unknown !== undefined) throw new CommandError(`There is no command ${unknown}: ${callOf(agent)} --help shows what there is.`, 2);
+}
+
 async function run({ server, stateDir, policy: file, interval, once = false, dryRun = false, metricsFile, ...files }: Options, command: Command) {
-  const [unknown] = command.args;
-  if (unknown !== undefined) throw new CommandError(`There is no command ${unknown}: ${callOf(command.parent)} --help shows what there is.`, 2);
+  refuseExcess(command, command.parent);
   const log = createLog("info");
   const connection = followConnection(files, Bun.env, log);
   const stopping = new AbortController();
