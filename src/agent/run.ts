@@ -74,7 +74,7 @@ export async function runAgent(
       await writeMetrics(done, !isOffline && !done.unreachable);
       isAsked = await alarm.pause(pauseOf(interval));
       if (isAsked) reach.askAtOnce();
-      if (signal.aborted) return done;
+      if (signal.aborted) return { failed: done.failed }; // the server may only not have answered yet
     }
   } finally {
     state.close();

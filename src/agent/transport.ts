@@ -38,6 +38,7 @@ export const createTransport =
     try {
       return await fetch(`${server}${path}`, { ...init, signal: deadline, redirect: "error", tls });
     } catch (error) {
+      if (signal.aborted) throw new Unreachable(`${server} had not answered yet when the agent was asked to stop.`);
       throw new Unreachable(`${server} cannot be reached: ${describeFault(error as Error, { server, environment, hasOwnAuthority })}`);
     }
   };
