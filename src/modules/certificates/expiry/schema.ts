@@ -11,7 +11,7 @@ const Threshold = Body(
   { title: "ExpiryThreshold" },
 );
 const thresholds = t.Array(Threshold, { minItems: 1, maxItems: 20, description: "Each is told of once; of several that are reached at once, the most urgent" });
-const role = OneOf(["ORG_ADMIN", "ORG_MEMBER"], { description: "Who is told: the admins, or every member" });
+const role = OneOf(["ORG_ADMIN", "ORG_MEMBER"], { description: "Who is told of certificates without an owner: the admins, or every member" });
 const overrides = t.Array(
   Body(
     { issuer: Text({ max: 1_000, description: "The issuer's name, as certificates show it", examples: ["CN=Example CA,O=Example Ltd"] }), thresholds },

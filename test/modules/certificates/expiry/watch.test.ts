@@ -21,6 +21,19 @@ test("an imported certificate that expires soon is told of once, to the admins, 
   expect(await toldTo(member)).toEqual([]);
 });
 
+test("the owner is told instead of the admins; once they are no member, the admins are", async () => {
+  const { organization, admin, member, toldTo } = await newWatched();
+  const [id] = await importInto(organization, certificate({ from: -300, days: 20 }).pem);
+  await organization.admin("PATCH", `/certificates/${id}`, { body: { ownerId: member.id } });
+  await watch();
+  expect([(await toldTo(member)).length, (await toldTo(admin)).length]).toEqual([1, 0]);
+  const { body } = await organization.admin("GET", "/members");
+  const [own] = body.items.filter(({ userId }: { userId: string }) => userId === member.id);
+  await organization.admin("DELETE", `/members/${own.id}`);
+  await watch(7);
+  expect([(await toldTo(member)).length, (await toldTo(admin)).length]).toEqual([1, 1]);
+});
+
 test("each threshold is told once, though a look is late, repeated, or the clock goes back", async () => {
   const { organization, daysTold } = await newWatched();
   await importInto(organization, certificate({ from: -300, days: 65 }).pem);

@@ -27,6 +27,8 @@ export type Due = {
   certificateId: string;
   notBefore: Date;
   notAfter: Date;
+  /** Null where none is named, or who was is no active member. */
+  ownerId: string | null;
   isActive: boolean;
   isRenewed: boolean;
   isUnderWay: boolean;
@@ -41,6 +43,7 @@ export async function takeDue(tx: Sql, count: number, now: Date): Promise<Due[]>
       select w.* from expiry_watch w where w.due_at <= ${at} and not exists (select from expiry_reviews r where r.organization_id = w.organization_id)
       order by w.due_at limit ${count} for update skip locked)
     select w.organization_id as "organizationId", w.certificate_id as "certificateId", iso(c.not_before) as "notBefore", iso(c.not_after) as "notAfter",
+      (select user_id from members m where m.organization_id = w.organization_id and m.user_id = c.owner_id and m.status = 'active') as "ownerId",
       c.status = 'active' as "isActive",
       exists (
         select from expiry_watch o join certificates renewal on renewal.organization_id = o.organization_id and renewal.id = o.certificate_id
@@ -64,19 +67,19 @@ export async function takeDue(tx: Sql, count: number, now: Date): Promise<Due[]>
   }));
 }
 
-export type Judged = Pick<Due, "organizationId" | "certificateId"> & Judgement;
+export type Judged = Pick<Due, "organizationId" | "certificateId" | "ownerId"> & Judgement;
 
 /** Keeps what was judged: when each certificate is due next, and what is to be told. Of several thresholds that were reached, only the most urgent is told. */
 export async function keepJudgements(tx: Sql, judged: Judged[], now: Date) {
   await tx`
     with judged as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(judged)}::text::jsonb)
-        as given ("organizationId" uuid, "certificateId" uuid, "dueAt" timestamptz, crossed int[])),
+        as given ("organizationId" uuid, "certificateId" uuid, "ownerId" uuid, "dueAt" timestamptz, crossed int[])),
     moved as (
       update expiry_watch w set due_at = judged."dueAt" from judged
       where w.organization_id = judged."organizationId" and w.certificate_id = judged."certificateId")
     insert into expiry_tellings (organization_id, certificate_id, addressee, days, told_at)
-    select "organizationId", "certificateId", ${MIN_UUID}::uuid, days, case when place > 1 then ${now.toISOString()}::timestamptz end
+    select "organizationId", "certificateId", coalesce("ownerId", ${MIN_UUID}), days, case when place > 1 then ${now.toISOString()}::timestamptz end
     from judged cross join unnest(crossed) with ordinality as threshold (days, place)
     order by 1, 2, 3, 4
     on conflict do nothing`;

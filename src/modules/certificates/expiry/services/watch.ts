@@ -34,12 +34,12 @@ const judgeSome = (sql: Pool, now: Date) =>
 
 /** Nothing is told of what has ended or is renewed, nor while a renewal is under way, until it is late: at the last threshold. */
 function judge(certificate: Due, now: Date): Judged {
-  const { organizationId, certificateId, isActive, isRenewed, isUnderWay, thresholds } = certificate;
+  const { organizationId, certificateId, ownerId, isActive, isRenewed, isUnderWay, thresholds } = certificate;
   const { crossed, dueAt } = judgeExpiry(certificate, thresholds, now);
   const last = Math.min(...thresholds.map(({ days }) => days));
   const isLate = crossed.some((days) => days <= last);
   const isTold = isActive && !isRenewed && (!isUnderWay || isLate);
-  return { organizationId, certificateId, crossed: isTold ? crossed : [], dueAt: isActive ? dueAt : null };
+  return { organizationId, certificateId, ownerId, crossed: isTold ? crossed : [], dueAt: isActive ? dueAt : null };
 }
 
 const tellOrganization = (sql: Pool, organizationId: string, now: Date) =>
