@@ -6,6 +6,7 @@ import { readKeyring } from "#crypto/keyring";
 import { directoryFault } from "#db/private-directory";
 import { databaseUrlFault, parseUrl } from "#db/url";
 import { KINDS, readRateLimits } from "#limits/rate-limits";
+import { readMailSettings } from "#mail/settings";
 import { findMisspelled } from "./misspelled";
 
 export type Config = ReturnType<typeof readConfig>;
@@ -127,6 +128,7 @@ export function readConfig(env: Environment) {
     /** Set by no variable, but by `serve --demo` where the database holds nothing but the demo. */
     trustsLocalPrograms: false as boolean,
     publicUrl: url("PUBLIC_URL", ["https:", "http:"]),
+    mail: readMailSettings({ url: text("SMTP_URL"), from: text("MAIL_FROM"), publicUrl: text("PUBLIC_URL") }, fault),
     corsOrigins: list("CORS_ORIGINS"),
     rateLimits: rateLimits(),
     allowPrivateTargets: choice("ALLOW_PRIVATE_TARGETS", ["true", "false"], "false") === "true",

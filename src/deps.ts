@@ -11,6 +11,7 @@ import { createQueue, type Queue } from "#jobs/queue";
 import { createLanes, type Lanes, lanesFor } from "#limits/lanes";
 import { createLimits, type Limits } from "#limits/limits";
 import type { Log } from "#log";
+import { createMailTransport, type MailTransport } from "#mail/transport";
 import { type CountedEvents, createCountedEvents } from "#modules/people/audit/services/counted-events";
 import { createFeed, type Feed } from "#modules/people/notifications/services/feed";
 import { createOrganizationLookup } from "#modules/people/organizations/queries";
@@ -36,6 +37,8 @@ export type Deps = {
   feed: Feed;
   store: ObjectStore;
   queue: Queue;
+  /** Where SMTP_URL names a mail server. */
+  mail: MailTransport | undefined;
   /** What this process shows as a worker: the first of WORKER_API_KEY or, where none is configured, a secret of its own. */
   workerKey: string;
   tokens: Tokens;
@@ -70,6 +73,7 @@ export function createDeps({ config, db, log, clock = () => new Date(), now = ()
     feed: createFeed(sql, (error) => log.warn({ err: error }, "polling for notifications failed")),
     store: createFileStore(join(config.dataDir, "objects"), config.keyring),
     queue: createQueue({ sql, log, cluster }),
+    mail: config.mail && createMailTransport(config.mail),
     workerKey: config.workerApiKeys[0] ?? randomBytes(32).toString("base64url"),
     tokens: createTokens({ config, sql, log, clock, cluster }),
     isTrustedGateway: createGatewayCheck(config),

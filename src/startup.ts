@@ -48,6 +48,7 @@ export async function startServer(configured: Config, log: Log, { isDemo = false
     await stopMaintenance();
     deps.feed.close();
     await Promise.all([deps.queue.stop(), stopListening(server)]);
+    deps.mail?.close();
     await Promise.all([stopAuditTrail(), stopCounts(), stopPolicies(), stopTrust(), stopWatch()]);
     await database.stop();
   }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { migrate } from "#db/migrate";
-import { addAdmin } from "#modules/people/members/queries";
+import { addAdmin } from "#modules/people/members/queries/members";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";
 import { isUuid } from "#uuid";

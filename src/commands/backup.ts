@@ -13,6 +13,7 @@ import { checkKeys } from "#db/secret-keys";
 import { createQueue } from "#jobs/queue";
 import { prepareJobs } from "#jobs/start";
 import { createLog } from "#log";
+import { enqueueAgain } from "#mail/outbox";
 import { openSource } from "#maintenance/backup-source";
 import { findUnfinished, INDEX_DOCUMENT } from "#modules/knowledge/documents/queries/indexing";
 import { createFileStore } from "#storage/files";
@@ -83,6 +84,7 @@ async function load(file: string, verified: Verified, { $client: sql }: Db, { ke
         const wrongKeys = await checkKeys(tx, keyring);
         if (wrongKeys) throw new CommandError(wrongKeys, 2);
         for (const job of await findUnfinished(tx)) await queue.send(tx, INDEX_DOCUMENT, job.jobId, job);
+        await enqueueAgain(tx, queue);
       },
     });
   } finally {

@@ -6,6 +6,7 @@ import { addApiToken } from "./api-token";
 import { addBackup, addRestore } from "./backup";
 import { addCounts } from "./counts";
 import { addHealthcheck } from "./healthcheck";
+import { addMail } from "./mail";
 import { addMigrate } from "./migrate";
 import { addOpenapi } from "./openapi";
 import { runCommand } from "./run-command";
@@ -29,6 +30,7 @@ Configuration (environment):
   METRICS_TOKEN                       bearer token that reads /metrics
   ALLOW_PRIVATE_TARGETS false         whether connections may name private addresses
   PUBLIC_URL · CORS_ORIGINS           how browsers reach it; which origins may call it
+  SMTP_URL · MAIL_FROM                mail server and sender of invitations (needs PUBLIC_URL)
   RATE_LIMITS                         requests and seconds of a caller: user=6000/60,agent=off; or off
   LOG_LEVEL info                      fatal, error, warn, info, debug, trace or silent
 
@@ -50,6 +52,7 @@ function createProgram() {
     addAdminCommand,
     addSecrets,
     addCounts,
+    addMail,
     addBackup,
     addRestore,
     addOpenapi,

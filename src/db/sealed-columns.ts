@@ -38,6 +38,13 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     purpose: "idempotency-key",
     boundTo: ["claim_id"],
   },
+  {
+    table: "mails",
+    column: "sealed_content",
+    uniqueKey: ["id"],
+    purpose: "mail",
+    boundTo: ["id"],
+  },
 ];
 
 /** Returns the context in which the value of `row` was sealed. */

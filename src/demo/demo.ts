@@ -3,7 +3,7 @@ import { mintToken } from "#auth/mint-token";
 import type { Config } from "#config";
 import type { Sql } from "#db/connect";
 import type { Deps, Handle } from "#deps";
-import { addAdmin } from "#modules/people/members/queries";
+import { addAdmin } from "#modules/people/members/queries/members";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";
 import { addCertificates } from "./chains";

@@ -8,7 +8,7 @@ import { exchangeOf, peerAddress } from "#http/exchange";
 import { Message, OneOf, Unauthorized, Uuid } from "#http/schema";
 import { isApiToken } from "#modules/people/api-tokens/rules";
 import type { Actor, Scope } from "#modules/people/audit/queries";
-import { memberRole } from "#modules/people/members/queries";
+import { memberRole } from "#modules/people/members/queries/members";
 import { isUuid } from "#uuid";
 
 const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;

@@ -1,10 +1,12 @@
-import { type Job as Attempt, PgBoss, type QueueOptions } from "pg-boss";
+import { type Job as Attempt, type JobResult, PgBoss, type QueueOptions } from "pg-boss";
 import type { Logger } from "pino";
 import { ALONE, type Cluster } from "#cluster/channel";
 import type { Pool, Sql } from "#db/connect";
 
 /** A kind of background work: how it is retried and, for what recurs, when (cron, UTC). */
 export type Job = { name: string; options: QueueOptions & { deadLetter?: string }; cron?: string };
+/** A failure that the job itself has told: it is tried again like any other, without a line of the queue's own. */
+export class TryAgain extends Error {}
 export type Work<Data> = (data: Data, signal: AbortSignal) => Promise<void>;
 export type Queue = ReturnType<typeof createQueue>;
 
@@ -48,21 +50,23 @@ export function createQueue({ sql, log, cluster = ALONE }: { sql: Pool; log: Pic
     }
   }
 
-  /** Runs the jobs of one kind, one at a time. Throwing means: try again later. */
-  async function work<Data extends object>(name: string, run: Work<Data>) {
-    const worker = await boss.work<Data>(name, { pollingIntervalSeconds: POLLING_SECONDS }, async (jobs) => {
+  /** Runs the jobs of one kind, so many at once: the next ones when all of them have ended. Throwing means: try again later. */
+  async function work<Data extends object>(name: string, run: Work<Data>, atOnce = 1) {
+    const options = { pollingIntervalSeconds: POLLING_SECONDS, batchSize: atOnce, perJobResults: true } as const;
+    const worker = await boss.work<Data, JobResult[]>(name, options, (jobs) => {
       wake(name); // where there was one there may be another: only an empty look waits for the next poll
-      for (const job of jobs) await attempt(name, job, run);
+      return Promise.all(jobs.map((job) => attempt(name, job, run)));
     });
     workers.set(name, worker);
   }
 
-  async function attempt<Data>(name: string, { id, data, signal }: Attempt<Data>, run: Work<Data>) {
+  async function attempt<Data>(name: string, { id, data, signal }: Attempt<Data>, run: Work<Data>): Promise<JobResult> {
     try {
       await run(data, AbortSignal.any([signal, stopping.signal]));
+      return { id, status: "completed" };
     } catch (err) {
-      if (!stopping.signal.aborted) log.warn({ err, job: name, jobId: id }, "job failed, retried while attempts are left");
-      throw err;
+      if (!stopping.signal.aborted && !(err instanceof TryAgain)) log.warn({ err, job: name, jobId: id }, "job failed, retried while attempts are left");
+      return { id, status: "failed", output: err as Error };
     }
   }
 

@@ -160,7 +160,18 @@ const EXCEPTIONS = new Map([
   ["certificates_not_after_index", "/metrics counts what expires for everybody"],
   ["document_chunks_search_index", "words, of which the organization is one"],
 ]);
-const SHARED = ["idempotency_keys", "platform_audit_events", "organizations", "users", "revoked_tokens", "inboxes", "inbox_reads", "secret_keys", "stamping"];
+const SHARED = [
+  "idempotency_keys",
+  "platform_audit_events",
+  "organizations",
+  "users",
+  "revoked_tokens",
+  "inboxes",
+  "inbox_reads",
+  "secret_keys",
+  "stamping",
+  "mails",
+];
 
 describe("every table", () => {
   test("belongs to an organization, or is known not to", async () => {

@@ -8,7 +8,7 @@ import { reachDatabase } from "#db/open";
 import { missingParameters } from "#db/session";
 import { prepareJobs } from "#jobs/start";
 import { createLog } from "#log";
-import { addAdmin } from "#modules/people/members/queries";
+import { addAdmin } from "#modules/people/members/queries/members";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { saveUser } from "#modules/people/users/queries";
 import { certificate } from "../support/pki/certificates";

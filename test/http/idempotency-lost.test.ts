@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
-import { addAdmin } from "#modules/people/members/queries";
+import { addAdmin } from "#modules/people/members/queries/members";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { saveUser } from "#modules/people/users/queries";
 import { certificate } from "../support/pki/certificates";

@@ -57,6 +57,7 @@ test("an import of a higher floor is refused", async () => {
     ["src/db/a.ts", "#http/etag"],
     ["src/db/tables/a.ts", "#modules/people/users/queries"],
     ["src/storage/a.ts", "#db/connect"],
+    ["src/mail/a.ts", "#modules/people/members/rules"],
     ["src/cluster/a.ts", "#config"],
     ["src/crypto/a.ts", "#config"],
     ["src/catalogue/a.ts", "#http/schema"],

@@ -5,6 +5,7 @@ import { users } from "./users";
 
 export const memberRole = pgEnum("member_role", ["ORG_ADMIN", "ORG_MEMBER"]);
 export const memberStatus = pgEnum("member_status", ["invited", "active"]);
+export const invitationMail = pgEnum("invitation_mail", ["pending", "sent", "failed"]);
 
 export const members = pgTable(
   "members",
@@ -19,6 +20,10 @@ export const members = pgTable(
     status: memberStatus().notNull(),
     invitationTokenHash: bytes(),
     invitationExpiresAt: moment(),
+    /** The mail of the latest invitation, how it fared, and why it did not go out. */
+    invitationMailId: uuid(),
+    invitationMail: invitationMail(),
+    invitationMailFailure: text(),
     version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),

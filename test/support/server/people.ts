@@ -1,5 +1,5 @@
 import { SignJWT } from "jose";
-import { addAdmin } from "#modules/people/members/queries";
+import { addAdmin } from "#modules/people/members/queries/members";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { saveUser } from "#modules/people/users/queries";
 import { call, type Wish } from "./call";

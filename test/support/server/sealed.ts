@@ -3,6 +3,7 @@ import { type Keyring, keyIdOf } from "#crypto/keyring";
 import { createStamps } from "#crypto/stamps";
 import type { Pool } from "#db/connect";
 import { contextOf, SEALED_COLUMNS } from "#db/sealed-columns";
+import { enqueueMail } from "#mail/outbox";
 import { importCertificates } from "#modules/certificates/certificates/services/import";
 import { createConnection } from "#modules/core/connections/queries";
 import { sealSecrets } from "#modules/core/connections/services/secrets";
@@ -34,6 +35,7 @@ export async function addSecrets(sql: Pool, keyring: Keyring) {
   await createIngestKey(sql, keyring, scope, "Collectors");
   await openSigningKey(sql, keyring, organizationId);
   await addAnswer(sql, keyring);
+  await addMail(sql, keyring, organizationId);
   return scope;
 }
 
@@ -42,6 +44,14 @@ export async function addConnection(sql: Pool, keyring: Keyring, organizationId:
   const row = { id, kind: "github", name: id, config: {}, secretNames: ["token"], sealedSecrets: sealSecrets(keyring, { token: id }, { organizationId, id }) };
   await createConnection(sql, { ...by, organizationId }, row);
   return id;
+}
+
+/** A mail that waits, as an invitation's does; no job sends it. */
+async function addMail(sql: Pool, keyring: Keyring, organizationId: string) {
+  const cause = { kind: "invitation" as const, organizationId, memberId: crypto.randomUUID() };
+  const mail = { to: { name: "", address: "ada@example.org" }, subject: crypto.randomUUID(), body: [] };
+  const queue = { send: async () => {} };
+  await enqueueMail(sql, { keyring, queue }, { id: Bun.randomUUIDv7(), cause, mail, expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
 }
 
 /** The answer to a request with an Idempotency-Key. */

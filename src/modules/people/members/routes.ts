@@ -8,9 +8,11 @@ import { requestId } from "#http/exchange";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { jsonText, respond, respondWithSecret } from "#http/respond";
 import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
-import { acceptInvitation, changeRole, inviteMember, listMembers, removeMember } from "./queries";
-import { hashInvitationToken, invitationLink, issueInvitationToken, showsLink } from "./rules";
+import { acceptInvitation } from "./queries/invitations";
+import { changeRole, listMembers, removeMember } from "./queries/members";
+import { hashInvitationToken } from "./rules";
 import { AcceptInvitation, ChangeRole, InviteMember, Member, NewMember } from "./schema";
+import { invite } from "./services/invite";
 
 const NO_MEMBER = "There is no such member in this organization.";
 const NO_INVITATION = "This invitation is not known, was used, or has expired.";
@@ -21,14 +23,10 @@ const inviting = (deps: Deps) =>
   new Elysia({ tags: ["Members"] }).use(inOrganization(deps, { namesActor: true })).post(
     "",
     async ({ scope, body, request }) => {
-      const { token, tokenHash, expiresAt } = issueInvitationToken(deps.clock());
-      const isShown = showsLink(scope.actor);
-      const invited = await inviteMember(deps.sql, scope, { ...body, email: body.email.toLowerCase(), tokenHash, expiresAt, isShown });
+      const { invited, link } = await invite(deps, scope, body, deps.config.publicUrl ?? new URL(request.url).origin);
       if (invited === "member") return respond({ invalid: "body.email belongs to a member already." });
       if (invited === "full") throw new Refusal(403, "Every seat of this organization is taken.");
-      if (!isShown) return jsonText(invited.json, 201, { etag: etag(invited.version) });
-      const invitation = { url: invitationLink(deps.config.publicUrl ?? new URL(request.url).origin, token), expiresAt };
-      return respondWithSecret(invited, "invitation", invitation);
+      return link ? respondWithSecret(invited, "invitation", link) : jsonText(invited.json, 201, { etag: etag(invited.version) });
     },
     {
       params: InOrganization,
@@ -38,7 +36,7 @@ const inviting = (deps: Deps) =>
         operationId: "inviteMember",
         summary: "Invite an organization member",
         description:
-          "Inviting a pending address again refreshes the same invitation; what is not sent stays. Invitations hold a seat until they expire. Where no mail is sent, the answer to a user token or API token shows the link, this once.",
+          "The link goes out by mail; `invitationMail` says how that fared. Inviting a pending address again refreshes the same invitation, and sends a new link in the place of the earlier one; what is not sent stays. Invitations hold a seat until they expire. Where no mail is sent, the answer to a user token or API token shows the link, this once.",
       },
     },
   );

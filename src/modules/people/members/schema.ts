@@ -13,6 +13,10 @@ const member = {
   role: OneOf(ROLES),
   status: OneOf(["invited", "active"]),
   invitationExpiresAt: Nullable(DateTime),
+  invitationMail: Nullable(OneOf(["pending", "sent", "failed"], { description: "How the mail of the invitation fared; null where none is sent" })),
+  invitationMailFailure: Nullable(
+    t.String({ description: "Why it was not sent, or why the last attempt failed", examples: ["mail.example:587 refuses the recipient: 550 No such user"] }),
+  ),
   version: Integer(),
   createdAt: DateTime,
   updatedAt: DateTime,

@@ -3,7 +3,7 @@ import { MAX_UUID } from "#db/ids";
 import type { Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
 import { type Act, audit, auditForPlatform } from "#modules/people/audit/queries";
-import { holdsSeat } from "#modules/people/members/queries";
+import { holdsSeat } from "#modules/people/members/queries/members";
 
 const MAX_KNOWN = 100_000;
 

@@ -1,0 +1,119 @@
+import type { Pool } from "#db/connect";
+import type { Deps } from "#deps";
+import { MailFailure } from "#mail/failure";
+import { findMail, noteFailure, openMail, removeMail, SEND_MAIL, type StoredMail } from "#mail/outbox";
+import { type MailOutcome, noteInvitationMail } from "#modules/people/members/queries/invitations";
+import { type Job, TryAgain, type Work } from "./queue";
+
+type Sending = { mailId: string };
+type Services = Pick<Deps, "sql" | "config" | "log" | "mail">;
+
+/** Twice as many as there are connections, so that each always has a mail to send. */
+export const MAILS_AT_ONCE = 8;
+/** How often the log says that the server takes no mail. */
+const QUIET_MS = 60_000;
+
+export const mailFailed: Job = { name: `${SEND_MAIL}-failed`, options: { retryLimit: 10, retryDelay: 5, retryBackoff: true, retryDelayMax: 600 } };
+/** Tried again after some 5, 10, 20 … seconds, at last every hour: for a day, which is longer than any greylist. */
+export const mailing: Job = {
+  name: SEND_MAIL,
+  options: {
+    deadLetter: mailFailed.name,
+    expireInSeconds: 900,
+    heartbeatSeconds: 15,
+    retryLimit: 33,
+    retryDelay: 5,
+    retryBackoff: true,
+    retryDelayMax: 3_600,
+  },
+};
+
+const NO_SERVER = "There is no mail server: SMTP_URL is not set any more.";
+
+/**
+ * Sends a mail and tells what it is about how it fared. A killed attempt is made again, with the same Message-ID. A mail that the server
+ * has taken is not sent twice by this process, even where that could not be written down at once.
+ */
+export function sendMail({ sql, config, log, mail: transport }: Services): Work<Sending> {
+  const taken = new Set<string>();
+  const tell = createTelling(log);
+
+  async function send(stored: StoredMail) {
+    if (taken.has(stored.id)) return;
+    if (!transport) throw new MailFailure(NO_SERVER, "server");
+    if (stored.isExpired) throw new MailFailure(`It expired before it could be sent. ${stored.lastFailure ?? ""}`.trim(), "mail");
+    await transport.send({ ...stored, mail: openMail(config.keyring, stored) });
+    taken.add(stored.id);
+  }
+
+  return async ({ mailId }, signal) => {
+    const stored = await findMail(sql, mailId);
+    if (!stored) return; // withdrawn, or sent by an attempt that was cut off
+    signal.throwIfAborted();
+    try {
+      await send(stored);
+    } catch (error) {
+      if (!(error instanceof MailFailure)) throw error;
+      const isFinal = error.concerns === "mail";
+      await conclude(sql, stored, { state: isFinal ? "failed" : "pending", reason: error.message });
+      tell.failed(stored, error);
+      if (isFinal) return;
+      throw new TryAgain(error.message);
+    }
+    await conclude(sql, stored, { state: "sent" });
+    taken.delete(mailId);
+    tell.sent(stored);
+  };
+}
+
+/** After the last attempt, also that of a server which died each time. */
+export const giveUpMail =
+  ({ sql, log }: Pick<Services, "sql" | "log">): Work<Sending> =>
+  async ({ mailId }) => {
+    const stored = await findMail(sql, mailId);
+    if (!stored) return;
+    const reason = `It could not be sent within a day. ${stored.lastFailure ?? ""}`.trim();
+    await conclude(sql, stored, { state: "failed", reason });
+    log.warn({ mailId, ...stored.cause, reason }, "mail given up");
+  };
+
+/** First what the mail is about, then the mail: the order in which a mail is withdrawn too. */
+const conclude = (sql: Pool, { id, cause }: StoredMail, outcome: MailOutcome) =>
+  sql.begin(async (tx) => {
+    await noteInvitationMail(tx, cause, id, outcome);
+    await (outcome.state === "pending" ? noteFailure(tx, id, outcome.reason) : removeMail(tx, id));
+  });
+
+/** Says in the log whether the mail server takes mail. */
+export async function reportMailServer({ mail, log }: Pick<Services, "mail" | "log">) {
+  if (!mail) return;
+  try {
+    await mail.verify();
+    log.info({ server: mail.at }, "mail server answers");
+  } catch (error) {
+    log.warn({ reason: (error as Error).message }, "mail server cannot be used; mails wait, and are tried again for a day");
+  }
+}
+
+/** `reason` is said with why the last attempt failed. */
+/** Lines of the log: each mail that waits, but a server that takes none at all only once a minute, however many mails there are. */
+function createTelling(log: Services["log"]) {
+  let isAway = false;
+  let quietUntil = 0;
+  return {
+    sent({ id, cause }: StoredMail) {
+      if (isAway) log.info("mail server takes mail again");
+      isAway = false;
+      quietUntil = 0;
+      log.info({ mailId: id, ...cause }, "mail sent");
+    },
+    failed({ id, cause }: StoredMail, { concerns, message }: MailFailure) {
+      if (concerns === "mail") return log.warn({ mailId: id, ...cause, reason: message }, "mail given up");
+      if (concerns === "attempt") return log.warn({ mailId: id, ...cause, reason: message }, "mail not taken yet, tried again later");
+      isAway = true;
+      if (performance.now() < quietUntil) return;
+      quietUntil = performance.now() + QUIET_MS;
+      log.warn({ reason: message }, "mail server cannot be used; mails wait, and are tried again for a day");
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { domainToASCII } from "node:url";
+
+/** An e-mail address, and the name that stands beside it, which may be empty. */
+export type Address = { name: string; address: string };
+
+const MAX_LOCAL = 64;
+const MAX_DOMAIN = 253;
+const LOCAL = /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]+$/i;
+const LABEL = /^[a-z0-9-]{1,63}$/;
+/** ASCII that no domain holds; the conversion would cut the domain there, or read it as an escape. */
+const FOREIGN = /[^\p{L}\p{M}\p{N}.-]/u;
+/** Ends lines, or turns and hides the text around it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** Returns the address with its domain in lower-case ASCII (punycode), so that look-alike letters show; undefined when it is no address. */
+export function toAscii(text: string) {
+  const at = text.lastIndexOf("@");
+  const local = text.slice(0, at);
+  const given = text.slice(at + 1);
+  if (at < 1 || local.length > MAX_LOCAL || !LOCAL.test(local) || FOREIGN.test(given)) return;
+  const domain = domainToASCII(given);
+  if (domain.length > MAX_DOMAIN || !domain.split(".").every((label) => LABEL.test(label))) return;
+  return `${local}@${domain}`;
+}
+
+/** Reads `ada@example.org` or `Ada Lovelace <ada@example.org>`; undefined when it is neither. */
+export function readAddress(text: string): Address | undefined {
+  const opening = text.endsWith(">") ? text.lastIndexOf("<") : -1;
+  const address = toAscii(opening < 0 ? text.trim() : text.slice(opening + 1, -1));
+  const name = opening < 0 ? "" : text.slice(0, opening).trim();
+  if (!address || toLine(name) !== name) return;
+  const isQuoted = name.length > 1 && name.startsWith('"') && name.endsWith('"');
+  return { name: isQuoted ? name.slice(1, -1) : name, address };
+}
+
+/** Returns text that others chose as part of one line: what would end the line, or turn or hide the text around it, becomes a space. */
+export const toLine = (text: string) => text.replace(UNSEEN, " ").trim();

@@ -1,0 +1,62 @@
+import { createTransport } from "nodemailer";
+import { explain } from "./failure";
+import { type Mail, type QueuedMail, toMessage } from "./message";
+import type { MailSettings } from "./settings";
+
+/** Sends mails to the server of SMTP_URL. */
+export type MailTransport = ReturnType<typeof createMailTransport>;
+
+/** Connections to the server, at most; one that is idle is closed. */
+export const MAX_CONNECTIONS = 4;
+const CONNECT_MS = 10_000;
+const GREETING_MS = 15_000;
+/** A server may think for long before it answers the end of a message. */
+const SILENCE_MS = 60_000;
+const IDLE_MS = 30_000;
+
+/** Opens no connection before there is something to send. Times out, and tries nothing again by itself. */
+export function createMailTransport({ server, sender }: MailSettings, { greetingMs = GREETING_MS, silenceMs = SILENCE_MS } = {}) {
+  const { host, port, isSecure, requiresTls, isVerified, ca, user, password } = server;
+  const pool = createTransport({
+    pool: true,
+    host,
+    port,
+    secure: isSecure,
+    requireTLS: requiresTls && !isSecure,
+    tls: { rejectUnauthorized: isVerified, ...(ca && { ca }) },
+    ...(user && { auth: { user, pass: password ?? "" } }),
+    maxConnections: MAX_CONNECTIONS,
+    maxRequeues: 0, // a mail that may have gone out is the queue's affair
+    connectionTimeout: CONNECT_MS,
+    dnsTimeout: CONNECT_MS,
+    greetingTimeout: greetingMs,
+    socketTimeout: silenceMs,
+    idleTimeout: IDLE_MS,
+  });
+  const secrets = password ? [password, Buffer.from(password).toString("base64")] : [];
+
+  /** Throws a `MailFailure` where the server does not take the mail. */
+  async function send(queued: QueuedMail) {
+    const message = toMessage(queued, sender);
+    try {
+      await pool.sendMail(message);
+    } catch (error) {
+      throw explain(error, server, [...secrets, ...hiddenIn(queued.mail), message.to.address]);
+    }
+    return message.messageId;
+  }
+
+  /** Connects and signs in, sends nothing, and throws a `MailFailure` where that fails. */
+  async function verify() {
+    try {
+      await pool.verify();
+    } catch (error) {
+      throw explain(error, server, secrets);
+    }
+  }
+
+  return { at: `${host}:${port}`, send, verify, close: () => pool.close() };
+}
+
+/** Links, and what follows the # of each, which may be a token. */
+const hiddenIn = ({ body }: Mail) => body.flatMap((part) => (typeof part === "string" ? [] : [part.url, part.url.split("#")[1] ?? ""]));

@@ -1,0 +1,126 @@
+import type { Pool, Sql } from "#db/connect";
+import { lockOrganization } from "#db/locks";
+import type { Resource } from "#db/outcome";
+import type { Cause } from "#mail/outbox";
+import { audit, type Scope } from "#modules/people/audit/queries";
+import { holdsSeat, memberJson, type Role } from "./members";
+
+type Invitation = {
+  email: string;
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  role?: Role | undefined;
+  tokenHash: string;
+  expiresAt: string;
+  /** Whether the answer shows the link; the audit trail says so. */
+  isShown: boolean;
+  /** The mail that holds the link, in the place of an earlier one; null where no mail is sent. */
+  mailId: string | null;
+};
+/** Who is invited, where to, and by which user, if by one. */
+export type Invited = Resource & {
+  id: string;
+  firstName: string | null;
+  lastName: string | null;
+  role: Role;
+  organization: string;
+  inviter: { name: string | null; email: string | null } | null;
+};
+
+/**
+ * Invites an address, or renews its invitation; what is not given stays. Returns `member` when the address belongs to a member already,
+ * `full` when no seat is left. The row lock of the organization serializes concurrent requests until the transaction ends.
+ */
+export async function inviteMember(tx: Sql, scope: Scope, invite: Invitation): Promise<Invited | "member" | "full"> {
+  const { organizationId, actor } = scope;
+  const seatLimit = (await lockOrganization(tx, organizationId))?.seatLimit ?? null;
+  const state = invite.mailId && "pending";
+  const inviterId = actor.type === "user" ? (actor.id ?? null) : null;
+  const [row] = await tx<Invited[]>`
+      -- the row of this address, when it holds a seat already
+      with known as (select status from members where organization_id = ${organizationId} and email = ${invite.email} and ${holdsSeat(tx)}),
+      -- how many seats are in use
+      taken as (select count(*)::int as seats from members where organization_id = ${organizationId} and ${holdsSeat(tx)}),
+      -- adds or renews the invitation, when there is a seat for it
+      saved as (
+        insert into members (organization_id, id, email, first_name, last_name, role, status, invitation_token_hash, invitation_expires_at,
+          invitation_mail_id, invitation_mail)
+        select ${organizationId}, ${Bun.randomUUIDv7()}, ${invite.email}, ${invite.firstName ?? null}, ${invite.lastName ?? null},
+          coalesce(${invite.role ?? null}, 'ORG_MEMBER')::member_role, 'invited',
+          decode(${invite.tokenHash}, 'hex'), ${invite.expiresAt}, ${invite.mailId}, ${state}::invitation_mail
+        from taken where exists (select from known) or seats < ${seatLimit}::int or ${seatLimit}::int is null
+        on conflict (organization_id, email) do update set role = coalesce(${invite.role ?? null}::member_role, members.role),
+          first_name = coalesce(excluded.first_name, members.first_name), last_name = coalesce(excluded.last_name, members.last_name),
+          invitation_token_hash = excluded.invitation_token_hash, invitation_expires_at = excluded.invitation_expires_at,
+          invitation_mail_id = excluded.invitation_mail_id, invitation_mail = excluded.invitation_mail, invitation_mail_failure = null,
+          version = members.version + 1, updated_at = now()
+        where members.status = 'invited'
+        returning *),
+      -- withdraws the mail of the earlier invitation, whose link is good no more
+      withdrawn as (
+        delete from mails using saved, members as earlier
+        where earlier.organization_id = ${organizationId} and earlier.id = saved.id and mails.id = earlier.invitation_mail_id),
+      -- the audit event of the invitation
+      audited as (${audit(tx, scope, "member.invited", tx`select id, jsonb_build_object('email', email, 'role', role) from saved`)}),
+      -- an audit event when the response shows the link
+      shown as (${audit(tx, scope, "member.link-shown", tx`select id, jsonb_build_object('email', email) from saved where ${invite.isShown}`)})
+      select ${memberJson(tx)} as json, version, id, first_name as "firstName", last_name as "lastName", role,
+        (select name from organizations where id = ${organizationId}) as organization,
+        (select json_build_object('name', coalesce(full_name, display_name), 'email', email) from users where id = ${inviterId}) as inviter
+      from saved`;
+  if (row) return row;
+  const [member] = await tx`select 1 from members where organization_id = ${organizationId} and email = ${invite.email} and status = 'active'`;
+  return member ? "member" : "full";
+}
+
+type Accepting = { tokenHash: string; userId: string; email: string | null };
+
+/**
+ * Makes the owner of the invited address a member. An invitation works once, until it expires: else `not found`. Returns `stranger` for
+ * another address, `conflict` when the user is a member already.
+ */
+export async function acceptInvitation(
+  sql: Pool,
+  { tokenHash, userId, email }: Accepting,
+  requestId: string,
+): Promise<Resource | "not found" | "stranger" | "conflict"> {
+  const [invited] = await sql<{ organizationId: string; id: string; email: string }[]>`
+    select organization_id as "organizationId", id, email
+    from members where invitation_token_hash = decode(${tokenHash}, 'hex') and invitation_expires_at > clock_timestamp() and status = 'invited'`;
+  if (!invited) return "not found";
+  if (invited.email !== email) return "stranger";
+  const { organizationId, id } = invited;
+  const scope: Scope = { organizationId, actor: { type: "user", id: userId }, requestId };
+  return sql.begin(async (tx) => {
+    // The seat of an invitation that expires meanwhile may be given away, and the user may accept another one of this organization.
+    await lockOrganization(tx, organizationId);
+    const [row] = await tx<(Resource & { id: string | null; isMember: boolean })[]>`
+      with own as (select exists (select from members where organization_id = ${organizationId} and user_id = ${userId}) as "isMember"),
+      accepted as (
+        update members set user_id = ${userId}, status = 'active', invitation_token_hash = null, invitation_expires_at = null,
+          invitation_mail_id = null, invitation_mail = null, invitation_mail_failure = null, version = version + 1, updated_at = now()
+        from own where organization_id = ${organizationId} and id = ${id} and invitation_token_hash = decode(${tokenHash}, 'hex')
+          and invitation_expires_at > clock_timestamp() and not "isMember" returning members.*),
+      withdrawn as (delete from mails using accepted, members as invited
+        where invited.organization_id = ${organizationId} and invited.id = accepted.id and mails.id = invited.invitation_mail_id),
+      audited as (${audit(tx, scope, "member.joined", tx`select id, jsonb_build_object('email', email, 'role', role) from accepted`)})
+      select "isMember", id, ${memberJson(tx)} as json, version from own left join accepted on true`;
+    if (row?.isMember) return "conflict";
+    return row?.id ? row : "not found";
+  });
+}
+
+export type MailOutcome = { state: "sent" } | { state: "pending" | "failed"; reason: string };
+
+/** Keeps how the mail of an invitation fared, unless a newer one has taken its place. While it is tried again, without an audit event. */
+export async function noteInvitationMail(tx: Sql, { organizationId, memberId }: Cause, mailId: string, outcome: MailOutcome) {
+  const { state } = outcome;
+  const reason = state === "sent" ? null : outcome.reason;
+  const noted = tx`
+    update members set invitation_mail = ${state}, invitation_mail_failure = ${reason}
+    where organization_id = ${organizationId} and id = ${memberId} and invitation_mail_id = ${mailId} returning id, email`;
+  if (state === "pending") return void (await noted);
+  const scope: Scope = { organizationId, actor: { type: "server" }, requestId: null };
+  const details = tx`select id, jsonb_strip_nulls(jsonb_build_object('email', email, 'reason', ${reason}::text)) from noted`;
+  await tx`with noted as (${noted}) ${audit(tx, scope, state === "sent" ? "member.invitation-mailed" : "member.invitation-mail-failed", details)}`;
+}
