@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { addAdmin } from "#modules/people/members/queries";
+import { addAdmin } from "#modules/people/members/queries/members";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
