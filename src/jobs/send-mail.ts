@@ -95,7 +95,6 @@ export async function reportMailServer({ mail, log }: Pick<Services, "mail" | "l
   }
 }
 
-/** `reason` is said with why the last attempt failed. */
 /** Lines of the log: each mail that waits, but a server that takes none at all only once a minute, however many mails there are. */
 function createTelling(log: Services["log"]) {
   let isAway = false;

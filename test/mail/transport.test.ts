@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { mint } from "#demo/mint";
 import { MailFailure } from "#mail/failure";
 import { createMailTransport } from "#mail/transport";
-import { mailSettings, reply, startMailServer } from "../support/server/mail-server";
+import { reply, startMailServer } from "../support/server/mail-server";
+import { mailSettings } from "../support/server/mailing";
 
 setDefaultTimeout(60_000);
 

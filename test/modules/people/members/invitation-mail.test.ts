@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { saveUser } from "#modules/people/users/queries";
 import { call } from "../../../support/server/call";
-import { startMailing, startMailServer } from "../../../support/server/mail-server";
+import { startMailServer } from "../../../support/server/mail-server";
+import { startMailing } from "../../../support/server/mailing";
 import { newOrganization, newUser, type TestOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
 
