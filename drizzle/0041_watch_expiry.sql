@@ -34,3 +34,5 @@ ALTER TABLE "notices" ADD COLUMN "link" text;--> statement-breakpoint
 CREATE INDEX "expiry_tellings_untold_index" ON "expiry_tellings" USING btree ("organization_id","addressee","days") WHERE told_at is null;--> statement-breakpoint
 CREATE INDEX "expiry_watch_due_index" ON "expiry_watch" USING btree ("due_at") WHERE due_at is not null;--> statement-breakpoint
 CREATE INDEX "expiry_watch_organization_id_names_hash_not_after_index" ON "expiry_watch" USING btree ("organization_id","names_hash","not_after");
+--> statement-breakpoint
+INSERT INTO "expiry_reviews" SELECT "id", '00000000-0000-0000-0000-000000000000' FROM "organizations";

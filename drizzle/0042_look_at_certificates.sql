@@ -23,5 +23,3 @@ BEGIN
 END $$;
 --> statement-breakpoint
 CREATE TRIGGER "watch_status" AFTER UPDATE OF "status" ON "certificates" FOR EACH ROW WHEN (NEW."status" <> OLD."status") EXECUTE FUNCTION "watch_status"();
---> statement-breakpoint
-INSERT INTO "expiry_reviews" SELECT "id", '00000000-0000-0000-0000-000000000000' FROM "organizations" ON CONFLICT DO NOTHING;
