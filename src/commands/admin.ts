@@ -1,11 +1,10 @@
 import type { Command } from "commander";
-import { migrate } from "#db/migrate";
 import { addAdmin } from "#modules/people/members/queries/members";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";
 import { isUuid } from "#uuid";
 import { CommandError } from "./command-error";
-import { withDatabase } from "./environment";
+import { withStamps } from "./environment";
 
 const BY = { actor: { type: "command-line" as const }, requestId: null };
 
@@ -27,19 +26,17 @@ export function addAdminCommand(program: Command) {
 
 async function grant(userId: string) {
   const user = readUserId(userId);
-  await withDatabase(async ({ $client: sql }) => {
-    await migrate(sql);
+  await withStamps(async (sql, stamps) => {
     await saveUser(sql, { userId: user, email: null, name: null });
-    await grantPlatformAdmin(sql, user, true);
+    await grantPlatformAdmin(sql, stamps, user, true);
     console.info(`${user} is a platform admin.`);
   });
 }
 
 async function revoke(userId: string) {
   const user = readUserId(userId);
-  await withDatabase(async ({ $client: sql }) => {
-    await migrate(sql);
-    if (!(await grantPlatformAdmin(sql, user, false))) throw new CommandError(`There is no user ${user}.`);
+  await withStamps(async (sql, stamps) => {
+    if (!(await grantPlatformAdmin(sql, stamps, user, false))) throw new CommandError(`There is no user ${user}.`);
     console.info(`${user} is no platform admin any more. PLATFORM_ADMINS may still name them.`);
   });
 }
@@ -50,12 +47,11 @@ async function createWithAdmin({ name, adminUser, adminEmail, seatLimit }: NewOr
   if (!/^[^\s@]+@[^\s@][^\s@.]*\.[^\s@]+$/.test(adminEmail)) throw new CommandError("--admin-email must be an e-mail address.", 2);
   if (seatLimit !== undefined && !/^[1-9]\d{0,6}$/.test(seatLimit)) throw new CommandError("--seat-limit must be a number of at least 1.", 2);
   const organizationId = Bun.randomUUIDv7();
-  await withDatabase(async ({ $client: sql }) => {
-    await migrate(sql);
+  await withStamps(async (sql, stamps) => {
     await sql.begin(async (tx) => {
       await saveUser(tx, { userId, email: adminEmail.toLowerCase(), name: null });
       await createOrganization(tx, { id: organizationId, name: name.trim(), seatLimit: seatLimit ? Number(seatLimit) : null }, BY);
-      await addAdmin(tx, { ...BY, organizationId }, { userId, email: adminEmail });
+      await addAdmin(tx, stamps, { ...BY, organizationId }, { userId, email: adminEmail });
     });
   });
   console.info(organizationId);

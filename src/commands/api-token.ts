@@ -1,11 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { migrate } from "#db/migrate";
 import { createApiToken } from "#modules/people/api-tokens/queries";
 import { hashApiToken, newApiToken } from "#modules/people/api-tokens/rules";
 import { createOrganizationLookup } from "#modules/people/organizations/queries";
 import { readDuration, readUuid } from "./arguments";
 import { CommandError } from "./command-error";
-import { withDatabase } from "./environment";
+import { withStamps } from "./environment";
 
 const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
 const TEN_YEARS = 3_650 * 86_400;
@@ -30,11 +29,10 @@ async function create({ organization, name, role, expires }: Options) {
   const token = newApiToken();
   const now = new Date();
   const expiresAt = expires && new Date(now.getTime() + expires * 1_000).toISOString();
-  await withDatabase(async ({ $client: sql }) => {
-    await migrate(sql);
+  await withStamps(async (sql, stamps) => {
     if (!(await createOrganizationLookup(sql).exists(organization))) throw new CommandError(`There is no organization ${organization}.`);
     const scope = { organizationId: organization, actor: { type: "command-line" as const }, requestId: null };
-    const created = await createApiToken(sql, scope, { name, role, tokenHash: hashApiToken(token), ...(expiresAt && { expiresAt }) }, now);
+    const created = await createApiToken(sql, stamps, scope, { name, role, tokenHash: hashApiToken(token), ...(expiresAt && { expiresAt }) }, now);
     if (typeof created === "string") throw new CommandError("The organization has as many live API tokens as it may. Revoke one first.");
   });
   console.info(token);

@@ -1,8 +1,12 @@
 import { type Config, ConfigError, readConfig } from "#config";
-import { type Db, MAINTENANCE } from "#db/connect";
+import type { Stamps } from "#crypto/stamps";
+import { type Db, MAINTENANCE, type Pool } from "#db/connect";
+import { migrate } from "#db/migrate";
 import { reachDatabase } from "#db/open";
-import { createLog } from "#log";
+import { checkKeys } from "#db/secret-keys";
+import { createLog, type Log } from "#log";
 import { terminalLog } from "#log-terminal";
+import { stampsOfCommand } from "#maintenance/stamping";
 import { CommandError } from "./command-error";
 
 export function readConfigOrExit(): Config {
@@ -19,12 +23,22 @@ export function readConfigOrExit(): Config {
  * Runs a command that needs the database, and closes it however the command ends. Standard output is for its result:
  * what happens to the database is told on standard error. A new embedded database that `isBare` has no tables yet.
  */
-export async function withDatabase(work: (db: Db, config: Config) => Promise<void>, { isBare = false } = {}) {
+export async function withDatabase(work: (db: Db, config: Config, log: Log) => Promise<void>, { isBare = false } = {}) {
   const config = readConfigOrExit();
-  const { db, stop } = await reachDatabase({ ...config, isBare }, createLog("info", terminalLog(process.stderr)), MAINTENANCE);
+  const log = createLog("info", terminalLog(process.stderr));
+  const { db, stop } = await reachDatabase({ ...config, isBare }, log, MAINTENANCE);
   try {
-    await work(db, config);
+    await work(db, config, log);
   } finally {
     await stop();
   }
 }
+
+/** As `withDatabase`, in the tables of this release, for a command that makes admins: it stamps them with the database's own key. */
+export const withStamps = (work: (sql: Pool, stamps: Stamps) => Promise<void>) =>
+  withDatabase(async ({ $client: sql }, { keyring }, log) => {
+    await migrate(sql);
+    const wrongKeys = await checkKeys(sql, keyring);
+    if (wrongKeys) throw new CommandError(wrongKeys, 2);
+    await work(sql, await stampsOfCommand({ sql, keyring, log }));
+  });

@@ -21,7 +21,10 @@ export function addSecrets(program: Command) {
     .exitOverride()
     .showHelpAfterError()
     .description("Stamp what stands in the database as if this server had ordered it, so that hosts get what was held.")
-    .addHelpText("after", "\nLook first at what is held (heldSince of the deployments, and the events assignment.held): who wrote it can command hosts.")
+    .addHelpText(
+      "after",
+      "\nLook first at what is held (heldSince of the deployments, and the events that end in .held), and at every ORG_ADMIN, API token and platform admin: who wrote them can command hosts.",
+    )
     .action(trust);
 }
 

@@ -1,13 +1,12 @@
 import { type Command, Option } from "commander";
 import { decodeJwt } from "jose";
 import { mintToken } from "#auth/mint-token";
-import { migrate } from "#db/migrate";
 import { addPlatformEvent } from "#modules/people/audit/queries";
 import { spoolPlatformEvent } from "#modules/people/audit/services/spool";
 import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";
 import { readDuration, readUuid } from "./arguments";
 import { CommandError } from "./command-error";
-import { readConfigOrExit, withDatabase } from "./environment";
+import { readConfigOrExit, withStamps } from "./environment";
 
 const BY = { actor: { type: "command-line" as const }, requestId: null };
 
@@ -28,10 +27,9 @@ export const addToken = (program: Command) =>
       const minted = { action: "user-token.minted", targetType: "user", targetId: user, details: { email, staff, expiresAt: expiryOf(token) } };
       if (!staff && !config.databaseUrl) spoolPlatformEvent(config.dataDir, BY, minted);
       else
-        await withDatabase(async ({ $client: sql }) => {
-          await migrate(sql);
+        await withStamps(async (sql, stamps) => {
           if (staff) await saveUser(sql, { userId: user, email: email ?? null, name: null });
-          if (staff) await grantPlatformAdmin(sql, user, true);
+          if (staff) await grantPlatformAdmin(sql, stamps, user, true);
           await addPlatformEvent(sql, BY, minted);
         });
       console.info(token);

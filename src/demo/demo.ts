@@ -54,9 +54,9 @@ export async function fillDemo(deps: Deps, handle: Handle, demo: Demo, step: (na
   const scope = { ...by, organizationId };
   step("certificates");
   await saveUser(deps.sql, { userId, email, name: "Demo Admin" });
-  await grantPlatformAdmin(deps.sql, userId, true);
+  await grantPlatformAdmin(deps.sql, deps.stamps, userId, true);
   await createOrganization(deps.sql, { id: organizationId, name: "Demo Organization" }, by);
-  await addAdmin(deps.sql, scope, { userId, email });
+  await addAdmin(deps.sql, deps.stamps, scope, { userId, email });
   const roots = await addCertificates(deps, scope);
   const token = (await mintToken(deps, { user: userId, email, ttl: TOKEN_TTL })) ?? "";
   const client = createClient(handle, base, { organizationId, userId, token }, signal);

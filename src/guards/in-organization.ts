@@ -1,6 +1,7 @@
 import { Elysia, t } from "elysia";
 import { authenticateApiToken } from "#auth/api-token";
 import { authenticate, bearerToken } from "#auth/authenticate";
+import { HELD, memberStanding, type StandingRole } from "#auth/standing";
 import type { Deps } from "#deps";
 import { isReading, readBody } from "#http/body";
 import { Refusal } from "#http/errors";
@@ -8,7 +9,7 @@ import { exchangeOf, peerAddress } from "#http/exchange";
 import { Message, OneOf, Unauthorized, Uuid } from "#http/schema";
 import { isApiToken } from "#modules/people/api-tokens/rules";
 import type { Actor, Scope } from "#modules/people/audit/queries";
-import { memberRole } from "#modules/people/members/queries/members";
+import { findMember } from "#modules/people/members/queries/members";
 import { isUuid } from "#uuid";
 
 const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
@@ -76,10 +77,10 @@ async function enter(deps: Deps, request: Request): Promise<Scope> {
 }
 
 /** The audit trail keeps both: whom the header names, and who sent it. */
-async function nameActor({ sql }: Deps, scope: Scope, headers: Headers): Promise<Scope> {
+async function nameActor(deps: Deps, scope: Scope, headers: Headers): Promise<Scope> {
   const id = headers.get("x-user-id")?.toLowerCase();
   if (id === undefined) return scope;
-  if (!isUuid(id) || (await memberRole(sql, scope.organizationId, id)) !== "ORG_ADMIN")
+  if (!isUuid(id) || (await roleOfMember(deps, scope.organizationId, id)) !== "ORG_ADMIN")
     throw new Refusal(403, "The header x-user-id must be the user id of an ORG_ADMIN of this organization.");
   return { ...scope, actor: { type: "user", id, role: "ORG_ADMIN", via: scope.actor } };
 }
@@ -94,7 +95,7 @@ function readHeaders(headers: Headers, organizationId: string | undefined) {
   return { organizationId: named.toLowerCase(), role };
 }
 
-type RoleOf = Role | undefined;
+type RoleOf = StandingRole | undefined;
 type Caller = { type: "user" | "api-token"; id: string; roleIn: (organizationId: string) => RoleOf | Promise<RoleOf> };
 
 /** Who the bearer token says it is, or 401. */
@@ -104,11 +105,17 @@ async function findCaller(deps: Deps, request: Request, token: string): Promise<
     return { type: "api-token", id: apiTokenId, roleIn: (asked) => (asked === organizationId ? role : undefined) };
   }
   const { userId } = await authenticate(deps, request);
-  return { type: "user", id: userId, roleIn: (organizationId) => memberRole(deps.sql, organizationId, userId) };
+  return { type: "user", id: userId, roleIn: (organizationId) => roleOfMember(deps, organizationId, userId) };
+}
+
+async function roleOfMember(deps: Deps, organizationId: string, userId: string): Promise<RoleOf> {
+  const member = await findMember(deps.sql, organizationId, userId);
+  return member && memberStanding(deps, member);
 }
 
 function requireMembership(own: RoleOf, role: Role) {
   if (!own) throw new Refusal(403, "You have no access to this organization.");
+  if (own === "held" && role === "ORG_ADMIN") throw new Refusal(403, HELD);
   requireRole(own, role);
 }
 

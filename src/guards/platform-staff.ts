@@ -1,11 +1,12 @@
 import { Elysia, t } from "elysia";
 import { authenticate } from "#auth/authenticate";
+import { isStandingPlatformAdmin } from "#auth/standing";
 import type { Caller } from "#auth/tokens";
 import type { Deps } from "#deps";
 import { readBody } from "#http/body";
 import { Refusal } from "#http/errors";
 import { Email, Message, Unauthorized, Uuid } from "#http/schema";
-import { isPlatformAdmin } from "#modules/people/users/queries";
+import { findPlatformAdmin } from "#modules/people/users/queries";
 import { isUuid } from "#uuid";
 
 const Headers = t.Object(
@@ -28,7 +29,11 @@ export const platformStaff = (deps: Deps) =>
     .onTransform({ as: "scoped" }, readBody);
 
 /** True for a platform admin, by PLATFORM_ADMINS or granted. */
-export const isStaff = async ({ config, sql }: Deps, userId: string) => config.platformAdmins.has(userId) || isPlatformAdmin(sql, userId);
+export async function isStaff(deps: Deps, userId: string) {
+  if (deps.config.platformAdmins.has(userId)) return true;
+  const admin = await findPlatformAdmin(deps.sql, userId);
+  return admin !== undefined && isStandingPlatformAdmin(deps, admin);
+}
 
 async function requireStaff(deps: Deps, caller: Caller, headers: Headers) {
   const userId = headers.get("x-user-id");

@@ -6,13 +6,15 @@ import { identityOf, statusFacts } from "#modules/certificates/certificates/quer
 import { policyFacts, policyFactsJson } from "#modules/fleet/assignment-policies/queries/stamps";
 import { orderOf, orderPairs, removalOf } from "#modules/fleet/assignments/queries/stamps";
 import { rolloutFacts, rolloutJson } from "#modules/fleet/rollouts/queries/stamps";
+import { apiTokenFacts, apiTokenFactsJson, memberFacts, memberFactsJson, platformAdminFacts, platformAdminFactsJson } from "#modules/people/roles/queries";
 
 /** Rows looked at in one statement. */
 const PAGE = 1_000;
 
 // biome-ignore lint/suspicious/noExplicitAny: what a row's facts are is its own statement's affair
 type Reads = (facts: any) => Facts;
-type StampedColumn = { table: string; key: string[]; column: string; facts: (sql: Sql) => Fragment; read: Reads };
+/** `held` names the column that says since when the row is held, where a stamp that holds ends that. */
+type StampedColumn = { table: string; key: string[]; column: string; held?: string; facts: (sql: Sql) => Fragment; read: Reads };
 
 const certificateJson = (sql: Sql) =>
   sql`json_build_object('organizationId', organization_id, 'id', id, 'fingerprintSha256', fingerprint_sha256, 'status', status)`;
@@ -35,6 +37,16 @@ export const STAMPED_COLUMNS: readonly StampedColumn[] = [
     column: "removal_stamp",
     facts: (sql) => sql`case when removing_since is not null then ${assignmentJson(sql)} end`,
     read: removalOf,
+  },
+  { table: "members", key: BY_ID, column: "stamp", held: "held_since", facts: memberFactsJson, read: memberFacts },
+  { table: "api_tokens", key: BY_ID, column: "stamp", held: "held_since", facts: apiTokenFactsJson, read: apiTokenFacts },
+  {
+    table: "users",
+    key: ["id"],
+    column: "platform_admin_stamp",
+    held: "platform_admin_held_since",
+    facts: platformAdminFactsJson,
+    read: platformAdminFacts,
   },
 ];
 
@@ -79,11 +91,11 @@ async function* pages(sql: Sql, { table, key, column, facts }: StampedColumn) {
 }
 
 /** Writes a stamp only while the one before it is that which was read: what was ordered meanwhile has its own. */
-async function write(sql: Sql, stamps: Stamps, { table, key, column, read }: StampedColumn, rows: Row[]) {
+async function write(sql: Sql, stamps: Stamps, { table, key, column, held, read }: StampedColumn, rows: Row[]) {
   const given = rows.map(({ key, facts, stamp }) => ({ key, former: stamp && `\\x${stamp}`, stamp: inJson(stamps.of(read(facts))) }));
   const isRow = key.map((name, index) => `t.${name} = (given.key->>${index})::uuid`).join(" and ");
   const { count } = await sql`
-    update ${sql.text(table)} t set ${sql.text(column)} = given.stamp from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (key jsonb, former bytea, stamp bytea)
+    update ${sql.text(table)} t set ${sql.text(column)} = given.stamp ${sql.text(held ? `, ${held} = null` : "")} from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (key jsonb, former bytea, stamp bytea)
     where ${sql.text(isRow)} and t.${sql.text(column)} is not distinct from given.former`;
   return count;
 }

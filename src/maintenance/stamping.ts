@@ -41,12 +41,22 @@ export async function demandStamps(services: Services) {
   const { trustsUntil } = (await readMarker(sql, stamps)) ?? (await beginStamping(services));
   stamps.trust(trustsUntil !== null && clock().getTime() < trustsUntil.getTime() + STANDSTILL_MS);
   if (stamps.isTrusting())
-    log.warn({ until: trustsUntil }, "what stands in the database is taken as ordered until then, and is stamped; after that, hosts get only what is stamped");
+    log.warn(
+      { until: trustsUntil },
+      "what stands in the database is taken as ordered until then, and is stamped; after that, only what is stamped reaches hosts and makes admins",
+    );
   return stamps.isTrusting();
 }
 
+/** Returns what stamps for a command that may run before the first start: what it stamps must not look as if servers had stamped before. */
+export async function stampsOfCommand({ sql, keyring, log }: Pick<Deps, "sql" | "log"> & { keyring: Keyring }) {
+  const stamps = createStamps(keyring);
+  if (!(await readMarker(sql, stamps))) await beginStamping({ sql, stamps, log, clock: () => new Date() });
+  return stamps;
+}
+
 /** Decides at the first start: only a database in which nothing was ever stamped is trusted as it stands. */
-async function beginStamping({ sql, stamps, log, clock }: Services): Promise<Marker> {
+async function beginStamping({ sql, stamps, log, clock }: Pick<Services, "sql" | "stamps" | "log" | "clock">): Promise<Marker> {
   const [found] = await sql<{ rows: boolean; stamps: boolean }[]>`select ${exists(sql, "")} as rows, ${exists(sql, "stamped")} as stamps`;
   if (found?.stamps) log.error("the row of the table stamping was changed or deleted, and not by a server: stamps are demanded as before");
   const marker = { trustsUntil: found?.rows && !found.stamps ? new Date(clock().getTime() + TRUST_MS) : null };
@@ -85,7 +95,9 @@ export async function trustForAdministrator(sql: Pool, keyring: Keyring, tellLin
   const services = { sql, stamps: createStamps(keyring), keyId: keyring.ids()[0] ?? "" };
   const totals = await trustRows(services, ({ table, column, stamped }) => tellLine(`${table}: ${stamped} of ${column} stamped`));
   await sql`update assignment_policies set applied_up_to = ${MIN_UUID} where applied_up_to is null and deleted_at is null`; // what changed while they were held
-  tellLine(`Done: ${totals.reduce((sum, { stamped }) => sum + stamped, 0)} rows stamped. Hosts get what is stamped at their next poll.`);
+  tellLine(
+    `Done: ${totals.reduce((sum, { stamped }) => sum + stamped, 0)} rows stamped. Hosts get what is stamped at their next poll, and its admins are let in.`,
+  );
 }
 
 const tell = (sql: Sql, action: string, details: Record<string, unknown>) =>

@@ -74,7 +74,7 @@ async function newOrganization(seatLimit?: number) {
   const email = `${userId}@people.example`;
   await saveUser(server.sql, { userId, email, name: null });
   await createOrganization(server.sql, { id, name: `Organization ${id}`, seatLimit }, by);
-  await addAdmin(server.sql, { ...by, organizationId: id }, { userId, email });
+  await addAdmin(server.sql, server.deps.stamps, { ...by, organizationId: id }, { userId, email });
   const token = await sign({ sub: userId, email });
   const headers = { "x-organization-id": id, "x-organization-role": "ORG_ADMIN" };
   const ask = (method: string, path: string, wish: Wish = {}) => call(method, `/organizations/${id}${path}`, { url: server.url, token, ...wish, headers });

@@ -15,7 +15,7 @@ type User = Awaited<ReturnType<typeof newUser>>;
 async function newAdmin(claims = {}) {
   const user = await newUser(claims);
   await user.call("GET", "/users/me");
-  await grantPlatformAdmin(world.sql, user.id, true);
+  await grantPlatformAdmin(world.sql, world.deps.stamps, user.id, true);
   return user;
 }
 const ask = ({ id, token }: Pick<User, "id" | "token">, headers: Record<string, string> = {}, url = world.url) =>
@@ -46,7 +46,7 @@ describe("platform staff", () => {
   test("403 once the right is taken away", async () => {
     const admin = await newAdmin();
     expect((await ask(admin)).status).toBe(200);
-    await grantPlatformAdmin(world.sql, admin.id, false);
+    await grantPlatformAdmin(world.sql, world.deps.stamps, admin.id, false);
     expect(await ask(admin)).toMatchObject(STAFF_ONLY);
   });
 

@@ -35,7 +35,7 @@ describe("a compressed request body", () => {
     expect((await gzip({ authorization: "Bearer nobody" })).status).toBe(401);
     const user = await newUser();
     await user.call("GET", "/users/me");
-    await grantPlatformAdmin(world.sql, user.id, true);
+    await grantPlatformAdmin(world.sql, world.deps.stamps, user.id, true);
     const form = new FormData();
     form.set("title", "A");
     const upload = await fetch(`${world.url}/admin/knowledge-base/documents`, {

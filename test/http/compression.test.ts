@@ -141,7 +141,7 @@ describe("a body that never changes", () => {
   async function newStaff() {
     const user = await newUser();
     await user.call("GET", "/users/me");
-    await grantPlatformAdmin(world.sql, user.id, true);
+    await grantPlatformAdmin(world.sql, world.deps.stamps, user.id, true);
     return { "x-user-id": user.id, authorization: `Bearer ${user.token}` };
   }
   async function newMember() {

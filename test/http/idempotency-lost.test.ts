@@ -48,7 +48,7 @@ beforeEach(async () => {
   const email = `${userId}@people.example`;
   await saveUser(server.sql, { userId, email, name: null });
   await createOrganization(server.sql, { id: organizationId, name: "Once" }, by);
-  await addAdmin(server.sql, { ...by, organizationId }, { userId, email });
+  await addAdmin(server.sql, server.deps.stamps, { ...by, organizationId }, { userId, email });
   token = await sign({ sub: userId, email });
 });
 

@@ -7,7 +7,8 @@ import { migrate } from "#db/migrate";
 import { createLog } from "#log";
 import { rotateSecrets } from "#maintenance/rotate";
 import { restampAll, STAMPED_COLUMNS } from "#maintenance/stamped-rows";
-import { demandStamps, endTrust, readMarker, trustForAdministrator } from "#maintenance/stamping";
+import { demandStamps, endTrust, readMarker, stampsOfCommand, trustForAdministrator } from "#maintenance/stamping";
+import { grantPlatformAdmin } from "#modules/people/users/queries";
 import { exampleRows, fill } from "../support/server/filled";
 import { withQueue } from "../support/server/populated-organization";
 import { connectTo, startPostgres } from "../support/server/postgres";
@@ -113,6 +114,16 @@ describe("the first start after an upgrade", () => {
     expect(await demandStamps(aServer().services)).toBe(false);
   });
 
+  test("is as good after a command that made an admin before it", async () => {
+    await forget();
+    const { log } = aServer();
+    const stamps = await stampsOfCommand({ sql, keyring, log });
+    const [user] = await sql`select id from users where platform_admin`;
+    expect(await grantPlatformAdmin(sql, stamps, user?.id, true)).toBe(true);
+    expect(await events()).toEqual(["stamps.trust-began", "platform-admin.granted"]);
+    expect(await demandStamps(aServer().services)).toBe(true);
+  });
+
   test("trusts nothing in a database without rows", async () => {
     const postgres = await startPostgres();
     const fresh = connectTo(postgres.url).$client;
@@ -127,11 +138,13 @@ describe("the first start after an upgrade", () => {
 describe("certitude secrets trust", () => {
   test("stamps what stands there, once an administrator says so", async () => {
     await sql`update assignments set config = '{"alias": "theirs"}'`;
+    await sql`update members set role = 'ORG_ADMIN', email = email || '.example', held_since = now()`;
     expect((await count()).unproven).toBeGreaterThan(0);
     const lines: string[] = [];
     await trustForAdministrator(sql, keyring, (line) => lines.push(line));
     expect(await count()).toMatchObject({ unproven: 0 });
-    expect(lines.at(-1)).toMatch(/^Done: \d+ rows stamped\. Hosts get what is stamped at their next poll\.$/);
+    expect(await sql`select from members where held_since is not null`).toHaveLength(0);
+    expect(lines.at(-1)).toMatch(/^Done: \d+ rows stamped\. Hosts get what is stamped at their next poll, and its admins are let in\.$/);
     expect(await events()).toEqual(["stamps.trusted"]);
   });
 });

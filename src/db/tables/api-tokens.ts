@@ -16,6 +16,9 @@ export const apiTokens = pgTable(
     createdBy: jsonb().notNull(),
     expiresAt: exactMoment(),
     lastUsedAt: moment(),
+    stamp: bytes(),
+    /** Since when the server takes the token for no admin's, because the stamp does not hold. */
+    heldSince: moment(),
     version: integer().notNull().default(1),
     createdAt: now(),
   },

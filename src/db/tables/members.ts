@@ -24,6 +24,9 @@ export const members = pgTable(
     invitationMailId: uuid(),
     invitationMail: invitationMail(),
     invitationMailFailure: text(),
+    stamp: bytes(),
+    /** Since when the server takes the member for no admin, because the stamp does not hold. */
+    heldSince: moment(),
     version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),

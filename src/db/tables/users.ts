@@ -7,6 +7,9 @@ export const users = pgTable("users", {
   displayName: text(),
   fullName: text(),
   platformAdmin: boolean().notNull().default(false),
+  platformAdminStamp: bytes(),
+  /** Since when the server takes the user for no platform admin, because the stamp does not hold. */
+  platformAdminHeldSince: moment(),
   /** Of the profile: names and e-mail address. */
   version: integer().notNull().default(1),
   createdAt: now(),

@@ -11,7 +11,7 @@ export const DOCUMENTS = "/admin/knowledge-base/documents";
 export async function newStaff() {
   const user = await newUser();
   await user.call("GET", "/users/me");
-  await grantPlatformAdmin(world.sql, user.id, true);
+  await grantPlatformAdmin(world.sql, world.deps.stamps, user.id, true);
   const staff = (method: string, path: string, wish: Wish = {}) => user.call(method, path, { ...wish, headers: { "x-user-id": user.id, ...wish.headers } });
   return { ...user, call: staff };
 }

@@ -1,5 +1,7 @@
 import { SignJWT } from "jose";
+import { acceptInvitation, inviteMember } from "#modules/people/members/queries/invitations";
 import { addAdmin } from "#modules/people/members/queries/members";
+import { issueInvitationToken } from "#modules/people/members/rules";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { saveUser } from "#modules/people/users/queries";
 import { call, type Wish } from "./call";
@@ -39,9 +41,14 @@ export async function newOrganization({ seatLimit }: { seatLimit?: number } = {}
   async function join(role: "ORG_ADMIN" | "ORG_MEMBER" = "ORG_ADMIN") {
     const user = await newUser();
     await saveUser(world.sql, { userId: user.id, email: user.email, name: null });
-    await addAdmin(world.sql, scope, { userId: user.id, email: user.email });
-    if (role === "ORG_MEMBER") await world.sql`update members set role = 'ORG_MEMBER' where organization_id = ${id} and user_id = ${user.id}`;
+    if (role === "ORG_ADMIN") await addAdmin(world.sql, world.deps.stamps, scope, { userId: user.id, email: user.email });
+    else await accept(user);
     return user;
+  }
+  async function accept(user: { id: string; email: string }) {
+    const { tokenHash, expiresAt } = issueInvitationToken(new Date());
+    await inviteMember(world.sql, world.deps.stamps, scope, { email: user.email, tokenHash, expiresAt, isShown: false, mailId: null });
+    await acceptInvitation(world.sql, world.deps.stamps, { tokenHash, userId: user.id, email: user.email }, crypto.randomUUID());
   }
   return { id, headers, scope, admin: as("ORG_ADMIN"), member: as("ORG_MEMBER"), join };
 }

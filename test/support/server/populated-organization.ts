@@ -26,7 +26,7 @@ export function withQueue() {
 export async function populatedOrganization() {
   const organization = await newOrganization();
   const user = await organization.join();
-  await grantPlatformAdmin(world.sql, user.id, true);
+  await grantPlatformAdmin(world.sql, world.deps.stamps, user.id, true);
   const ids: Ids = { organizationId: organization.id, ownerId: user.id };
   const keys: Ids = { workerKey: WORKER_KEY, userToken: user.token };
   const host = newHost();

@@ -1,13 +1,14 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
 import type { Resource, Target } from "#db/outcome";
 import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
+import { type ApiTokenFacts, apiTokenFacts, apiTokenFactsJson, type Given, type Role } from "#modules/people/roles/queries";
 
 /** How many live tokens an organization may have. */
 const MAX_LIVE = 100;
 
-type Role = "ORG_ADMIN" | "ORG_MEMBER";
 type Row = Resource & { id: string };
 
 /** The columns that every answer shows, as json text. */
@@ -20,12 +21,18 @@ type NewApiToken = { name: string; role: Role; expiresAt?: string | undefined; t
  * Stores a token. Returns `conflict` when the organization has as many live ones as it may, `outlives` when a token that
  * expires asks for one that lives longer. The row lock of the organization decides between concurrent requests.
  */
-export function createApiToken(sql: Pool, scope: Scope, { name, role, expiresAt, tokenHash }: NewApiToken, now: Date): Promise<Row | "conflict" | "outlives"> {
+export function createApiToken(
+  sql: Pool,
+  stamps: Stamps,
+  scope: Scope,
+  { name, role, expiresAt, tokenHash }: NewApiToken,
+  now: Date,
+): Promise<Row | "conflict" | "outlives"> {
   const { organizationId, actor } = scope;
   const makerId = (actor.type === "api-token" && actor.id) || null;
   return sql.begin(async (tx) => {
     await lockOrganization(tx, organizationId);
-    const [row] = await tx<(Row & { outlives: boolean })[]>`
+    const [row] = await tx<(Row & { outlives: boolean; facts: ApiTokenFacts })[]>`
       with judged as (
         select exists (
             select from api_tokens where organization_id = ${organizationId} and id = ${makerId} and expires_at < coalesce(${expiresAt ?? null}, 'infinity'::timestamptz)) as outlives,
@@ -35,9 +42,10 @@ export function createApiToken(sql: Pool, scope: Scope, { name, role, expiresAt,
         select ${organizationId}, new_id(), ${name}, ${role}, decode(${tokenHash}, 'hex'), ${JSON.stringify(actor)}::jsonb, ${expiresAt ?? null}
         from judged where not outlives and not is_full returning *),
       audited as (${audit(tx, scope, "api-token.created", tx`select id, jsonb_build_object('name', name, 'role', role, 'expiresAt', iso(expires_at)) from created`)})
-      select outlives, created.id, version, ${apiTokenJson(tx)} as json from judged left join created on true`;
-    if (row?.id) return row;
-    return row?.outlives ? "outlives" : "conflict";
+      select outlives, created.id, version, ${apiTokenJson(tx)} as json, ${apiTokenFactsJson(tx)} as facts from judged left join created on true`;
+    if (!row?.id) return row?.outlives ? "outlives" : "conflict";
+    await tx`update api_tokens set stamp = ${stamps.of(apiTokenFacts(row.facts))} where organization_id = ${organizationId} and id = ${row.id}`;
+    return row;
   });
 }
 
@@ -60,10 +68,10 @@ export async function findApiToken(sql: Sql, organizationId: string, id: string)
 export const revokeApiToken = (sql: Sql, scope: Scope, target: Target) =>
   deleteAudited(sql, scope, target, { table: "api_tokens", action: "api-token.revoked", details: sql`jsonb_build_object('name', name, 'role', role)` });
 
-/** The live token of this hash with its role, and whether its last use was noted more than a minute ago. */
+/** The live token of this hash, with what its stamp must prove, and whether its last use was noted more than a minute ago. */
 export async function findTokenHolder(sql: Sql, tokenHash: string, now: Date) {
-  const [row] = await sql<{ apiTokenId: string; organizationId: string; role: Role; isDue: boolean }[]>`
-    select id as "apiTokenId", organization_id as "organizationId", role, ${isDue(sql, now)} as "isDue"
+  const [row] = await sql<(Given<ApiTokenFacts> & { isDue: boolean })[]>`
+    select ${apiTokenFactsJson(sql)} as facts, stamp, held_since is not null as "isHeld", ${isDue(sql, now)} as "isDue"
     from api_tokens where token_hash = decode(${tokenHash}, 'hex') and ${isLive(sql, now)}`;
   return row;
 }

@@ -23,7 +23,7 @@ export const apiTokens = (deps: Deps) =>
         const now = deps.clock();
         if (body.expiresAt && new Date(body.expiresAt) <= now) return respond({ invalid: "body.expiresAt must be in the future." });
         const token = newApiToken();
-        const created = await createApiToken(deps.sql, scope, { ...body, tokenHash: hashApiToken(token) }, now);
+        const created = await createApiToken(deps.sql, deps.stamps, scope, { ...body, tokenHash: hashApiToken(token) }, now);
         if (created === "outlives") throw new Refusal(403, "An API token that expires may not make one that lives longer: send an earlier expiresAt.");
         if (created === "conflict") return respond(created);
         return respondWithSecret(created, "token", token, `/organizations/${scope.organizationId}/api-tokens/${created.id}`);

@@ -59,12 +59,16 @@ export const members = (deps: Deps) =>
     .patch(
       "/:memberId",
       async ({ scope, params, body, request }) =>
-        respond(await changeRole(deps.sql, scope, { id: params.memberId, versions: ifMatch(request.headers) }, body.role), NO_MEMBER),
+        respond(await changeRole(deps.sql, deps.stamps, scope, { id: params.memberId, versions: ifMatch(request.headers) }, body.role), NO_MEMBER),
       {
         params: OneMember,
         body: ChangeRole,
         response: { 200: Member, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
-        detail: { operationId: "changeMemberRole", summary: "Change a member's role", description: "409 for the last admin." },
+        detail: {
+          operationId: "changeMemberRole",
+          summary: "Change a member's role",
+          description: "409 for the last admin, and to make an admin of a member whom this server did not let in.",
+        },
       },
     )
     .delete(
@@ -84,8 +88,9 @@ export const invitations = (deps: Deps) =>
     async ({ caller, body, request }) => {
       const email = caller.emailVerified ? caller.email : null;
       const accepting = { tokenHash: hashInvitationToken(body.token), userId: caller.userId, email };
-      const accepted = await acceptInvitation(deps.sql, accepting, requestId(request));
+      const accepted = await acceptInvitation(deps.sql, deps.stamps, accepting, requestId(request));
       if (accepted === "stranger") throw new Refusal(403, "This invitation is for another e-mail address than your token's verified one.");
+      if (accepted === "held") throw new Refusal(403, "This invitation was changed in the database, and not by this server. Ask to be invited again.");
       return respond(accepted, NO_INVITATION);
     },
     {

@@ -1,7 +1,9 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import type { Resource } from "#db/outcome";
 import { type Versions, whereVersion } from "#db/versions";
 import { auditForPlatform } from "#modules/people/audit/queries";
+import { type Given, platformAdminFacts, platformAdminFactsJson } from "#modules/people/roles/queries";
 
 type Identity = { userId: string; email: string | null; name: string | null };
 
@@ -40,19 +42,24 @@ export async function findMe(sql: Sql, userId: string, isConfiguredAdmin: boolea
   return row;
 }
 
-export async function isPlatformAdmin(sql: Sql, userId: string) {
-  const [row] = await sql`select platform_admin from users where id = ${userId}`;
-  return row?.platform_admin === true;
+/** A platform admin as the database says, with what its stamp must prove. */
+export async function findPlatformAdmin(sql: Sql, userId: string) {
+  const [row] = await sql<Given<{ userId: string }>[]>`
+    select ${platformAdminFactsJson(sql)} as facts, platform_admin_stamp as stamp, platform_admin_held_since is not null as "isHeld"
+    from users where id = ${userId} and platform_admin`;
+  return row;
 }
 
 const COMMAND_LINE = { actor: { type: "command-line" as const }, requestId: null };
 
-/** Grants or takes away platform administration, on the command line; false when there is no such user. */
-export async function grantPlatformAdmin(sql: Sql, userId: string, granted: boolean) {
+/** Grants or takes away platform administration, on the command line; false when there is no such user. A grant also ends that one is held. */
+export async function grantPlatformAdmin(sql: Sql, stamps: Stamps, userId: string, granted: boolean) {
+  const stamp = granted ? stamps.of(platformAdminFacts({ userId })) : null;
   const action = granted ? "platform-admin.granted" : "platform-admin.revoked";
   const rows = await sql`
     with changed as (
-      update users set platform_admin = ${granted}, updated_at = now() where id = ${userId} and platform_admin <> ${granted} returning id),
+      update users set platform_admin = ${granted}, platform_admin_stamp = ${stamp}, platform_admin_held_since = null, updated_at = now()
+      where id = ${userId} and (platform_admin, platform_admin_stamp) is distinct from (${granted}, ${stamp}::bytea) returning id),
     audited as (${auditForPlatform(sql, COMMAND_LINE, action, sql`select id, '{}'::jsonb from changed`, "user")})
     select id from users where id = ${userId}`;
   return rows.length > 0;

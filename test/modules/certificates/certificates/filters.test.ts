@@ -121,7 +121,7 @@ describe("GET /organizations/{organizationId}/certificates", () => {
     const { items } = (await its.admin("GET", "/members")).body;
     await its.admin("DELETE", `/members/${items.find((each: { userId: string }) => each.userId === owner.id).id}`);
     expect(await ownerless()).toEqual([owner.id]);
-    await addAdmin(world.sql, its.scope, { userId: owner.id, email: owner.email });
+    await addAdmin(world.sql, world.deps.stamps, its.scope, { userId: owner.id, email: owner.email });
     expect(await ownerless()).toEqual([]);
   });
 

@@ -11,7 +11,7 @@ const PATH = "/admin/ai-governance/catalog";
 async function newStaff() {
   const user = await newUser();
   await user.call("GET", "/users/me");
-  await grantPlatformAdmin(world.sql, user.id, true);
+  await grantPlatformAdmin(world.sql, world.deps.stamps, user.id, true);
   return (query = "", headers = {}) => user.call("GET", `${PATH}${query}`, { headers: { "x-user-id": user.id, ...headers } });
 }
 
@@ -92,7 +92,7 @@ describe("GET /admin/ai-governance/catalog", () => {
     const replica = startServer(world.config, world.database);
     const user = await newUser();
     await user.call("GET", "/users/me");
-    await grantPlatformAdmin(world.sql, user.id, true);
+    await grantPlatformAdmin(world.sql, world.deps.stamps, user.id, true);
     const there = await user.call("GET", PATH, { url: replica.url, headers: { "x-user-id": user.id } });
     expect(there.headers.get("etag")).toBe(tag);
     await replica.server.stop(true);

@@ -34,7 +34,7 @@ describe("GET /admin/audit-events", () => {
 
   test("200 with grants and revocations of platform administration, each once", async () => {
     const staff = await newStaff();
-    for (const granted of [true, false, false, true]) await grantPlatformAdmin(world.sql, staff.id, granted);
+    for (const granted of [true, false, false, true]) await grantPlatformAdmin(world.sql, world.deps.stamps, staff.id, granted);
     const { items } = (await staff.call("GET", `${EVENTS}?targetId=${staff.id}&actor=command-line`)).body;
     const actions = items.map((each: { action: string }) => each.action);
     expect(actions).toEqual(["platform-admin.granted", "platform-admin.revoked", "platform-admin.granted"]);

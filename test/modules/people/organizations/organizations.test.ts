@@ -9,7 +9,7 @@ import { world } from "../../../support/server/world";
 async function newStaff() {
   const user = await newUser();
   await user.call("GET", "/users/me");
-  await grantPlatformAdmin(world.sql, user.id, true);
+  await grantPlatformAdmin(world.sql, world.deps.stamps, user.id, true);
   const staff = { headers: { "x-user-id": user.id } };
   return { ...user, call: (method: string, path: string, body?: unknown) => user.call(method, path, { ...staff, ...(body !== undefined && { body }) }) };
 }
@@ -128,7 +128,7 @@ describe("PATCH /organizations/{organizationId}", () => {
   test("403 for an ORG_MEMBER, and for the seat limit to all but platform staff", async () => {
     const organization = await newOrganization({ seatLimit: 5 });
     const [admin, staff] = [await organization.join(), await organization.join()];
-    await grantPlatformAdmin(world.sql, staff.id, true);
+    await grantPlatformAdmin(world.sql, world.deps.stamps, staff.id, true);
     expect((await organization.member("PATCH", "", { body: { name: "New" } })).status).toBe(403);
     const refusal = { status: 403, body: { message: "Only platform staff may change body.seatLimit." } };
     for (const wish of [{}, { token: admin.token }, { token: (await newApiToken(organization)).token }])

@@ -1,9 +1,11 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { lockOrganization } from "#db/locks";
 import type { Resource } from "#db/outcome";
 import type { Cause } from "#mail/outbox";
 import { audit, type Scope } from "#modules/people/audit/queries";
-import { holdsSeat, memberJson, type Role } from "./members";
+import { type Given, type MemberFacts, memberFacts, type Role } from "#modules/people/roles/queries";
+import { given, holdsSeat, memberJson } from "./members";
 
 type Invitation = {
   email: string;
@@ -28,14 +30,19 @@ export type Invited = Resource & {
 };
 
 /**
- * Invites an address, or renews its invitation; what is not given stays. Returns `member` when the address belongs to a member already,
+ * Invites an address, or renews its invitation; what is not given stays, but for a role that is held. Returns `member` when the address belongs to a member already,
  * `full` when no seat is left. The row lock of the organization serializes concurrent requests until the transaction ends.
  */
-export async function inviteMember(tx: Sql, scope: Scope, invite: Invitation): Promise<Invited | "member" | "full"> {
+export async function inviteMember(tx: Sql, stamps: Stamps, scope: Scope, invite: Invitation): Promise<Invited | "member" | "full"> {
   const { organizationId, actor } = scope;
   const seatLimit = (await lockOrganization(tx, organizationId))?.seatLimit ?? null;
   const state = invite.mailId && "pending";
   const inviterId = actor.type === "user" ? (actor.id ?? null) : null;
+  const [known] = await tx<Given<MemberFacts>[]>`select ${given(tx)} from members where organization_id = ${organizationId} and email = ${invite.email}`;
+  if (known?.facts.status === "active") return "member";
+  const role = invite.role ?? (known && stamps.hold(known.stamp, memberFacts(known.facts)) ? known.facts.role : "ORG_MEMBER");
+  const id = known?.facts.id ?? Bun.randomUUIDv7();
+  const stamp = stamps.of(memberFacts({ organizationId, id, userId: null, email: invite.email, role, status: "invited" }));
   const [row] = await tx<Invited[]>`
       -- the row of this address, when it holds a seat already
       with known as (select status from members where organization_id = ${organizationId} and email = ${invite.email} and ${holdsSeat(tx)}),
@@ -44,12 +51,11 @@ export async function inviteMember(tx: Sql, scope: Scope, invite: Invitation): P
       -- adds or renews the invitation, when there is a seat for it
       saved as (
         insert into members (organization_id, id, email, first_name, last_name, role, status, invitation_token_hash, invitation_expires_at,
-          invitation_mail_id, invitation_mail)
-        select ${organizationId}, ${Bun.randomUUIDv7()}, ${invite.email}, ${invite.firstName ?? null}, ${invite.lastName ?? null},
-          coalesce(${invite.role ?? null}, 'ORG_MEMBER')::member_role, 'invited',
-          decode(${invite.tokenHash}, 'hex'), ${invite.expiresAt}, ${invite.mailId}, ${state}::invitation_mail
+          invitation_mail_id, invitation_mail, stamp)
+        select ${organizationId}, ${id}, ${invite.email}, ${invite.firstName ?? null}, ${invite.lastName ?? null},
+          ${role}::member_role, 'invited', decode(${invite.tokenHash}, 'hex'), ${invite.expiresAt}, ${invite.mailId}, ${state}::invitation_mail, ${stamp}::bytea
         from taken where exists (select from known) or seats < ${seatLimit}::int or ${seatLimit}::int is null
-        on conflict (organization_id, email) do update set role = coalesce(${invite.role ?? null}::member_role, members.role),
+        on conflict (organization_id, email) do update set role = excluded.role, stamp = excluded.stamp, held_since = null,
           first_name = coalesce(excluded.first_name, members.first_name), last_name = coalesce(excluded.last_name, members.last_name),
           invitation_token_hash = excluded.invitation_token_hash, invitation_expires_at = excluded.invitation_expires_at,
           invitation_mail_id = excluded.invitation_mail_id, invitation_mail = excluded.invitation_mail, invitation_mail_failure = null,
@@ -68,28 +74,29 @@ export async function inviteMember(tx: Sql, scope: Scope, invite: Invitation): P
         (select name from organizations where id = ${organizationId}) as organization,
         (select json_build_object('name', coalesce(full_name, display_name), 'email', email) from users where id = ${inviterId}) as inviter
       from saved`;
-  if (row) return row;
-  const [member] = await tx`select 1 from members where organization_id = ${organizationId} and email = ${invite.email} and status = 'active'`;
-  return member ? "member" : "full";
+  return row ?? "full";
 }
 
 type Accepting = { tokenHash: string; userId: string; email: string | null };
 
 /**
  * Makes the owner of the invited address a member. An invitation works once, until it expires: else `not found`. Returns `stranger` for
- * another address, `conflict` when the user is a member already.
+ * another address, `conflict` when the user is a member already, `held` where the server has not stamped this invitation.
  */
 export async function acceptInvitation(
   sql: Pool,
+  stamps: Stamps,
   { tokenHash, userId, email }: Accepting,
   requestId: string,
-): Promise<Resource | "not found" | "stranger" | "conflict"> {
-  const [invited] = await sql<{ organizationId: string; id: string; email: string }[]>`
-    select organization_id as "organizationId", id, email
+): Promise<Resource | "not found" | "stranger" | "conflict" | "held"> {
+  const [invited] = await sql<Given<MemberFacts>[]>`
+    select ${given(sql)}
     from members where invitation_token_hash = decode(${tokenHash}, 'hex') and invitation_expires_at > clock_timestamp() and status = 'invited'`;
   if (!invited) return "not found";
-  if (invited.email !== email) return "stranger";
-  const { organizationId, id } = invited;
+  if (invited.facts.email !== email) return "stranger";
+  if (!stamps.hold(invited.stamp, memberFacts(invited.facts))) return "held";
+  const { organizationId, id, role } = invited.facts;
+  const stamp = stamps.of(memberFacts({ ...invited.facts, userId, status: "active" }));
   const scope: Scope = { organizationId, actor: { type: "user", id: userId }, requestId };
   return sql.begin(async (tx) => {
     // The seat of an invitation that expires meanwhile may be given away, and the user may accept another one of this organization.
@@ -97,9 +104,9 @@ export async function acceptInvitation(
     const [row] = await tx<(Resource & { id: string | null; isMember: boolean })[]>`
       with own as (select exists (select from members where organization_id = ${organizationId} and user_id = ${userId}) as "isMember"),
       accepted as (
-        update members set user_id = ${userId}, status = 'active', invitation_token_hash = null, invitation_expires_at = null,
+        update members set user_id = ${userId}, status = 'active', stamp = ${stamp}, invitation_token_hash = null, invitation_expires_at = null,
           invitation_mail_id = null, invitation_mail = null, invitation_mail_failure = null, version = version + 1, updated_at = now()
-        from own where organization_id = ${organizationId} and id = ${id} and invitation_token_hash = decode(${tokenHash}, 'hex')
+        from own where organization_id = ${organizationId} and id = ${id} and role = ${role} and invitation_token_hash = decode(${tokenHash}, 'hex')
           and invitation_expires_at > clock_timestamp() and not "isMember" returning members.*),
       withdrawn as (delete from mails using accepted, members as invited
         where invited.organization_id = ${organizationId} and invited.id = accepted.id and mails.id = invited.invitation_mail_id),

@@ -1,31 +1,35 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
 import { audit, type Scope } from "#modules/people/audit/queries";
-
-export type Role = "ORG_ADMIN" | "ORG_MEMBER";
+import { type Given, type MemberFacts, memberFacts, memberFactsJson, type Role } from "#modules/people/roles/queries";
 
 /** The columns that every answer shows, as json text. */
 export const memberJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'userId', user_id, 'email', email,
   'firstName', first_name, 'lastName', last_name, 'role', role, 'status', status, 'invitationExpiresAt', iso(invitation_expires_at),
   'invitationMail', invitation_mail, 'invitationMailFailure', invitation_mail_failure, 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
 
-/** The role of an active member, or undefined for anybody else. */
-export async function memberRole(sql: Sql, organizationId: string, userId: string) {
-  const [member] = await sql<{ role: Role }[]>`
-    select role from members where organization_id = ${organizationId} and user_id = ${userId} and status = 'active'`;
-  return member?.role;
+export const given = (sql: Sql) => sql`${memberFactsJson(sql)} as facts, stamp, held_since is not null as "isHeld"`;
+
+/** An active member, with what its stamp must prove; undefined for another user. */
+export async function findMember(sql: Sql, organizationId: string, userId: string) {
+  const [member] = await sql<Given<MemberFacts>[]>`
+    select ${given(sql)} from members where organization_id = ${organizationId} and user_id = ${userId} and status = 'active'`;
+  return member;
 }
 
 /** Makes a known user an active ORG_ADMIN; someone who is a member already stays as they are. */
-export async function addAdmin(sql: Sql, scope: Scope, { userId, email }: { userId: string; email: string }) {
+export async function addAdmin(sql: Sql, stamps: Stamps, { organizationId, ...by }: Scope, user: { userId: string; email: string }) {
+  const [id, email] = [Bun.randomUUIDv7(), user.email.toLowerCase()];
+  const stamp = stamps.of(memberFacts({ organizationId, id, userId: user.userId, email, role: "ORG_ADMIN", status: "active" }));
   await sql`
     with added as (
-      insert into members (organization_id, id, user_id, email, role, status)
-      values (${scope.organizationId}, ${Bun.randomUUIDv7()}, ${userId}, ${email.toLowerCase()}, 'ORG_ADMIN', 'active')
+      insert into members (organization_id, id, user_id, email, role, status, stamp)
+      values (${organizationId}, ${id}, ${user.userId}, ${email}, 'ORG_ADMIN', 'active', ${stamp})
       on conflict do nothing returning id, email)
-    ${audit(sql, scope, "member.added", sql`select id, jsonb_build_object('email', email, 'role', 'ORG_ADMIN') from added`)}`;
+    ${audit(sql, { ...by, organizationId }, "member.added", sql`select id, jsonb_build_object('email', email, 'role', 'ORG_ADMIN') from added`)}`;
 }
 
 /** Members hold a seat, and invitations until they expire. */
@@ -39,13 +43,16 @@ export async function listMembers(sql: Sql, organizationId: string, { limit, aft
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 
-/** `conflict` for the last admin. */
-export const changeRole = (sql: Pool, scope: Scope, target: Target, role: Role) =>
+/** `conflict` for the last admin, and for a member whom nothing proves to be who was let in: that one is made no admin. */
+export const changeRole = (sql: Pool, stamps: Stamps, scope: Scope, target: Target, role: Role) =>
   changeMember(sql, scope, target, role === "ORG_MEMBER", async (tx, current) => {
     if (current.role === role) return current;
+    const isProven = stamps.hold(current.stamp, memberFacts(current.facts));
+    if (role === "ORG_ADMIN" && !isProven) return "conflict";
+    const stamp = isProven ? stamps.of(memberFacts({ ...current.facts, role })) : null;
     const [row] = await tx<Resource[]>`
       with changed as (
-        update members set role = ${role}, version = version + 1, updated_at = now() where organization_id = ${scope.organizationId} and id = ${target.id} returning *),
+        update members set role = ${role}, stamp = ${stamp}, version = version + 1, updated_at = now() where organization_id = ${scope.organizationId} and id = ${target.id} returning *),
       audited as (${audit(tx, scope, "member.role-changed", tx`select id, jsonb_build_object('from', ${current.role}::text, 'to', role) from changed`)})
       select ${memberJson(tx)} as json, version from changed`;
     return row;
@@ -61,7 +68,7 @@ export const removeMember = (sql: Pool, scope: Scope, target: Target) =>
     return "done" as const;
   });
 
-type Current = Resource & { role: Role; isLastAdmin: boolean };
+type Current = Resource & Given<MemberFacts> & { role: Role; isLastAdmin: boolean };
 type Change<Outcome> = (tx: Sql, current: Current) => Promise<Outcome>;
 
 const changeMember = <Outcome>(sql: Pool, { organizationId }: Scope, { id, versions }: Target, takesAdminAway: boolean, change: Change<Outcome>) =>
@@ -75,7 +82,7 @@ const changeMember = <Outcome>(sql: Pool, { organizationId }: Scope, { id, versi
 async function lockMember(tx: Sql, organizationId: string, id: string) {
   await lockOrganization(tx, organizationId);
   const [current] = await tx<Current[]>`
-    select ${memberJson(tx)} as json, version, role, role = 'ORG_ADMIN' and status = 'active' and not exists (
+    select ${memberJson(tx)} as json, version, ${given(tx)}, role, role = 'ORG_ADMIN' and status = 'active' and not exists (
       select from members other where other.organization_id = ${organizationId} and other.id <> ${id} and other.role = 'ORG_ADMIN' and other.status = 'active') as "isLastAdmin"
     from members where organization_id = ${organizationId} and id = ${id}`;
   return current;

@@ -1,0 +1,46 @@
+import type { Deps } from "#deps";
+import {
+  type ApiTokenFacts,
+  apiTokenFacts,
+  type Given,
+  type MemberFacts,
+  memberFacts,
+  noteHeld,
+  notePlatformAdminHeld,
+  platformAdminFacts,
+} from "#modules/people/roles/queries";
+
+type Needs = Pick<Deps, "sql" | "stamps" | "log">;
+
+/** The role that a row gives: `held` where it is ORG_ADMIN, and no stamp proves that this server gave it. */
+export type StandingRole = "ORG_ADMIN" | "ORG_MEMBER" | "held";
+
+export const HELD = "The role ORG_ADMIN is held here: it was changed in the database, and not by this server. Ask who administers the server.";
+
+/** Returns the role of a member. What is held is told once, by a log line and an audit event. */
+export async function memberStanding({ sql, stamps, log }: Needs, { facts, stamp, isHeld }: Given<MemberFacts>): Promise<StandingRole> {
+  if (facts.role !== "ORG_ADMIN") return facts.role;
+  const holds = stamps.hold(stamp, memberFacts(facts));
+  if (holds === isHeld && (await noteHeld(sql, "member", facts, !holds)))
+    log.error({ organizationId: facts.organizationId, memberId: facts.id }, told("member"));
+  return holds ? facts.role : "held";
+}
+
+/** Returns the role of an API token, and tells what is held in the same way. */
+export async function apiTokenStanding({ sql, stamps, log }: Needs, { facts, stamp, isHeld }: Given<ApiTokenFacts>): Promise<StandingRole> {
+  if (facts.role !== "ORG_ADMIN") return facts.role;
+  const holds = stamps.hold(stamp, apiTokenFacts(facts));
+  if (holds === isHeld && (await noteHeld(sql, "api-token", facts, !holds)))
+    log.error({ organizationId: facts.organizationId, apiTokenId: facts.id }, told("API token"));
+  return holds ? facts.role : "held";
+}
+
+/** Returns true for a platform admin of the database, and tells what is held in the same way. */
+export async function isStandingPlatformAdmin({ sql, stamps, log }: Needs, { facts, stamp, isHeld }: Given<{ userId: string }>) {
+  const holds = stamps.hold(stamp, platformAdminFacts(facts));
+  if (holds === isHeld && (await notePlatformAdminHeld(sql, facts.userId, !holds))) log.error({ userId: facts.userId }, told("platform admin"));
+  return holds;
+}
+
+const told = (what: string) =>
+  `this ${what} counts as no admin: the row was changed in the database, and not by this server; see "Admins are stamped" in src/auth/README.md`;

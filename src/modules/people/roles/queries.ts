@@ -1,0 +1,49 @@
+import type { Facts, Stamp } from "#crypto/stamps";
+import type { Sql } from "#db/connect";
+import { audit, auditForPlatform } from "#modules/people/audit/queries";
+
+export type Role = "ORG_ADMIN" | "ORG_MEMBER";
+type OfOrganization = { organizationId: string; id: string; role: Role };
+export type MemberFacts = OfOrganization & { userId: string | null; email: string; status: "invited" | "active" };
+export type ApiTokenFacts = OfOrganization & { tokenHash: string; expiresAt: string | null };
+
+/** A row that gives a role, with what its stamp must prove; `isHeld` where it was told already that it does not. */
+export type Given<Kind> = { facts: Kind; stamp: Stamp; isHeld: boolean };
+
+/** What is stamped of a member: who has which role, or for whom an invitation to it is. */
+export const memberFacts = (facts: MemberFacts): Facts => ["member", facts];
+export const memberFactsJson = (sql: Sql) =>
+  sql`json_build_object('organizationId', organization_id, 'id', id, 'userId', user_id, 'email', email, 'role', role, 'status', status)`;
+
+/** What is stamped of an API token: which one has which role until when. */
+export const apiTokenFacts = (facts: ApiTokenFacts): Facts => ["api-token", facts];
+export const apiTokenFactsJson = (sql: Sql) =>
+  sql`json_build_object('organizationId', organization_id, 'id', id, 'tokenHash', encode(token_hash, 'hex'), 'role', role, 'expiresAt', iso(expires_at))`;
+
+/** What is stamped of a platform admin. */
+export const platformAdminFacts = ({ userId }: { userId: string }): Facts => ["platform-admin", userId];
+export const platformAdminFactsJson = (sql: Sql) => sql`case when platform_admin then json_build_object('userId', id) end`;
+
+const SERVER = { actor: { type: "server" as const }, requestId: null };
+
+/** Keeps whether the role of a member or API token is held, with an audit event when that begins. Returns true when it begins. */
+export async function noteHeld(sql: Sql, what: "member" | "api-token", { organizationId, id }: OfOrganization, isHeld: boolean) {
+  const rows = await sql`
+    with noted as (
+      update ${sql.text(what === "member" ? "members" : "api_tokens")} set held_since = case when ${isHeld} then now() end
+      where organization_id = ${organizationId} and id = ${id} and (held_since is null) = ${isHeld} returning id),
+    audited as (${audit(sql, { ...SERVER, organizationId }, `${what}.held`, sql`select id, '{}'::jsonb from noted where ${isHeld}`, what)})
+    select from noted`;
+  return isHeld && rows.length > 0;
+}
+
+/** The same for a platform admin, in the platform's trail. */
+export async function notePlatformAdminHeld(sql: Sql, userId: string, isHeld: boolean) {
+  const rows = await sql`
+    with noted as (
+      update users set platform_admin_held_since = case when ${isHeld} then now() end
+      where id = ${userId} and (platform_admin_held_since is null) = ${isHeld} returning id),
+    audited as (${auditForPlatform(sql, SERVER, "platform-admin.held", sql`select id, '{}'::jsonb from noted where ${isHeld}`, "user")})
+    select from noted`;
+  return isHeld && rows.length > 0;
+}
