@@ -6,6 +6,7 @@ import { createKeyring } from "#crypto/keyring";
 import { createStamps } from "#crypto/stamps";
 import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
+import { policyFactsJson } from "#modules/fleet/assignment-policies/queries/stamps";
 import { reconcileRollout } from "#modules/fleet/rollouts/queries/reconcile";
 import { wrongCounts } from "../support/server/counts";
 import { columnsOf, empty, exampleRows, fill, type Rows, readAll } from "../support/server/filled";
@@ -198,5 +199,61 @@ describe("0036, which has policies look at agents whichever release writes them"
     const [made] = await sql<{ id: string }[]>`
       insert into agents (organization_id, id, name) select organization_id, gen_random_uuid(), 'new' from agents limit 1 returning id`;
     expect(await take()).toEqual([made?.id ?? ""]);
+  });
+});
+
+describe("0045, which knows the places of PEM files", () => {
+  const AT = migrationFiles.findIndex(({ name }) => name === "0045_places_of_pem_files");
+  /** As a release before it writes them. */
+  const write = (table: "assignments" | "assignment_policies", config: object) =>
+    sql.unsafe(
+      `insert into ${table} (${table === "assignments" ? "agent_id, " : ""}organization_id, id, certificate_id, application_id, trust_store_type, material_type, include_private_key, config, target, auto_renew, enabled)
+      select ${table === "assignments" ? "agents.id, " : ""}c.organization_id, gen_random_uuid(), c.id, 'mail', 'pem_files', 'server_certificate', false, config,
+        jsonb_build_array(coalesce(config->>'trustStorePath', config->>'keychainPath'), config->>'alias')::text, true, true
+      from (select * from certificates order by id limit 1) as c join agents on agents.organization_id = c.organization_id, (values ($1::text::jsonb)) as given(config)
+      order by agents.id limit 1 on conflict do nothing`,
+      [JSON.stringify(config)],
+    );
+  const targets = async (table: string) =>
+    (await sql.unsafe(`select config, target from ${table} where trust_store_type = 'pem_files' order by config::text`)).map(({ config, target }) => [
+      config,
+      JSON.parse(target),
+    ]);
+
+  test("tells them in the rows of a filled database, where two are for the same files in the first, and in what the release before writes", async () => {
+    await applyFirst(sql, AT);
+    await fill(sql, example);
+    await sql`delete from coverage_changes`;
+    const [one, two, same, other] = [
+      { preset: "postfix", alias: "1" },
+      { preset: "dovecot", alias: "2", trustStorePath: "/srv/tls" },
+      { preset: "squid", alias: "3" },
+      { trustStorePath: "/etc/squid/tls", alias: "3" },
+    ];
+    for (const table of ["assignments", "assignment_policies"] as const) for (const config of [one, two, same, other]) await write(table, config);
+    await sql`update assignments set id = '00000000-0000-0000-0000-000000000001' where config = ${JSON.stringify(same)}::text::jsonb`;
+    const stamped = await sql`select id, target from assignment_policies p where trust_store_type = 'pem_files' order by id`;
+    await migrate(sql);
+    // the stamps that the policies have are still theirs
+    const facts =
+      await sql`select id, ${policyFactsJson(sql)}->>'target' as target from assignment_policies p where trust_store_type = 'pem_files' order by id`;
+    expect(facts).toEqual(stamped);
+    const known = [
+      [one, ["/etc/postfix/tls", "1", "tls.crt"]],
+      [two, ["/srv/tls", "2", "dovecot.pem"]],
+      [same, ["/etc/squid/tls", "3", "tls.crt"]],
+    ];
+    expect(await targets("assignments")).toEqual([...known, [other, ["/etc/squid/tls", "3"]]]);
+    expect(await targets("assignment_policies")).toEqual([...known, [other, ["/etc/squid/tls", "3", "tls.crt"]]]);
+
+    await sql`delete from assignments where trust_store_type = 'pem_files'`;
+    const presets = [{ preset: "dovecot" }, { preset: "postfix" }];
+    for (const config of [...presets, ...presets, { trustStorePath: "/etc/postfix/tls" }]) await write("assignments", config);
+    expect(await targets("assignments")).toEqual([
+      [{ preset: "dovecot" }, ["/etc/dovecot/private", null, "dovecot.pem"]],
+      [{ preset: "postfix" }, ["/etc/postfix/tls", null, "tls.crt"]],
+    ]);
+    await sql`update assignments set target = '[null, null]' where trust_store_type = 'pem_files'`;
+    expect((await targets("assignments")).map(([, target]) => target[0])).toEqual(["/etc/dovecot/private", "/etc/postfix/tls"]);
   });
 });

@@ -71,6 +71,22 @@ describe("a leaf and its successor, which cannot lie in one place", () => {
     expect(await read()).toMatchObject({ total: 4, observed: 1, skipped: 3, share: 0.25, version: 1 });
   });
 
+  test("in PEM files of two presets change both; not where the successor has the files by their path", async () => {
+    const { organization, agent, old, next, path, assign, start, read } = await withLeaf();
+    const inFiles = (config: object) => serverAt("", { trustStoreType: "pem_files", config });
+    const configs = [{ preset: "postfix" }, { preset: "dovecot" }, { preset: "squid" }];
+    for (const config of configs) await assign(agent, old.id, inFiles(config));
+    await assign(agent, next.id, inFiles({ trustStorePath: "/etc/squid/tls" }));
+    await start();
+    expect([await bound(agent), await read()]).toMatchObject([[next.id, next.id, old.id, next.id], { total: 3, skipped: 1 }]);
+    expect((await organization.admin("DELETE", path)).status).toBe(204);
+    await runRolloutJob();
+    expect((await desired(agent)).map(({ certificateId, config }) => [certificateId, config])).toMatchObject([
+      ...configs.map((config) => [old.id, config]),
+      [next.id, { trustStorePath: "/etc/squid/tls" }],
+    ]);
+  });
+
   test("change as soon as renewal is on, and when they are assigned later", async () => {
     const { organization, agent, old, next, assign, start, read } = await withLeaf();
     const off = await assign(agent, old.id, serverAt("/a", { autoRenew: false }));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { runPolicyJob } from "../../../support/server/fleet";
 import { newOrganization } from "../../../support/server/people";
-import { aPolicy, PATH, TYPE, withPolicies } from "./policies";
+import { aPolicy, inFiles, PATH, TYPE, withPolicies } from "./policies";
 
 describe("POST /organizations/{organizationId}/assignment-policies", () => {
   test("403 for an ORG_MEMBER, before the body is looked at", async () => {
@@ -136,6 +136,27 @@ describe("POST /organizations/{organizationId}/assignment-policies", () => {
     expect((await create(aPolicy(other))).status).toBe(409);
     await runPolicyJob();
     expect((await create(aPolicy(other))).status).toBe(409);
+  });
+
+  test("201 for PEM files of several presets on one agent, whatever comes first; 409 for one that has its place", async () => {
+    const { organization, agents, root, other, make, create, assign, patch, enrol, installed } = await withPolicies();
+    await assign(agents[0], root, inFiles({ preset: "slapd" }));
+    await make(aPolicy(root, inFiles({ preset: "postfix" })));
+    const { id } = await make(aPolicy(root, inFiles({ preset: "dovecot" })));
+    for (const preset of ["slapd", "postfix", "dovecot"]) expect((await create(aPolicy(other, inFiles({ preset })))).status).toBe(409);
+    expect((await create(aPolicy(other, inFiles({ trustStorePath: "/etc/postfix/tls" })))).status).toBe(409);
+    expect((await patch(id, { config: { preset: "postfix" } })).status).toBe(409);
+    const late = await enrol({ env: "prod" });
+    expect(await installed(agents[0], agents[1], late)).toEqual([
+      [root, root, root],
+      [root, root],
+      [root, root],
+    ]);
+    expect((await patch(id, { config: { preset: "squid" } })).status).toBe(200);
+    const presets = (await organization.member("GET", `/agents/${late.id}/assignments`)).body.items.map(
+      (each: { config: { preset: string } }) => each.config.preset,
+    );
+    expect(presets.toSorted()).toEqual(["postfix", "squid"]);
   });
 
   test("201 for several policies at places of their own on one agent", async () => {

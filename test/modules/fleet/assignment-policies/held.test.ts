@@ -22,6 +22,7 @@ describe("who writes to the database", () => {
     ["selector", ({ policy }) => sql`update assignment_policies set selector = null, selector_path = null where id = ${policy.id}`],
     ["jsonpath", ({ policy }) => sql`update assignment_policies set selector_path = '$.env == "dev"' where id = ${policy.id}`],
     ["config", ({ policy }) => sql`update assignment_policies set config = '{"alias": "theirs"}' where id = ${policy.id}`],
+    ["target", ({ policy }) => sql`update assignment_policies set target = 'x' where id = ${policy.id}`],
     ["certificate", ({ policy, other }) => sql`update assignment_policies set certificate_id = ${other} where id = ${policy.id}`],
     ["deletion", ({ policy }) => sql`update assignment_policies set deleted_at = now() where id = ${policy.id}`],
     ["stamp", ({ policy }) => sql`update assignment_policies set stamp = null where id = ${policy.id}`],

@@ -15,6 +15,9 @@ export const aPolicy = (certificateId: string, rest: object = {}) => ({
   ...rest,
 });
 
+/** A server's certificate in PEM files. */
+export const inFiles = (config: object) => ({ trustStoreType: "pem_files", materialType: "server_certificate", config });
+
 /** Two agents of production and one of development, two roots, and what one does with policies. */
 export async function withPolicies() {
   const fleet = await newFleet({ env: "prod" }, { env: "prod" }, { env: "dev" });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { anAssignment } from "../../../support/server/agents";
-import { aPolicy, askInTurn, withPolicies } from "./policies";
+import { aPolicy, askInTurn, inFiles, withPolicies } from "./policies";
 
 async function withOwned() {
   const fleet = await withPolicies();
@@ -52,6 +52,23 @@ describe("an assignment of a policy", () => {
     const message = `The policy "Roots" (${policy.id}) has this place on the agent ${agent.id}, by the assignment ${owned.id}.`;
     expect(moved).toMatchObject({ status: 409, body: { message } });
     expect((await organization.member("GET", path)).body).toMatchObject({ config: { alias: "elsewhere" }, version: 1 });
+  });
+
+  test("201 for PEM files of another preset than the policy's; 409 for its own, by name or by path, when it is made or changed", async () => {
+    const { organization, agents, root, other, make } = await withPolicies();
+    const { id } = await make(aPolicy(root, inFiles({ preset: "postfix" })));
+    const [agent] = agents;
+    const assign = (certificateId: string, config: object) =>
+      organization.admin("POST", agent.assignments, { body: anAssignment(certificateId, inFiles(config)) });
+    const taken = { status: 409, body: { message: expect.stringContaining(`The policy ${id} has this place`) } };
+    for (const certificateId of [root, other])
+      for (const config of [{ preset: "postfix" }, { trustStorePath: "/etc/postfix/tls" }]) expect(await assign(certificateId, config)).toMatchObject(taken);
+    const { status, body } = await assign(root, { preset: "dovecot" });
+    expect(status).toBe(201);
+    expect((await assign(root, { preset: "postfix", trustStorePath: "/srv/tls" })).status).toBe(201);
+    const change = (config: object) => organization.admin("PATCH", `${agent.assignments}/${body.id}`, { body: { config } });
+    expect(await change({ preset: "postfix" })).toMatchObject(taken);
+    expect((await change({ preset: "squid" })).status).toBe(200);
   });
 
   test("a rollout leaves its place alone", async () => {

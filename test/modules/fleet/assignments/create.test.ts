@@ -117,6 +117,32 @@ describe("POST /organizations/{organizationId}/agents/{agentId}/assignments", ()
     expect((await create(anAssignment(certificateId, { trustStoreType: "openssl_ca_dir", config: { alias: "root" } }))).status).toBe(201);
   });
 
+  test.each([
+    [201, "two presets", { preset: "postfix" }, { preset: "dovecot" }],
+    [409, "one preset twice", { preset: "postfix" }, { preset: "postfix", fileGroup: "mail" }],
+    [409, "a preset, and the directory that it has", { preset: "postfix" }, { trustStorePath: "/etc/postfix/tls" }],
+    [409, "a preset, and the file that it has", { preset: "dovecot", certFileName: "tls.crt" }, { trustStorePath: "/etc/dovecot/private" }],
+    [201, "a preset, and other files in its directory", { preset: "postfix" }, { trustStorePath: "/etc/postfix/tls", certFileName: "smtp.crt" }],
+    [201, "a preset, and the same in another directory", { preset: "postfix" }, { preset: "postfix", trustStorePath: "/srv/tls" }],
+    [201, "presets of other files in one directory", { preset: "postfix", trustStorePath: "/srv/tls" }, { preset: "dovecot", trustStorePath: "/srv/tls" }],
+    [409, "presets of the same files in one directory", { preset: "postfix", trustStorePath: "/srv/tls" }, { preset: "squid", trustStorePath: "/srv/tls" }],
+  ])("%d for the same certificate in PEM files of %s", async (status, _, one, other) => {
+    const { organization, create } = await withAgent();
+    const { id } = await importWithKey(organization);
+    const files = (config: object) => anAssignment(id, { trustStoreType: "pem_files", materialType: "server_certificate", config });
+    expect((await create(files(one))).status).toBe(201);
+    expect((await create(files(other))).status).toBe(status);
+  });
+
+  test("409 for an anchor in the same bundle, whichever preset's server reads it, 201 in another", async () => {
+    const { certificateId, create } = await withAgent();
+    const bundle = (config: object) => anAssignment(certificateId, { trustStoreType: "pem_files", materialType: "trust_anchor", config });
+    expect((await create(bundle({ preset: "postfix", trustStorePath: "/srv/tls" }))).status).toBe(201);
+    expect((await create(bundle({ preset: "dovecot", trustStorePath: "/srv/tls" }))).status).toBe(409);
+    expect((await create(bundle({ preset: "dovecot", trustStorePath: "/srv/tls", caFileName: "clients.pem" }))).status).toBe(201);
+    expect((await create(bundle({ preset: "dovecot" }))).status).toBe(201);
+  });
+
   test("201 with every field, the store's defaults, ETag, Location and an audit event", async () => {
     const { organization, agent, create } = await withAgent();
     const certificateId = await importRoot(organization, "Example Root");

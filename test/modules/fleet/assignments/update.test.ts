@@ -130,6 +130,17 @@ describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{as
     expect(await read()).toEqual(created);
   });
 
+  test("200 for PEM files of another preset, 409 where that has the certificate already", async () => {
+    const files = (config: object) => ({ trustStoreType: "pem_files", materialType: "trust_anchor", config });
+    const { create, update, read } = await withAssignment(files({ preset: "postfix" }));
+    await create(files({ preset: "dovecot" }));
+    expect((await update({ config: { preset: "squid" } })).status).toBe(200);
+    expect(await update({ config: { preset: "dovecot" } })).toMatchObject({ status: 409, body: {} });
+    expect(await update({ config: { preset: null, trustStorePath: "/etc/dovecot/private" } })).toMatchObject({ status: 409, body: {} });
+    expect(await read()).toMatchObject({ version: 2, config: { preset: "squid" } });
+    expect((await update({ config: { preset: "postfix" } })).status).toBe(200);
+  });
+
   test("200 keeps version, etag and audit trail where nothing changes", async () => {
     const { update, created, certificateId, events } = await withAssignment();
     for (const body of [

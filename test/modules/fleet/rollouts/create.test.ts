@@ -77,6 +77,20 @@ describe("POST /organizations/{organizationId}/rollouts", () => {
     for (const id of [other.root, crypto.randomUUID(), "nonsense"]) expect(await mine.create(aRollout(id))).toMatchObject({ status: 404, body: { message } });
   });
 
+  test("201 leaves PEM files of another preset beside it, and takes those that have the certificate already as its own", async () => {
+    const { organization, agents, root, create, assign } = await withFleet();
+    const [canary, prod] = agents;
+    const inFiles = (config: object) => ({ trustStoreType: "pem_files", materialType: "server_certificate", config });
+    await assign(canary, root, inFiles({ preset: "dovecot" }));
+    await assign(prod, root, inFiles({ trustStorePath: "/etc/postfix/tls" }));
+    const { status, body } = await create(aRollout(root, inFiles({ preset: "postfix" }), { rings: [{ selector: "env in (canary,prod)" }] }));
+    expect([status, body.rings]).toMatchObject([201, [{ agents: 2 }]]);
+    const configs = async (agent: typeof canary): Promise<object[]> => (await desired(agent)).map(({ config }) => config);
+    expect([await configs(canary), await configs(prod)]).toEqual([[{ preset: "dovecot" }, { preset: "postfix" }], [{ trustStorePath: "/etc/postfix/tls" }]]);
+    expect((await organization.admin("POST", `${PATH}/${body.id}/rollback`)).status).toBe(200);
+    expect(await configs(prod)).toEqual([{ trustStorePath: "/etc/postfix/tls" }]);
+  });
+
   test("201 with every ring, ETag, Location and an audit event; the first ring's agents have the assignment at once", async () => {
     const { organization, agents, root, create, events } = await withFleet();
     const config = { alias: "example-root" };

@@ -61,7 +61,7 @@ async function writeChange(tx: Sql, stamps: Stamps, scope: Scope, id: string, { 
   const { organizationId } = scope;
   await tx`
     with changed as (
-      update assignment_policies p set ${setAll(tx, "given")}, target = ${targetOf(tx, tx`given.config`)}, name = ${name}, selector = ${selector},
+      update assignment_policies p set ${setAll(tx, "given")}, target = ${targetOf(tx, tx`given`)}, name = ${name}, selector = ${selector},
         selector_path = ${path}, applied_up_to = ${MIN_UUID}, version = p.version + 1, updated_at = now()
       from ${fromJson(tx, tx`${JSON.stringify(assignment)}::jsonb`, "given")} where p.organization_id = ${organizationId} and p.id = ${id} returning p.id),
     audited as (${audit(tx, scope, "assignment-policy.updated", tx`select id, ${JSON.stringify({ changes })}::jsonb from changed`)})

@@ -20,7 +20,7 @@ export async function findReach(sql: Sql, organizationId: string, { assignment, 
   const [reach] = await sql<Reach[]>`
     -- the policy, as a row of the table
     with p as materialized (
-      select ${organizationId}::uuid as organization_id, given.*, ${path}::jsonpath as path, ${targetOf(sql, sql`config`)} as target
+      select ${organizationId}::uuid as organization_id, given.*, ${path}::jsonpath as path, ${targetOf(sql, sql`given`)} as target
       from ${fromJson(sql, sql`${JSON.stringify(assignment)}::jsonb`, "given")}),
     agent as materialized (
       select agent.id, agent.name, agent.labels from p join agents agent on agent.organization_id = ${organizationId} and ${matches(sql)}),

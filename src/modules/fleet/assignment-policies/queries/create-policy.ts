@@ -39,7 +39,7 @@ export function createPolicy(
     await tx`
       with created as (
         insert into assignment_policies (organization_id, id, name, selector, selector_path, rollout_id, applied_up_to, target, ${columns(tx)})
-        select ${organizationId}, ${id}, ${name}, ${selector}, ${path}, ${rolloutId}, ${by ? null : MIN_UUID}, ${targetOf(tx, tx`config`)}, ${columns(tx)}
+        select ${organizationId}, ${id}, ${name}, ${selector}, ${path}, ${rolloutId}, ${by ? null : MIN_UUID}, ${targetOf(tx, tx`given`)}, ${columns(tx)}
         from ${fromJson(tx, tx`${JSON.stringify(assignment)}::jsonb`, "given")} returning *),
       audited as (${audit(tx, scope, "assignment-policy.created", facts)})
       select from created`;

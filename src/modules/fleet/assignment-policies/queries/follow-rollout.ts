@@ -23,7 +23,7 @@ export async function followRollout(tx: Sql, stamps: Stamps, scope: Scope, rollo
       join assignment_policies o on o.organization_id = r.organization_id and o.certificate_id = r.predecessor_id
       where o.id = any(${arrayOf(standing)}::uuid[]) and o.deleted_at is null and ${isSuited(tx)}),
     moved as (
-      update assignment_policies p set certificate_id = due.new, config = due.config, target = ${targetOf(tx, tx`due.config`)}, applied_up_to = ${MIN_UUID},
+      update assignment_policies p set certificate_id = due.new, config = due.config, target = ${targetOf(tx, tx`p`, tx`due.config`)}, applied_up_to = ${MIN_UUID},
         version = p.version + 1, updated_at = now()
       from due where p.organization_id = ${organizationId} and p.id = due.id returning p.id, due.old, due.new),
     audited as (${audit(tx, scope, "assignment-policy.updated", changes)})

@@ -1,17 +1,23 @@
 import type { Facts, Stamp, Stamps } from "#crypto/stamps";
 import { arrayOf, type Sql } from "#db/connect";
 import { pairs } from "#modules/fleet/assignments/queries/columns";
+import { targetOf } from "#modules/fleet/assignments/queries/place";
 import { heldSentence } from "#modules/fleet/assignments/rules";
 import { rolloutFacts, rolloutJson } from "#modules/fleet/rollouts/queries/stamps";
 import { audit, type Scope } from "#modules/people/audit/queries";
 
 type Row = { id: string; facts: Record<string, unknown>; stamp: Stamp };
 
-/** What is stamped of a policy: which agents it is for and what it gives them, and whether it is deleted. */
+/**
+ * What is stamped of a policy: which agents it is for and what it gives them, and whether it is deleted. A target that is right for the config
+ * stands there as path and alias alone, and another one not at all: so a stamp outlives a migration that tells targets in more detail.
+ */
 export const policyFacts = (facts: Row["facts"]): Facts => ["policy", facts];
 
 export const policyFactsJson = (sql: Sql) => sql`json_build_object('organizationId', organization_id, 'id', id, 'selector', selector,
-  'selectorPath', selector_path, ${pairs(sql, "p")}, 'target', target, 'rolloutId', rollout_id, 'isDeleted', deleted_at is not null)`;
+  'selectorPath', selector_path, ${pairs(sql, "p")},
+  'target', case target when ${targetOf(sql, sql`p`)} then jsonb_build_array(coalesce(config->>'trustStorePath', config->>'keychainPath'), config->>'alias')::text end,
+  'rolloutId', rollout_id, 'isDeleted', deleted_at is not null)`;
 
 /**
  * Locks the policies, or the one. Returns the ids of those whose stamps hold, and those too of the rollouts that bring them and of the

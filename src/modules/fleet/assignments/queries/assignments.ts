@@ -52,7 +52,7 @@ export async function createAssignment(sql: Sql, stamps: Stamps, scope: Scope, g
     -- adds the assignment, unless it is rejected or its place is in use
     a as (
       insert into assignments (organization_id, id, agent_id, target, stamp, ${columns(sql)})
-      select ${organizationId}, ${id}, agent.id, ${targetOf(sql, sql`config`)}, ${stamp}::bytea, ${columns(sql, "judged")}
+      select ${organizationId}, ${id}, agent.id, ${targetOf(sql, sql`judged`)}, ${stamp}::bytea, ${columns(sql, "judged")}
       from agent, judged where fault is null and holder is null on conflict do nothing returning *),
     -- the audit event of the new assignment
     audited as (${auditAssignments(sql, scope, "assignment.created", sql`a`)})

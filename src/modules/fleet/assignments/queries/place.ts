@@ -1,8 +1,7 @@
 import type { Fragment, Sql } from "#db/connect";
 
-/** Its place in the store. */
-export const targetOf = (sql: Sql, config: Fragment) =>
-  sql`jsonb_build_array(coalesce(${config}->>'trustStorePath', ${config}->>'keychainPath'), ${config}->>'alias')::text`;
+/** The place of `row` in its store, if this is its config: a function of the database, because migrations and triggers ask for it too. */
+export const targetOf = (sql: Sql, row: Fragment, config = sql`${row}.config`) => sql`target_of(${row}.trust_store_type, ${row}.material_type, ${config})`;
 
 /**
  * SQL condition: the assignment or policy `holder` has the place of `row`, so that one overwrites the other on a host, or has its certificate
@@ -23,5 +22,5 @@ export const differsInPlace = (sql: Sql, one: Fragment, other: Fragment) => sql`
  * database, because it must see what was written while the statement waited for the lock. Most organizations have no policy, and pay for one look at that.
  */
 export const policyAt = (sql: Sql, organizationId: string, row: Fragment, except: Fragment) => sql`(
-  select policy_at(${organizationId}, agent.id, ${except}, ${row}.trust_store_type, ${row}.material_type, ${row}.certificate_id, ${targetOf(sql, sql`${row}.config`)}, ${row}.config)
+  select policy_at(${organizationId}, agent.id, ${except}, ${row}.trust_store_type, ${row}.material_type, ${row}.certificate_id, ${targetOf(sql, row)}, ${row}.config)
   from agent where has_policies(agent.organization_id))`;

@@ -122,7 +122,7 @@ function moving(sql: Sql, organizationId: string, agentId: string, id: string, c
     rest: sql`
       coalesce(${JSON.stringify(defaults)}::jsonb->a.trust_store_type, '{}') || ((a.config || ${JSON.stringify(set)}::jsonb) - ${arrayOf(remove)}::text[]) as config`,
     holder: sql`case when verdict = 'changed' and moves then ${policyAt(sql, organizationId, sql`w`, sql`${id}::uuid`)} end`,
-    place: sql`, config = j.config, target = ${targetOf(sql, sql`j.config`)}`,
+    place: sql`, config = j.config, target = ${targetOf(sql, sql`j`)}`,
   };
 }
 

@@ -99,7 +99,7 @@ const findDue = (tx: Sql, organizationId: string, id: string) => tx<Due[]>`
         select ${columns(tx)}, r.policy_id, null from ${fromJson(tx, tx`r.assignment || '{"enabled": true}'`, "given")} where s.source_id is null offset 0) as o on agent.id is not null
       cross join lateral (select s.source_id is null or ${isAnchor(tx)} as is_new) as kind
       cross join lateral (
-        select config, ${targetOf(tx, tx`config`)} as target from (
+        select config, ${targetOf(tx, tx`o`, tx`config`)} as target from (
           select case when is_new and s.source_id is not null then ${renamedConfig(tx)} else o.config end as config) as named) as new
       left join lateral (${assignmentAt(tx, tx`s`, tx`(r.certificate_id, o.trust_store_type, new.target)`)}) as there on true
       cross join lateral (${isBlocked(tx)}) as other
