@@ -33,7 +33,7 @@ describe("by default is told of a certificate", () => {
         [24, 1],
         [0, 0],
       ],
-    ], // prettier-ignore
+    ],
     [
       "200 days",
       200 * DAY,
@@ -46,7 +46,7 @@ describe("by default is told of a certificate", () => {
         [24, 1],
         [0, 0],
       ],
-    ], // prettier-ignore
+    ],
     [
       "48 days",
       48 * DAY,
@@ -58,7 +58,7 @@ describe("by default is told of a certificate", () => {
         [24, 1],
         [0, 0],
       ],
-    ], // prettier-ignore
+    ],
     [
       "a day",
       DAY,
@@ -68,7 +68,7 @@ describe("by default is told of a certificate", () => {
         [2, 1],
         [0, 0],
       ],
-    ], // prettier-ignore
+    ],
   ] as [string, number, [number, number][]][])("of %s", (_, lifetime, expected) => {
     expect(tellings(lifetime)).toEqual(expected);
   });
