@@ -46,6 +46,9 @@ export function testServer(
     const server = await start(agent, leaves().bootstrap);
     const directory = agent.pathOf("tls");
     const verified = { verifyEndpoint: `tls://127.0.0.1:${server.port}` };
+    /** A process that still ends may answer for a moment. */
+    const presents = (issued: Issued) => until(async () => expect(await presentedAt(server.port, ...asking)).toEqual(presentation(issued)));
+    await presents(leaves().bootstrap); // a server may listen before it has read its files
     return {
       agent,
       server,
@@ -57,8 +60,7 @@ export function testServer(
           config: { trustStorePath: directory, reloadCommand: server.reloadCommand, ...verified, ...given, ...config },
           ...rest,
         }),
-      /** A process that still ends may answer for a moment. */
-      presents: (issued: Issued) => until(async () => expect(await presentedAt(server.port, ...asking)).toEqual(presentation(issued))),
+      presents,
       async end() {
         await server.stop();
         agent.remove();
