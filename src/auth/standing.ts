@@ -1,3 +1,4 @@
+import type { Facts } from "#crypto/stamps";
 import type { Deps } from "#deps";
 import {
   type ApiTokenFacts,
@@ -18,22 +19,27 @@ export type StandingRole = "ORG_ADMIN" | "ORG_MEMBER" | "held";
 export const HELD = "The role ORG_ADMIN is held here: it was changed in the database, and not by this server. Ask who administers the server.";
 
 /** Returns the role of a member. What is held is told once, by a log line and an audit event. */
-export async function memberStanding({ sql, stamps, log }: Needs, { facts, stamp, isHeld }: Given<MemberFacts>): Promise<StandingRole> {
+export const memberStanding = (needs: Needs, row: Given<MemberFacts>) => standingOf(needs, row, memberFacts(row.facts), "member");
+
+/** Returns the role of an API token, and tells what is held in the same way. */
+export const apiTokenStanding = (needs: Needs, row: Given<ApiTokenFacts>) => standingOf(needs, row, apiTokenFacts(row.facts), "api-token");
+
+type Row = { organizationId: string; id: string; role: "ORG_ADMIN" | "ORG_MEMBER" };
+
+async function standingOf(
+  { sql, stamps, log }: Needs,
+  { facts, stamp, isHeld }: Given<Row>,
+  stamped: Facts,
+  kind: "member" | "api-token",
+): Promise<StandingRole> {
   if (facts.role !== "ORG_ADMIN") return facts.role;
-  const holds = stamps.hold(stamp, memberFacts(facts));
-  if (holds === isHeld && (await noteHeld(sql, "member", facts, !holds)))
-    log.error({ organizationId: facts.organizationId, memberId: facts.id }, told("member"));
+  const holds = stamps.hold(stamp, stamped);
+  if (holds === isHeld && (await noteHeld(sql, kind, facts, !holds)))
+    log.error({ organizationId: facts.organizationId, ...(kind === "member" ? { memberId: facts.id } : { apiTokenId: facts.id }) }, told(NAMES[kind]));
   return holds ? facts.role : "held";
 }
 
-/** Returns the role of an API token, and tells what is held in the same way. */
-export async function apiTokenStanding({ sql, stamps, log }: Needs, { facts, stamp, isHeld }: Given<ApiTokenFacts>): Promise<StandingRole> {
-  if (facts.role !== "ORG_ADMIN") return facts.role;
-  const holds = stamps.hold(stamp, apiTokenFacts(facts));
-  if (holds === isHeld && (await noteHeld(sql, "api-token", facts, !holds)))
-    log.error({ organizationId: facts.organizationId, apiTokenId: facts.id }, told("API token"));
-  return holds ? facts.role : "held";
-}
+const NAMES = { member: "member", "api-token": "API token" };
 
 /** Returns true for a platform admin of the database, and tells what is held in the same way. */
 export async function isStandingPlatformAdmin({ sql, stamps, log }: Needs, { facts, stamp, isHeld }: Given<{ userId: string }>) {
