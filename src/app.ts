@@ -5,6 +5,7 @@ import { noteRoutes } from "#http/exchange";
 import { health } from "#http/health";
 import { metricsPage } from "#http/metrics";
 import { docs } from "#http/openapi/docs";
+import { calendar, calendarLinks } from "#modules/certificates/calendar/routes";
 import { certificates, monitoring, portal } from "#modules/certificates/certificates/routes";
 import { expiryPolicy } from "#modules/certificates/expiry/routes";
 import { rotations } from "#modules/certificates/rotations/routes";
@@ -23,15 +24,28 @@ import { trustStores } from "#modules/fleet/trust-stores/routes";
 import { aiSystems, metricsIngest } from "#modules/governance/ai-systems/routes";
 import { frameworkCatalogue, governance } from "#modules/governance/frameworks/routes";
 import { ingestKeys } from "#modules/governance/ingest-keys/routes";
+import { metricThresholds } from "#modules/governance/metric-thresholds/routes";
+import { httpAnswers } from "#modules/issuance/acme/routes";
+import { authorities } from "#modules/issuance/authorities/routes";
+import { hostKeys } from "#modules/issuance/hosts/routes";
+import { issuers } from "#modules/issuance/issuers/routes";
+import { pki } from "#modules/issuance/pki/routes";
+import { renewals } from "#modules/issuance/renewals/routes";
+import { certificateRequests, issuancePolicy } from "#modules/issuance/requests/routes";
 import { chunks, documents, knowledge } from "#modules/knowledge/documents/routes";
 import { files } from "#modules/knowledge/files/routes";
+import { alerts } from "#modules/notifications/alerts/routes";
+import { notificationRoutes } from "#modules/notifications/channels/routes";
+import { notifications } from "#modules/notifications/inbox/routes";
+import { unsubscribing } from "#modules/notifications/mail/routes";
+import { notificationPreferences } from "#modules/notifications/preferences/routes";
 import { apiTokens } from "#modules/people/api-tokens/routes";
 import { audit, platformAudit } from "#modules/people/audit/routes";
 import { invitations, members } from "#modules/people/members/routes";
-import { notifications } from "#modules/people/notifications/routes";
 import { organization, organizations } from "#modules/people/organizations/routes";
 import { sessions } from "#modules/people/sessions/routes";
 import { users } from "#modules/people/users/routes";
+import { jobs } from "#modules/platform/jobs/routes";
 import type { Deps } from "./deps";
 
 /** The whole server, by audience. */
@@ -49,20 +63,20 @@ export function createApp(deps: Deps) {
     .use(users(deps))
     .use(sessions(deps))
     .use(portal(deps))
-    .use(notifications(deps))
+    .use(told(deps))
     .use(invitations(deps))
     // organizations
-    .use(expiryPolicy(deps))
+    .use(expiry(deps))
     .use(certificates(deps))
     .use(monitoring(deps))
+    .use(issuance(deps))
     .use(trustStores(deps))
     .use(fleet(deps))
     .use(members(deps))
     .use(connections(deps))
     .use(widgets(deps))
     .use(governance(deps))
-    .use(aiSystems(deps))
-    .use(ingestKeys(deps))
+    .use(metrics(deps))
     .use(knowledge(deps))
     .use(own(deps))
     // workers
@@ -77,12 +91,25 @@ export function createApp(deps: Deps) {
     .use(organizations(deps))
     .use(documents(deps))
     .use(frameworkCatalogue(deps))
-    .use(platformAudit(deps));
+    .use(platform(deps));
   router.methodsAt = createMethodLookup(app.routes);
   return app;
 }
 
 /** Links of the chain above, because the compiler follows only so many. */
+const expiry = (deps: Deps) => new Elysia().use(expiryPolicy(deps)).use(calendarLinks(deps)).use(calendar(deps));
+
+const issuance = (deps: Deps) =>
+  new Elysia()
+    .use(authorities(deps))
+    .use(pki(deps))
+    .use(issuers(deps))
+    .use(hostKeys(deps))
+    .use(certificateRequests(deps))
+    .use(issuancePolicy(deps))
+    .use(renewals(deps))
+    .use(httpAnswers(deps));
+
 const fleet = (deps: Deps) =>
   new Elysia()
     .use(agents(deps))
@@ -99,6 +126,13 @@ const host = (deps: Deps) => new Elysia().use(deployments(deps)).use(agentAccess
 
 const access = (deps: Deps) => new Elysia().use(joinTokens(deps)).use(agentCredentials(deps)).use(signingKeys(deps));
 
+const told = (deps: Deps) =>
+  new Elysia().use(notifications(deps)).use(notificationPreferences(deps)).use(unsubscribing(deps)).use(alerts(deps)).use(notificationRoutes(deps));
+
+const platform = (deps: Deps) => new Elysia().use(platformAudit(deps)).use(jobs(deps));
+const metrics = (deps: Deps) => new Elysia().use(aiSystems(deps)).use(metricThresholds(deps)).use(ingestKeys(deps));
+
+/** The last is for whoever relies on certificates. */
 const own = (deps: Deps) => new Elysia().use(organization(deps)).use(apiTokens(deps)).use(audit(deps));
 
 export type App = ReturnType<typeof createApp>;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { createNonces, type Nonces } from "#auth/nonces";
 import { createTokens, type Tokens } from "#auth/tokens";
@@ -12,9 +13,10 @@ import { createLanes, type Lanes, lanesFor } from "#limits/lanes";
 import { createLimits, type Limits } from "#limits/limits";
 import type { Log } from "#log";
 import { createMailTransport, type MailTransport } from "#mail/transport";
+import { createFeed, type Feed } from "#modules/notifications/inbox/services/feed";
 import { type CountedEvents, createCountedEvents } from "#modules/people/audit/services/counted-events";
-import { createFeed, type Feed } from "#modules/people/notifications/services/feed";
 import { createOrganizationLookup } from "#modules/people/organizations/queries";
+import { createJobRuns, type JobRuns } from "#modules/platform/jobs/services/job-runs";
 import { createFileStore } from "#storage/files";
 import type { ObjectStore } from "#storage/store";
 import type { Config } from "./config";
@@ -37,6 +39,8 @@ export type Deps = {
   feed: Feed;
   store: ObjectStore;
   queue: Queue;
+  /** How background jobs fare, here and on all servers. */
+  jobRuns: JobRuns;
   /** Where SMTP_URL names a mail server. */
   mail: MailTransport | undefined;
   /** What this process shows as a worker: the first of WORKER_API_KEY or, where none is configured, a secret of its own. */
@@ -60,7 +64,8 @@ type Given = Pick<Deps, "config" | "db" | "log"> & Partial<Pick<Deps, "clock" | 
 export function createDeps({ config, db, log, clock = () => new Date(), now = () => performance.now(), cluster = ALONE }: Given): Deps {
   const sql = db.$client;
   const organizations = createOrganizationLookup(sql);
-  const trail = { sql, log, clock, isKnownOrganization: organizations.isKnown };
+  const trail = { sql, clock, isKnownOrganization: organizations.isKnown };
+  const jobRuns = createJobRuns({ sql, now, server: `${hostname()}:${process.pid}` });
   return {
     config,
     db,
@@ -69,10 +74,11 @@ export function createDeps({ config, db, log, clock = () => new Date(), now = ()
     stamps: createStamps(config.keyring),
     clock,
     cluster,
-    metrics: createMetrics({ sql, clock, cluster }),
+    metrics: createMetrics({ sql, clock, cluster, jobRuns }),
     feed: createFeed(sql, (error) => log.warn({ err: error }, "polling for notifications failed")),
     store: createFileStore(join(config.dataDir, "objects"), config.keyring),
     queue: createQueue({ sql, log, cluster }),
+    jobRuns,
     mail: config.mail && createMailTransport(config.mail),
     workerKey: config.workerApiKeys[0] ?? randomBytes(32).toString("base64url"),
     tokens: createTokens({ config, sql, log, clock, cluster }),

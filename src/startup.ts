@@ -7,14 +7,9 @@ import { openDatabase, reachDatabase } from "#db/open";
 import { mayTrustLocalPrograms } from "#demo/demo";
 import { createDeps, type Deps } from "#deps";
 import { checkAddress, listen } from "#http/listen";
-import { keepPolicies } from "#jobs/apply-policies";
-import { keepAuditTrail } from "#jobs/audit-trail";
-import { keepCounts } from "#jobs/counts";
-import { keepPartitions, makeComingPartitions } from "#jobs/partitions";
-import { repeat } from "#jobs/repeat";
-import { prepareJobs, runJobs } from "#jobs/start";
-import { keepExpiryWatch } from "#jobs/watch-expiry";
-import { demandStamps, endTrust, LOOK_EVERY_MS } from "#maintenance/stamping";
+import { makeComingPartitions } from "#jobs/partitions";
+import { prepareJobs, repeatJobs, runQueuedJobs } from "#jobs/start";
+import { demandStamps } from "#maintenance/stamping";
 import { serveMaintenance } from "#maintenance/tasks";
 import type { Log } from "./log";
 
@@ -30,26 +25,21 @@ export async function startServer(configured: Config, log: Log, { isDemo = false
   const trustsLocalPrograms = isDemo && (await mayTrustLocalPrograms(configured, database.db.$client, log));
   const config = { ...configured, trustsLocalPrograms };
   const deps = createDeps({ config, db: database.db, log, cluster });
-  const stopPartitions = cluster.runsJobs ? await keepPartitions(deps) : () => {};
   await prepareJobs(deps);
-  const stopTrust = (await demandStamps(deps)) ? repeat(LOOK_EVERY_MS, () => endTrust(deps)) : () => {};
+  await demandStamps(deps);
   const app = createApp(deps);
   const server = await listenOrClose(app, deps, database.stop);
-  if (cluster.runsJobs) await runJobs(deps, app.handle);
+  if (cluster.runsJobs) await runQueuedJobs(deps, app.handle);
+  const stopRepeating = repeatJobs(deps);
   const stopMaintenance = serveMaintenance(deps);
-  const stopAuditTrail = keepAuditTrail(deps);
-  const stopCounts = cluster.runsJobs ? keepCounts(deps) : () => {};
-  const stopPolicies = cluster.runsJobs ? keepPolicies(deps) : () => {};
-  const stopWatch = cluster.runsJobs ? keepExpiryWatch(deps) : () => {};
 
   /** Lets running requests and jobs end, then closes the database. */
   async function stop() {
-    stopPartitions();
     await stopMaintenance();
     deps.feed.close();
     await Promise.all([deps.queue.stop(), stopListening(server)]);
     deps.mail?.close();
-    await Promise.all([stopAuditTrail(), stopCounts(), stopPolicies(), stopTrust(), stopWatch()]);
+    await stopRepeating();
     await database.stop();
   }
   return { deps, app, url: server.url, stop };
@@ -61,7 +51,7 @@ async function openAlone(config: Config, log: Log) {
 }
 
 /** Opens the database, with every migration applied and the partitions made that are due. */
-export const openMigrated = (config: Config, log: Log) => openDatabase(config, log, (sql) => makeComingPartitions(sql, new Date()).catch(() => [])); // keepPartitions retries and logs
+export const openMigrated = (config: Config, log: Log) => openDatabase(config, log, (sql) => makeComingPartitions(sql, new Date()).catch(() => [])); // the job makes what is missing, and tells of failures
 
 /** What one process would have is divided among workers, but each has two: one for what may take long, one for the rest. */
 const connectionsOf = ({ workers }: Cluster) => Math.max(2, Math.ceil(POOL_SIZE / workers));

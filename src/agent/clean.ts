@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { inTurns, recoverInterrupted, type Work } from "./attempt";
 import { removeFile } from "./host/files";
+import { forgetKey } from "./keys/waiting-keys";
 import { removeAssignment } from "./remove";
 import type { Result } from "./report";
 import type { AssignmentRecord } from "./state";
@@ -15,6 +16,7 @@ export type Cleaned = { assignmentId: string; store: string; alias: string } & N
 export async function removeEverything(stateDirectory: string, work: Work): Promise<Cleaned[]> {
   const records = [...work.state.records.values()];
   const cleaned = (await inTurns(work, (each) => records.map((record) => () => removeOne(record, each)))).flatMap((one) => one ?? []);
+  for (const key of work.state.keys.records.values()) await forgetKey(key, work);
   if (!cleaned.some(isLeft)) await removeFile(join(stateDirectory, "desired-state.json"));
   return cleaned;
 }

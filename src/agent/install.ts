@@ -1,10 +1,11 @@
 import { attemptOf, mustWait, reload, rollBackFailed, runReload, type Work } from "./attempt";
 import { retryDelay } from "./backoff";
+import { isKeyReadable, withOwnKey } from "./keys/waiting-keys";
 import { findMisplaced, removeMisplaced } from "./misplaced";
 import { expectPermitted, expectRemovable, Refused } from "./policy/host-policy";
 import { failed, healed, installed, observed, type Result, refused } from "./report";
 import type { Desired } from "./server-client";
-import { type AssignmentRecord, newRecord, noteReport, type State } from "./state";
+import { type AssignmentRecord, newRecord, noteReport, revisionOf, type State } from "./state";
 import type { Material, Target } from "./store";
 import { storeOf } from "./stores/stores";
 import { isSamePlace, readMaterial, readTarget } from "./targets";
@@ -17,22 +18,30 @@ type Plan = {
   material: Material;
   /** The version and fingerprint that are to be verified. */
   revision: string;
+  /** Whether the host's own key is not at hand: it can only lie inside the store already. */
+  lacksKey: boolean;
 };
 
 /** Makes one assignment true: observe, plan, apply, verify; what fails is rolled back. */
 export async function reconcileAssignment(item: Desired, work: Work): Promise<Result> {
-  const revision = `${item.version} ${item.fingerprintSha256}`;
+  const revision = revisionOf(item);
   const log = work.log.child({ assignment: item.id, store: item.trustStoreType });
   try {
     const target = readTarget(item);
-    const material = readMaterial(item);
-    await expectPermitted(target, material.privateKey !== null, work);
+    const sent = readMaterial(item);
+    const isOwnKey = item.keyOnHost === true && storeOf(target.storeType).keyInside === undefined;
+    await expectPermitted(target, sent.privateKey !== null || isOwnKey, work);
     if (!work.ignoreBackoff && mustWait(work.state.records.get(item.id), revision, work.clock())) return undefined;
-    return await reconcileOne({ target, material, revision }, { ...work, log });
+    const material = isOwnKey ? await withOwnKey(sent, target, work.state.records.get(item.id)?.target, work) : sent;
+    const lacksKey = isOwnKey && material.privateKey === null;
+    if (lacksKey && (await isKeyReadable(target, work.host))) throw new Error(LOST_KEY);
+    return await reconcileOne({ target, material, revision, lacksKey }, { ...work, log });
   } catch (error) {
     return error instanceof Refused ? refused(error, log) : failed((error as Error).message, log);
   }
 }
+
+const LOST_KEY = "The private key of this certificate was made on this host and is not there any more. Renew the certificate: that makes a new key.";
 
 /** Whether an assignment is installed elsewhere than it is to be. */
 export function isMoving(item: Desired, { records }: State) {
@@ -107,7 +116,8 @@ async function keepHealed({ target, revision }: Plan, record: AssignmentRecord, 
 }
 
 /** Installs at the target, after removing from the `former` one. Returns the certificates that are in the store afterwards. */
-async function apply({ target, material }: Plan, record: AssignmentRecord, former: Target | undefined, work: Work) {
+async function apply({ target, material, lacksKey }: Plan, record: AssignmentRecord, former: Target | undefined, work: Work) {
+  if (lacksKey) throw new Error(LOST_KEY);
   const transaction = beginTransaction(attemptOf(record, work));
   const store = storeOf(target.storeType);
   if (former) await storeOf(former.storeType).remove(former, transaction, record.certificate);

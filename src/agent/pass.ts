@@ -1,5 +1,6 @@
 import { inTurns, recoverInterrupted, type Work } from "./attempt";
 import { isMoving, reconcileAssignment } from "./install";
+import { answerKeyRequests } from "./keys/requests";
 import { observeRemoved, removeAssignment } from "./remove";
 import { deliverReports, isUnsuccessful, type Result } from "./report";
 import type { Desired, DesiredState, HostFacts, ServerClient } from "./server-client";
@@ -29,8 +30,10 @@ export async function runPass(agent: Agent, { host, isOffline = false }: { host?
   const { desired, unreachable } = isOffline ? await readLast(agent) : await fetchDesired(agent);
   if (!desired) return { failed: 0, ...(unreachable && { unreachable }) };
   const failed = await reconcileAll(desired, agent);
-  if (agent.isDryRun || isOffline || unreachable) return { failed, ...(unreachable && { unreachable }) };
-  return { failed, ...(await deliverReports(agent, host)) };
+  if (isOffline || unreachable) return { failed, ...(unreachable && { unreachable }) };
+  const answered = await answerKeyRequests(desired, agent);
+  if (agent.isDryRun) return { failed };
+  return { ...(answered.unreachable ? answered : await deliverReports(agent, host)), failed: failed + answered.failed };
 }
 
 type Reading = { desired?: DesiredState; unreachable?: Unreachable };

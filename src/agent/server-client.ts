@@ -2,14 +2,15 @@ import { Value } from "@sinclair/typebox/value";
 import { t } from "elysia";
 import { Uuid } from "#http/schema";
 import type { AgentReport, DesiredState as Schema } from "#modules/fleet/agent-protocol/schema";
+import type { KeyFault, KeyRequest } from "#modules/issuance/hosts/schema";
 import type { Access } from "./identity/access";
 import type { Trust } from "./identity/trust";
 import { Unreachable, Untrusted } from "./transport";
 
 type Sent = typeof Schema.static;
-/** A server of the release before names nothing to remove. */
-export type DesiredState = Omit<Sent, "remove"> & Partial<Pick<Sent, "remove">>;
-export type Desired = DesiredState["items"][number];
+/** A server of a release before knows nothing of keys on the host, or names nothing to remove. */
+export type Desired = Omit<Sent["items"][number], "keyOnHost"> & { keyOnHost?: boolean };
+export type DesiredState = { items: Desired[]; keep: string[]; remove?: Desired[]; keys?: KeyRequest[] };
 export type Report = AgentReport["reports"][number];
 export type HostFacts = NonNullable<AgentReport["host"]>;
 export type ServerClient = ReturnType<typeof createServerClient>;
@@ -17,14 +18,19 @@ export type ServerClient = ReturnType<typeof createServerClient>;
 type Options = { server: string; access: Access; trust: Trust };
 
 // Each item is looked at on its own, so that one from a newer server spoils no other.
-const Envelope = t.Object({ items: t.Array(t.Object({ id: Uuid })), keep: t.Array(Uuid), remove: t.Optional(t.Array(t.Object({ id: Uuid }))) });
+const Envelope = t.Object({
+  items: t.Array(t.Object({ id: Uuid })),
+  keep: t.Array(Uuid),
+  remove: t.Optional(t.Array(t.Object({ id: Uuid }))),
+  keys: t.Optional(t.Array(t.Object({ requestId: Uuid, assignment: t.Object({ id: Uuid }) }))),
+});
 export const isDesiredState = (value: unknown): value is DesiredState => Value.Check(Envelope, value);
 
 const MAX_REPORTS = 1_000;
 /** One report that is wrong, or of an unknown assignment, or too many: the whole delivery is refused, so it is halved until that one stands alone. */
 const REFUSES_REPORTS = new Set([400, 404, 413]);
 
-/** The agent's two calls. Both throw Unreachable where the server does not answer as it should. */
+/** The agent's calls. All throw Unreachable where the server does not answer as it should. */
 export function createServerClient({ server, access, trust }: Options) {
   /** What is desired, or undefined where that is still what `etag` names. */
   async function fetchDesired(etag: string | undefined) {
@@ -75,13 +81,33 @@ export function createServerClient({ server, access, trust }: Options) {
     return [...(await deliver(reports.slice(0, half), host)), ...(await deliver(reports.slice(half)))];
   }
 
+  /** Sends a signing request. Returns why the server does not take it, in words; undefined where it does, or has withdrawn what it asked. */
+  async function sendCsr(requestId: string, csrPem: string) {
+    const response = await post(`/agent/certificate-requests/${requestId}/csr`, { csrPem });
+    if (response.status !== 400 && response.status !== 409) return undefined;
+    const answer = parse(await response.text());
+    const why = answer instanceof Object && "message" in answer ? String(answer.message) : "";
+    return `The server does not take the signing request of this host's key (${response.status}). ${why}`.trim();
+  }
+
+  /** Tells why there is no key for a request. */
+  const reportKeyFault = async (requestId: string, fault: typeof KeyFault.static) =>
+    void (await post(`/agent/certificate-requests/${requestId}/faults`, fault));
+
+  /** Throws Unreachable unless the server takes it, finds fault with it, or knows nothing of it any more. */
+  async function post(path: string, body: object) {
+    const { response } = await access.ask({ method: "POST", path, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+    if (![204, 400, 404, 409].includes(response.status)) throw refusal(response);
+    return response;
+  }
+
   function refusal({ status, url, headers }: Response) {
     if (status === 401) return new Unreachable(`${url} ${access.refused}`);
     const seconds = Number(headers.get("retry-after"));
     return new Unreachable(`${url} answered ${status}.`, Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined);
   }
 
-  return { fetchDesired, deliver };
+  return { fetchDesired, deliver, sendCsr, reportKeyFault };
 }
 
 function parse(text: string): unknown {

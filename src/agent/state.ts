@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { lockDirectory } from "#db/lock";
 import { isUuid } from "#uuid";
 import { absent, isTemporary, removeFile, writeAtomically } from "./host/files";
-import { type DesiredState, isDesiredState, type Report } from "./server-client";
+import { keysIn, openKeyRecords } from "./keys/key-records";
+import { type Desired, type DesiredState, isDesiredState, type Report } from "./server-client";
 import type { Target } from "./store";
 import type { Journal } from "./transaction/journal";
 
@@ -36,6 +37,9 @@ const PRIVATE = 0o600;
 const RECORD = /^([0-9a-f-]{36})\.json$/;
 /** An assignment's reports that wait for the server; older ones give way. */
 const MAX_WAITING = 20;
+
+/** What is verified of an assignment: another one is installed and verified again. */
+export const revisionOf = ({ version, fingerprintSha256 }: Desired) => `${version} ${fingerprintSha256}`;
 
 export const newRecord = (assignmentId: string): AssignmentRecord => ({ assignmentId, ownership: {}, undo: [], reports: [] });
 
@@ -96,7 +100,9 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
   const isOthers = (id: string, leaving?: Set<string>) => (name: string) =>
     [...records].some(([other, { ownership }]) => other !== id && !leaving?.has(other) && name in ownership);
 
-  return { records, isNew: names.length === 0, save, forget, isOthers, readKnown, saveKnown: (known: Known) => saveJson(knownPath, known), close };
+  const keys = await openKeyRecords(directory, own);
+  const saveKnown = (known: Known) => saveJson(knownPath, known);
+  return { records, keys, isNew: names.length === 0, save, forget, isOthers, readKnown, saveKnown, close };
 }
 
 /** Whether an agent has the directory: it holds its lock for as long as it lives. */
@@ -124,7 +130,8 @@ async function takeDirectory(directory: string, assignments: string) {
   await mkdir(assignments, { recursive: true, mode: 0o700 });
   if ((await stat(directory)).mode & 0o022) throw new Error(`Others may write the state directory ${directory}: chmod 700 ${directory}`);
   const close = lockDirectory(directory, "--state-dir");
-  for (const each of [directory, assignments]) for (const name of await readdir(each)) if (isTemporary(name)) await rm(join(each, name));
+  for (const each of [directory, assignments, keysIn(directory)])
+    for (const name of (await readdir(each).catch(absent)) ?? []) if (isTemporary(name)) await rm(join(each, name));
   return close;
 }
 

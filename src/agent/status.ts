@@ -1,5 +1,6 @@
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
+import { withOwnKey } from "./keys/waiting-keys";
 import type { Desired, Report } from "./server-client";
 import { type AssignmentRecord, lastReport, type State } from "./state";
 import type { Material, Target } from "./store";
@@ -26,17 +27,19 @@ export async function standingsOf(state: State, host: Host): Promise<Standing[]>
   const wanted = new Set(items.map(({ id }) => id));
   const rest = [...state.records.values()].filter(({ assignmentId, isRemoved }) => !wanted.has(assignmentId) && !isRemoved);
   const standings: Standing[] = [];
-  for (const item of items) standings.push(await standingOf(item, state.records.get(item.id), host));
+  for (const item of items) standings.push(await standingOf(item, state, host));
   for (const record of rest) standings.push(leftover(record, keep.includes(record.assignmentId)));
   return standings;
 }
 
-async function standingOf(item: Desired, record: AssignmentRecord | undefined, host: Host): Promise<Standing> {
+async function standingOf(item: Desired, state: State, host: Host): Promise<Standing> {
+  const record = state.records.get(item.id);
   const { id: assignmentId, trustStoreType: store, commonName, fingerprintSha256 } = item;
   const base = { assignmentId, store, alias: item.config.alias ?? null, commonName, fingerprintSha256, retryAt: retryOf(record) };
   try {
     const target = readTarget(item);
-    const faults = await faultsOf(target, readMaterial(item), host);
+    const sent = readMaterial(item);
+    const faults = await faultsOf(target, item.keyOnHost ? await withOwnKey(sent, target, undefined, { host, state }) : sent, host);
     const refusal = lastMessage(record, "refused");
     if (refusal !== undefined) return { ...base, alias: target.alias, state: "refused", why: refusal };
     const failure = lastFailure(record);

@@ -1,8 +1,10 @@
+import type { Signer } from "#modules/certificates/certificates/x509/signing-request";
 import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import type { MaterialType } from "#modules/fleet/trust-stores/rules/catalogue";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
+import type { User } from "./host/program";
 import type { Journal } from "./transaction/journal";
 import type { Transaction } from "./transaction/transaction";
 
@@ -34,6 +36,9 @@ type Observation = {
 /** What the agent owns elsewhere than this release puts it, by its names in the record. */
 export type Misplaced = { names: string[]; remove: (transaction: Transaction) => Promise<unknown> };
 
+/** The file of a private key: whose it is to be, where that is not to be its directory's. */
+type KeyFile = { path: string; mode: number; owner: Partial<User> };
+
 /** A kind of trust store. The first three throw an Error in words where they cannot. */
 export type Store = {
   /** Reads the store itself; a tool's exit code proves nothing. Changes nothing. */
@@ -52,6 +57,10 @@ export type Store = {
   findRemains?(target: Target, material: Material, host: Host): Promise<string[]>;
   /** Finds what an earlier release put elsewhere for the same target, so that it can be taken away once this one has put it in its place. */
   misplaced?(target: Target, ownership: Journal["ownership"], host: Host): Promise<Misplaced>;
+  /** Finds the file of the private key, alone or with its certificate. Without one, only the store's own tool puts it in. */
+  keyFile?(target: Target, host: Host): Promise<KeyFile | undefined>;
+  /** The private key that was made in the store and never leaves it. */
+  keyInside?(target: Target, host: Host): Promise<Signer>;
   /** Whether the store's reader drops a signal to reload while it still reloads, so that it is to be asked again. */
   dropsReloads?: boolean;
   /** The environment variable in which a reloadCommand finds the password that the config refers to. */
@@ -69,6 +78,7 @@ export const storeBy = (storeFor: (target: Target) => Store): Store => ({
   install: (target, ...rest) => storeFor(target).install(target, ...rest),
   remove: (target, ...rest) => storeFor(target).remove(target, ...rest),
   misplaced: (target, ...rest) => misplacedIn(storeFor(target), target, ...rest),
+  keyFile: async (target, host) => storeFor(target).keyFile?.(target, host),
 });
 
 /** As `misplaced`, for any store. */

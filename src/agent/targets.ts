@@ -1,10 +1,12 @@
 import { hostname } from "node:os";
 import { isDeepStrictEqual } from "node:util";
+import type { TObject } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { DesiredState } from "#modules/fleet/agent-protocol/schema";
 import { completeConfig, storesFor, unknownMaterial } from "#modules/fleet/assignments/rules";
 import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import { withPreset } from "#modules/fleet/trust-stores/rules/presets";
+import { KeyRequest } from "#modules/issuance/hosts/schema";
 import type { Host } from "./host/host";
 import { certificatesIn, fingerprintOf, isForeignKey, privateKeyIn } from "./host/pem";
 import type { Desired } from "./server-client";
@@ -14,9 +16,27 @@ const Schema = DesiredState.properties.items.items;
 
 /** What an assignment names, checked once more: this host does not rely on the server's checks. */
 export function readTarget(item: Desired): Target {
-  const [fault] = Value.Errors(Schema, Object.fromEntries(Object.entries(item).filter(([name]) => name in Schema.properties)));
+  expectUnderstood(Schema, { keyOnHost: false, ...item });
+  return targetOf(item);
+}
+
+/** The same for the assignment that a key is made for. */
+export function readKeyRequest(request: KeyRequest): Target {
+  const { assignment } = request;
+  expectUnderstood(KeyRequest, { ...request, assignment: Object.fromEntries(ownFields(KeyRequest.properties.assignment, assignment)) });
+  if (!assignment.materialType.endsWith("_certificate")) throw new Error("A private key is made for a server's or client's own certificate alone.");
+  return targetOf(assignment);
+}
+
+const ownFields = (schema: TObject, sent: object) => Object.entries(sent).filter(([name]) => name in schema.properties);
+
+/** What a newer server says besides is left to newer agents. */
+function expectUnderstood(schema: TObject, sent: object) {
+  const [fault] = Value.Errors(schema, Object.fromEntries(ownFields(schema, sent)));
   if (fault) throw new Error(`The agent does not understand ${fault.path.slice(1)} of what the server sent (${fault.message}). Is it older than the server?`);
-  const { id, trustStoreType, materialType, config: given } = item;
+}
+
+function targetOf({ id, trustStoreType, materialType, config: given }: Pick<Desired, "id" | "trustStoreType" | "materialType" | "config">): Target {
   if (!storesFor(materialType).includes(trustStoreType)) throw new Error(unknownMaterial(trustStoreType).replace("body.", ""));
   const checked = completeConfig(trustStoreType, given);
   if ("invalid" in checked) throw new Error(checked.invalid.replace("body.", ""));

@@ -1,11 +1,14 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from "jose";
 import { Refusal } from "#http/errors";
+import { boundedText } from "#outbound/bounded-text";
 import { isSecureUrl } from "./secure-url";
 
 const COOLDOWN = 30_000;
 const MAX_AGE = 600_000;
 /** For both documents, and shorter than a request may take. */
 const TIMEOUT = 4_500;
+/** Bytes of one document: key sets with chains of certificates have some 30 KB. */
+const MAX_DOCUMENT = 1_048_576;
 
 export const OIDC_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 
@@ -93,5 +96,5 @@ async function fetchJson<Json>(url: string, signal: AbortSignal) {
   // A redirect could lead away from https.
   const answer = await fetch(url, { signal, redirect: "error", headers: { accept: "application/json" } });
   if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
-  return (await answer.json()) as Json;
+  return JSON.parse(answer.body ? await boundedText(answer.body, MAX_DOCUMENT) : "") as Json;
 }

@@ -27,6 +27,7 @@ export async function restoreBackup(path: string, { header, totals }: Verified, 
       for (const sequence of totals.sequences) await setSequence(tx, sequence);
       await setTriggers(tx, names, "enable");
       await migrateWithin(tx);
+      await tx.unsafe(`analyze ${names.map(quote).join(", ")}`); // a server that starts on it plans by what is there
       await finish(tx);
     });
   } catch (error) {

@@ -6,7 +6,9 @@ export type Cluster = {
   /** The number of this worker, from 1; undefined where the server is one process. */
   worker: number | undefined;
   workers: number;
-  /** One of the workers runs the jobs. */
+  /** The only process or the first worker: it does what one process of each server does. */
+  isFirst: boolean;
+  /** The first process runs the jobs, but with `serve --no-jobs`. */
   runsJobs: boolean;
   publish: (topic: string, data: unknown) => void;
   subscribe: <Data>(topic: string, handle: (data: Data) => void) => void;
@@ -20,12 +22,14 @@ type Answered = { value: unknown } | { fault: string };
 const ANSWER_TIMEOUT_MS = 1_000;
 
 /** The server is one process. */
-export const ALONE: Cluster = { worker: undefined, workers: 1, runsJobs: true, publish() {}, subscribe() {}, ask: async () => [], answer() {} };
+export const ALONE: Cluster = { worker: undefined, workers: 1, isFirst: true, runsJobs: true, publish() {}, subscribe() {}, ask: async () => [], answer() {} };
 
 type Transport = { send: (message: Message) => void; onMessage: (receive: (message: Message) => void) => void };
 
+type Place = { worker: number; workers: number; jobs: boolean };
+
 /** Connects this worker to the others. The primary passes their messages on. */
-export function joinCluster(worker: number, workers: number, { send, onMessage }: Transport): Cluster {
+export function joinCluster({ worker, workers, jobs }: Place, { send, onMessage }: Transport): Cluster {
   const handlers = new Map<string, (data: never, from: number) => void>();
   onMessage(({ topic, data, from = 0 }) => handlers.get(topic)?.(data as never, from));
 
@@ -55,7 +59,8 @@ export function joinCluster(worker: number, workers: number, { send, onMessage }
   return {
     worker,
     workers,
-    runsJobs: worker === 1,
+    isFirst: worker === 1,
+    runsJobs: jobs && worker === 1,
     publish: (topic, data) => send({ topic, data }),
     subscribe: (topic, handle) => void handlers.set(topic, handle),
     ask,

@@ -10,10 +10,11 @@ const FIRST_PAUSE_MS = 100;
 /** This program once more: the executable alone, or Bun with the script. */
 const PROGRAM = [process.execPath, ...process.execArgv, ...(Bun.main.startsWith("/$bunfs/") ? [] : [Bun.main])];
 
-type Settings = { workers: number; env: Record<string, string | undefined>; log: Logger };
+/** `options` of `serve` are passed on to each worker. */
+type Settings = { workers: number; options: string[]; env: Record<string, string | undefined>; log: Logger };
 
 /** Runs the workers of `serve --workers`: passes their messages on, and replaces one that ends. */
-export function createPrimary({ workers, env, log }: Settings) {
+export function createPrimary({ workers, options, env, log }: Settings) {
   const children = new Map<number, Subprocess>();
   /** Which worker is at the other end of an open channel. */
   const channels = new Map<Subprocess, number>();
@@ -28,7 +29,7 @@ export function createPrimary({ workers, env, log }: Settings) {
   }
 
   function spawn(worker: number, onReady: (url: string) => void) {
-    const child: Subprocess = Bun.spawn([...PROGRAM, "serve", "--workers", `${workers}`, "--worker", `${worker}`], {
+    const child: Subprocess = Bun.spawn([...PROGRAM, "serve", "--workers", `${workers}`, "--worker", `${worker}`, ...options], {
       env,
       stdio: ["ignore", "inherit", "inherit"],
       ipc: (message: Message) => (message.topic === "ready" ? onReady(String(message.data)) : relay(worker, message)),

@@ -11,7 +11,7 @@ import { readKeys } from "#crypto/secrets-file";
 import type { Db } from "#db/connect";
 import { checkKeys } from "#db/secret-keys";
 import { createQueue } from "#jobs/queue";
-import { prepareJobs } from "#jobs/start";
+import { prepareQueues } from "#jobs/start";
 import { createLog } from "#log";
 import { enqueueAgain } from "#mail/outbox";
 import { openSource } from "#maintenance/backup-source";
@@ -74,7 +74,7 @@ async function restore(file: string, isVerifying: boolean) {
 
 async function load(file: string, verified: Verified, { $client: sql }: Db, { keyring, dataDir }: Config) {
   const queue = createQueue({ sql, log: createLog("silent") });
-  await prepareJobs({ queue });
+  await prepareQueues({ queue });
   try {
     await restoreBackup(resolve(file), verified, {
       sql,

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { joinCluster } from "#cluster/channel";
+import { ALONE, joinCluster } from "#cluster/channel";
 import { createPrimary } from "#cluster/primary";
 import type { Config } from "#config";
 import { showDemo } from "#demo/demo";
@@ -11,7 +11,7 @@ import { readWorkers } from "./arguments";
 import { CommandError } from "./command-error";
 import { readConfigOrExit } from "./environment";
 
-type Options = { demo?: boolean; workers?: number; worker?: number };
+type Options = { demo?: boolean; workers?: number; worker?: number; jobs?: boolean };
 
 export const addServe = (program: Command) =>
   program
@@ -19,6 +19,7 @@ export const addServe = (program: Command) =>
     .description("Start the server.")
     .option("--demo", "make a demo organization with real certificates, and print what to try")
     .option("--workers <number>", "serve with so many processes on one port (needs DATABASE_URL, and Linux)", readWorkers)
+    .option("--no-jobs", "only answer requests: another server on the same database runs the background jobs (needs DATABASE_URL)")
     .addOption(new Option("--worker <number>").argParser(readWorkers).hideHelp()) // how --workers starts each
     .addHelpText(
       "after",
@@ -26,14 +27,15 @@ export const addServe = (program: Command) =>
     )
     .action(serve);
 
-async function serve({ demo = false, workers = 1, worker }: Options) {
+async function serve({ demo = false, workers = 1, worker, jobs = true }: Options) {
   const config = readConfigOrExit();
-  if (worker) return serveAsWorker(config, worker, workers);
-  if (workers > 1) return serveWithWorkers(config, workers, demo);
+  if (!jobs) requireOthers(config, demo);
+  if (worker) return serveAsWorker(config, { worker, workers, jobs });
+  if (workers > 1) return serveWithWorkers(config, { workers, demo, jobs });
   if (demo && !config.jwtSecret) throw new CommandError("--demo needs JWT_SECRET: where an identity provider alone signs the tokens it has none to show.", 2);
   const log = createLog(config.logLevel);
-  const server = await startServer(config, log, { isDemo: demo });
-  log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded" }, "server listening");
+  const server = await startServer(config, log, { isDemo: demo, cluster: { ...ALONE, runsJobs: jobs } });
+  log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded", ...(!jobs && { jobs }) }, "server listening");
   const stopping = new AbortController();
   const fail = stopOnSignal(() => {
     stopping.abort();
@@ -42,15 +44,23 @@ async function serve({ demo = false, workers = 1, worker }: Options) {
   if (demo) await showDemo(server, stopping.signal).catch((error: Error) => fail(error.message));
 }
 
-async function serveWithWorkers(config: Config, workers: number, demo: boolean) {
+/** Refuses `--no-jobs` where no other server could run the jobs. */
+function requireOthers({ databaseUrl }: Config, demo: boolean) {
+  if (!databaseUrl) throw new CommandError("--no-jobs needs DATABASE_URL: the embedded database has one server, and no other could run its jobs.", 2);
+  if (demo) throw new CommandError("--demo is for a server that runs jobs: leave --no-jobs out.", 2);
+}
+
+type Whole = Required<Pick<Options, "workers" | "demo" | "jobs">>;
+
+async function serveWithWorkers(config: Config, { workers, demo, jobs }: Whole) {
   if (!config.databaseUrl) throw new CommandError("--workers needs DATABASE_URL: the embedded database is one session, for one process.", 2);
   if (demo) throw new CommandError("--demo is for one process: leave --workers out.", 2);
   if (process.platform !== "linux") throw new CommandError("--workers needs Linux: elsewhere processes cannot share a port.", 2);
   const log = createLog(config.logLevel);
   const port = await claimAddress(config);
   await (await openMigrated(config, log)).stop();
-  const primary = createPrimary({ workers, env: { ...Bun.env, PORT: `${port}` }, log });
-  const ended = primary.run((url) => log.info({ url, database: "postgres", workers }, "server listening"));
+  const primary = createPrimary({ workers, options: jobs ? [] : ["--no-jobs"], env: { ...Bun.env, PORT: `${port}` }, log });
+  const ended = primary.run((url) => log.info({ url, database: "postgres", workers, ...(!jobs && { jobs }) }, "server listening"));
   stopOnSignal(() => {
     primary.stop();
     return ended;
@@ -58,11 +68,11 @@ async function serveWithWorkers(config: Config, workers: number, demo: boolean) 
   await ended;
 }
 
-async function serveAsWorker(config: Config, worker: number, workers: number) {
+async function serveAsWorker(config: Config, place: { worker: number; workers: number; jobs: boolean }) {
   if (!process.send) throw new CommandError("--worker is for the processes that --workers starts.", 2);
   const log = createSharedLog(config.logLevel);
   process.once("disconnect", () => process.exit(1)); // the primary was killed
-  const cluster = joinCluster(worker, workers, { send: (message) => void process.send?.(message), onMessage: (receive) => process.on("message", receive) });
+  const cluster = joinCluster(place, { send: (message) => void process.send?.(message), onMessage: (receive) => process.on("message", receive) });
   const server = await startServer(config, log, { cluster });
   let stopping: Promise<void> | undefined;
   async function stop() {

@@ -3,7 +3,7 @@ import { embeddedMigrations } from "./migrations.macro" with { type: "macro" };
 
 type Log = { warn: (details: object, message: string) => void };
 
-const migrations = embeddedMigrations();
+export const migrations = embeddedMigrations();
 const KNOWN = new Set(migrations.map((each) => each.folderMillis));
 const LOCK = 4_711_001;
 /** Requests queue behind a migration that waits for a table: this bounds how long. */

@@ -1,9 +1,10 @@
-// bun src/db/pack-template.ts FILE: writes the database that `bun run build` puts into the executable.
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+// bun src/db/pack-template.ts [FILE]: makes the database that every embedded one is a copy of; `bun run build` puts the copy FILE into the executable.
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "./embedded";
 import { migrate } from "./migrate";
+import { packedPath } from "./template";
 
 const BEST_LEVEL = 19;
 
@@ -11,7 +12,7 @@ const BEST_LEVEL = 19;
 export async function packTemplate() {
   const directory = mkdtempSync(join(tmpdir(), "certitude-template-"));
   try {
-    const { db, stop } = await startEmbedded(directory);
+    const { db, stop } = await startEmbedded(directory, { isBare: true });
     await migrate(db.$client);
     await db.$client`vacuum (analyze)`;
     await stop();
@@ -34,4 +35,18 @@ async function readTree(root: string) {
   return entries;
 }
 
-if (import.meta.main) await Bun.write(process.argv[2] ?? "", await packTemplate());
+/** Packs the database of these migrations, unless that was done before: making one takes many seconds of work. Returns the file. */
+export async function packOnce() {
+  if (!existsSync(packedPath)) {
+    const unfinished = `${packedPath}.${process.pid}`;
+    await Bun.write(unfinished, await packTemplate());
+    renameSync(unfinished, packedPath);
+  }
+  return Bun.file(packedPath);
+}
+
+if (import.meta.main) {
+  const packed = await packOnce();
+  const copy = process.argv[2];
+  if (copy !== undefined) await Bun.write(copy, packed);
+}

@@ -1,13 +1,19 @@
+import { join } from "node:path";
+import { sha256 } from "#crypto/sha256";
+import { dependencies } from "../../package.json";
+import { migrations } from "./migrate";
+
 /** The name in the executable of what pack-template.ts writes; the bundler adds a hash to it. */
 const TEMPLATE = /^postgres\b.*\.zst$/;
 
-/**
- * Fills `directory` with the database that the executable carries: initialized, every migration applied, no rows.
- * Returns false where there is none, as under `bun src/main.ts`.
- */
+const ORIGIN = sha256([dependencies["@electric-sql/pglite"], ...migrations.map(({ hash }) => hash)].join()).slice(0, 16);
+/** Where pack-template.ts keeps the database of these migrations, which programs that run from source copy too. */
+export const packedPath = join(import.meta.dir, "../../dist", `postgres-${ORIGIN}.zst`);
+
+/** Fills `directory` with an initialized database, every migration applied, no rows. Returns false where there is none to copy. */
 export async function unpackTemplate(directory: string) {
-  const template = Bun.embeddedFiles.find((each) => TEMPLATE.test((each as File).name));
-  if (!template) return false;
+  const template = Bun.embeddedFiles.find((each) => TEMPLATE.test((each as File).name)) ?? Bun.file(packedPath);
+  if (template.size === 0) return false;
   await unpack(await template.bytes(), directory);
   return true;
 }

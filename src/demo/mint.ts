@@ -1,21 +1,6 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { bits, generalizedTime, octets, oid, sequence, tagged, toPem } from "#crypto/der";
 
-const tagged = (tag: number, ...parts: Uint8Array[]): Buffer => {
-  const content = Buffer.concat(parts);
-  const { length } = content;
-  const head =
-    length < 128
-      ? [length]
-      : length < 256
-        ? [0x81, length]
-        : length < 65_536
-          ? [0x82, length >> 8, length & 255]
-          : [0x83, length >> 16, (length >> 8) & 255, length & 255];
-  return Buffer.concat([Buffer.from([tag, ...head]), content]);
-};
-const sequence = (...parts: Uint8Array[]) => tagged(0x30, ...parts);
-const octets = (bytes: Uint8Array) => tagged(0x04, bytes);
-const bits = (bytes: Uint8Array) => tagged(0x03, Buffer.from([0]), bytes);
 const yes = Buffer.from([0x01, 0x01, 0xff]);
 
 const OID = {
@@ -28,8 +13,6 @@ const OID = {
   extendedKeyUsage: "551d25",
   serverAuth: "2b06010505070301",
 };
-const oid = (hex: string) => tagged(0x06, Buffer.from(hex, "hex"));
-const time = (at: Date) => tagged(0x18, Buffer.from(`${at.toISOString().slice(0, 19).replace(/[-:T]/g, "")}Z`));
 const attribute = (type: string, value: string) => tagged(0x31, sequence(oid(type), tagged(0x0c, Buffer.from(value))));
 const extension = (type: string, critical: boolean, value: Uint8Array) => sequence(oid(type), ...(critical ? [yes] : []), octets(value));
 
@@ -64,15 +47,11 @@ export function mint({ commonName, organization = "Certitude Demo", issuer, key,
     tagged(0x02, serial),
     algorithm,
     issuer?.name ?? name,
-    sequence(time(notBefore), time(notAfter)),
+    sequence(generalizedTime(notBefore), generalizedTime(notAfter)),
     name,
     publicKey.export({ type: "spki", format: "der" }),
     tagged(0xa3, sequence(...extensions)),
   );
   const signature = sign("sha256", toBeSigned, issuer?.privateKey ?? privateKey);
-  const lines =
-    sequence(toBeSigned, algorithm, bits(signature))
-      .toString("base64")
-      .match(/.{1,64}/g) ?? [];
-  return { pem: `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`, privateKey, name };
+  return { pem: toPem("CERTIFICATE", sequence(toBeSigned, algorithm, bits(signature))), privateKey, name };
 }

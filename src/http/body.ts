@@ -12,6 +12,8 @@ const LARGE = new Map([
   ["/internal/knowledge/documents/:id/chunks", 8 * MIB],
   ["/admin/knowledge-base/documents", 51 * MIB],
 ]);
+/** Routes whose bodies are small, in bytes: anybody may send one. */
+const SMALL = new Map([["/pki/:authorityId/ocsp", 8 * 1024]]);
 /** Routes that take a form, and how large its file may be. */
 const FORMS = new Map([["/admin/knowledge-base/documents", 50 * MIB]]);
 /** Seconds that a large body may take to arrive, data flowing or not: the longest that Bun counts to. */
@@ -53,7 +55,7 @@ async function readForm(context: Context, bytes: Uint8Array<ArrayBuffer>, fileLi
 export async function receiveBody(request: Request) {
   const { route = "", server } = exchangeOf(request);
   if (LARGE.has(route)) server?.timeout(request, LARGE_BODY_IDLE_SECONDS);
-  const bytes = await readBytes(request, LARGE.get(route) ?? MIB);
+  const bytes = await readBytes(request, LARGE.get(route) ?? SMALL.get(route) ?? MIB);
   startClock(request);
   return bytes;
 }
@@ -74,7 +76,7 @@ function refuseCoding({ headers }: Request) {
 }
 
 async function readBytes(request: Request, limit: number) {
-  const tooLarge = () => new Refusal(413, `The body is larger than ${limit / MIB} MiB.`, { connection: "close" });
+  const tooLarge = () => new Refusal(413, `The body is larger than ${limit < MIB ? `${limit / 1024} KiB` : `${limit / MIB} MiB`}.`, { connection: "close" });
   if (Number(request.headers.get("content-length") ?? 0) > limit) throw tooLarge();
   try {
     if (request.headers.has("content-length")) return new Uint8Array(await request.arrayBuffer());

@@ -7,7 +7,9 @@ import type { Config } from "#config";
 import type { Pool } from "#db/connect";
 import { countByDaysLeft } from "#modules/certificates/certificates/queries/counts";
 import { countHealth, countHeld, countStates } from "#modules/fleet/deployments/queries";
+import type { JobRuns } from "#modules/platform/jobs/services/job-runs";
 import { Refusal } from "./errors";
+import { addJobMetrics } from "./job-metrics";
 import { createRequestDurations } from "./request-durations";
 
 const COUNT_EVERY = 60_000;
@@ -16,13 +18,14 @@ const TOPIC = "metrics";
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** What Prometheus reads, in a registry of this process's own. The series of workers have the label `worker`, so that none is mistaken for another's. */
-export function createMetrics({ sql, clock, cluster }: { sql: Pool; clock: () => Date; cluster: Cluster }) {
+export function createMetrics({ sql, clock, cluster, jobRuns }: { sql: Pool; clock: () => Date; cluster: Cluster; jobRuns: JobRuns }) {
   const registry = new Registry();
   if (cluster.worker) registry.setDefaultLabels({ worker: cluster.worker });
   cluster.answer(TOPIC, () => registry.metrics());
   collectDefaultMetrics({ register: registry });
   const durations = createRequestDurations();
   registry.registerMetric(durations.metric);
+  addJobMetrics({ registry, jobRuns, isFirst: cluster.isFirst });
   let inFlight = 0;
   new Gauge({
     name: "certitude_database_connections_max",
@@ -83,7 +86,7 @@ export function createMetrics({ sql, clock, cluster }: { sql: Pool; clock: () =>
       labelNames: label === undefined ? [] : [label],
       registers: [registry],
       async collect() {
-        if (!cluster.runsJobs) return;
+        if (!cluster.isFirst) return;
         if (performance.now() - countedAt < COUNT_EVERY) return;
         for (const [value, counted] of await count()) this.set(label === undefined || value === undefined ? {} : { [label]: value }, counted);
         countedAt = performance.now();

@@ -1,11 +1,11 @@
 import type { Deps } from "#deps";
 import { listUnsettled, queueFreed, reconcilePolicies } from "#modules/fleet/assignment-policies/queries/reconcile";
 import type { Scope } from "#modules/people/audit/queries";
-import { repeat } from "./repeat";
 
-const INTERVAL_MS = 2_000;
-
-/** Brings the agents of all organizations to what their policies want. Where one organization fails, the others go on. */
+/**
+ * Brings the agents of all organizations to what their policies want. Where one organization fails, the others go on. What is to be done stands
+ * in the database, so a crash or a failure delays it to the next turn.
+ */
 export async function applyPolicies({ sql, stamps }: Pick<Deps, "sql" | "stamps">, signal: AbortSignal) {
   const failures: unknown[] = [];
   await queueFreed(sql);
@@ -15,12 +15,3 @@ export async function applyPolicies({ sql, stamps }: Pick<Deps, "sql" | "stamps"
   }
   if (failures.length > 0) throw new AggregateError(failures, `the policies of ${failures.length} organizations could not be applied`);
 }
-
-/**
- * Applies policies every two seconds; servers take turns. What is to be done stands in the database, so a crash or a failure, which is logged,
- * delays it to the next turn. Returns a function that stops it and waits for the running transaction.
- */
-export const keepPolicies = ({ sql, stamps, log }: Pick<Deps, "sql" | "stamps" | "log">) =>
-  repeat(INTERVAL_MS, (signal) =>
-    applyPolicies({ sql, stamps }, signal).catch((err) => log.warn({ err }, "policies could not be applied; the next try is in two seconds")),
-  );

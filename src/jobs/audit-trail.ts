@@ -1,21 +1,10 @@
 import type { Deps } from "#deps";
 import { takeSpooledEvents } from "#modules/people/audit/services/spool";
 
-const EVERY = 5_000;
-/** The longest that the end of the server waits for a database that is away. */
-const FLUSH_TIMEOUT_MS = 5_000;
-
-/** Writes the counted audit events every five seconds, and one worker those that the command line left. Returns how to stop: what is left is written first. */
-export function keepAuditTrail({ denials, reads, sql, config, log, cluster }: Pick<Deps, "denials" | "reads" | "sql" | "config" | "log" | "cluster">) {
-  async function takeSpooled() {
-    if (!cluster.runsJobs) return;
-    await takeSpooledEvents(sql, config.dataDir).catch((err) => log.warn({ err }, "writing audit events of the command line failed, retrying"));
-  }
-  const write = () => Promise.all([denials.flush(), reads.flush(), takeSpooled()]);
-  const timer = setInterval(write, EVERY);
-  void takeSpooled();
-  return async () => {
-    clearInterval(timer);
-    await Promise.race([write(), Bun.sleep(FLUSH_TIMEOUT_MS)]);
-  };
+/** Writes the audit events that this process has counted and, in the first process of a server, those that the command line left. What fails is kept for the next time. */
+export async function writeAuditTrail({ denials, reads, sql, config, cluster }: Pick<Deps, "denials" | "reads" | "sql" | "config" | "cluster">) {
+  const spooled = cluster.isFirst ? takeSpooledEvents(sql, config.dataDir) : undefined;
+  const written = await Promise.allSettled([denials.flush(), reads.flush(), spooled]);
+  const failures = written.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+  if (failures.length > 0) throw new AggregateError(failures, "audit events could not be written; they are kept");
 }

@@ -3,12 +3,15 @@ import { beginIndexing, endIndexing, failIndexing, INDEX_DOCUMENT, type Indexing
 import { splitPassages } from "#modules/knowledge/documents/rules/documents";
 import { extractText, Unreadable } from "#modules/knowledge/documents/rules/html";
 import type { Scope } from "#modules/people/audit/queries";
-import type { Job, Work } from "./queue";
+import type { QueuedJob, Work } from "./queue";
 
 const BATCH = 100;
 
-export const indexingFailed: Job = { name: `${INDEX_DOCUMENT}-failed`, options: { retryLimit: 10, retryDelay: 5, retryBackoff: true, retryDelayMax: 600 } };
-export const indexing: Job = {
+export const indexingFailed: QueuedJob = {
+  name: `${INDEX_DOCUMENT}-failed`,
+  options: { retryLimit: 10, retryDelay: 5, retryBackoff: true, retryDelayMax: 600 },
+};
+export const indexing: QueuedJob = {
   name: INDEX_DOCUMENT,
   options: {
     deadLetter: indexingFailed.name,

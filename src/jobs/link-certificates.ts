@@ -1,8 +1,12 @@
 import type { Deps } from "#deps";
 import { linkChains, takePendingLinks } from "#modules/certificates/certificates/queries/chains";
-import type { Job, Work } from "./queue";
+import { EACH_MINUTE, type QueuedJob, type Work } from "./queue";
 
-export const linking: Job = { name: "link-certificates", cron: "* * * * *", options: { retryLimit: 0, expireInSeconds: 3_600, heartbeatSeconds: 15 } };
+export const linking: QueuedJob = {
+  name: "link-certificates",
+  schedule: EACH_MINUTE,
+  options: { retryLimit: 0, expireInSeconds: 3_600, heartbeatSeconds: 15 },
+};
 
 /** Links what no import has linked: what was cut off, what an older release stored, and what lay unlinked before an upgrade. Servers share the work. */
 export const linkCertificates =

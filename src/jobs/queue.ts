@@ -1,16 +1,22 @@
-import { type Job as Attempt, type JobResult, PgBoss, type QueueOptions } from "pg-boss";
+import { type Job as Attempt, PgBoss, type QueueOptions } from "pg-boss";
 import type { Logger } from "pino";
 import { ALONE, type Cluster } from "#cluster/channel";
 import type { Pool, Sql } from "#db/connect";
+import { ServerStops, TryAgain } from "#modules/platform/jobs/rules";
 
-/** A kind of background work: how it is retried and, for what recurs, when (cron, UTC). */
-export type Job = { name: string; options: QueueOptions & { deadLetter?: string }; cron?: string };
-/** A failure that the job itself has told: it is tried again like any other, without a line of the queue's own. */
-export class TryAgain extends Error {}
+/** When a job recurs (cron, UTC), and how often that is. */
+type Schedule = { cron: string; everyMs: number };
+export const EACH_MINUTE: Schedule = { cron: "* * * * *", everyMs: 60_000 };
+export const eachHour = (minute: number): Schedule => ({ cron: `${minute} * * * *`, everyMs: 3_600_000 });
+
+/** A queue: how its jobs are retried, how many of them run at once in a process (1) and, for what recurs, when. */
+export type QueuedJob = { name: string; options: QueueOptions & { deadLetter?: string }; atOnce?: number; schedule?: Schedule };
 export type Work<Data> = (data: Data, signal: AbortSignal) => Promise<void>;
 export type Queue = ReturnType<typeof createQueue>;
 
-const POLLING_SECONDS = 2;
+const POLL_EVERY_MS = 2_000;
+/** pg-boss's own polling, of each worker: only a safeguard, because ours wakes one that has nothing to do. */
+const POLLING_SECONDS = 60;
 /** How soon the work of a killed server is noticed, after its last heartbeat. */
 const SUPERVISION_SECONDS = 5;
 const GRACE = 8_000;
@@ -18,14 +24,16 @@ const GRACE = 8_000;
 const QUIET = 30_000;
 const PENDING = ["created", "retry", "active"];
 
+type Given = { sql: Pool; log: Pick<Logger, "warn">; cluster?: Cluster; supervisionSeconds?: number };
+
 /** Background work in the same database. What is sent in a transaction is there exactly if the transaction is. */
-export function createQueue({ sql, log, cluster = ALONE }: { sql: Pool; log: Pick<Logger, "warn">; cluster?: Cluster }) {
+export function createQueue({ sql, log, cluster = ALONE, supervisionSeconds = SUPERVISION_SECONDS }: Given) {
   const boss = new PgBoss({
     db: toDatabase(sql, sql),
     supervise: cluster.runsJobs,
     schedule: cluster.runsJobs,
-    superviseIntervalSeconds: SUPERVISION_SECONDS,
-    monitorIntervalSeconds: SUPERVISION_SECONDS,
+    superviseIntervalSeconds: supervisionSeconds,
+    monitorIntervalSeconds: supervisionSeconds,
     reindex: false,
     monitorVacuum: false,
   });
@@ -35,63 +43,76 @@ export function createQueue({ sql, log, cluster = ALONE }: { sql: Pool; log: Pic
     quietUntil = performance.now() + QUIET;
     log.warn({ reason: message }, "job queue error");
   });
-  const workers = new Map<string, string>();
+  const workers = new Map<string, { id: string; isBusy: boolean }[]>();
+  let polling: Timer | undefined;
   let stopping = new AbortController();
 
   /** Makes the queues, those for dead letters first. Nothing runs before `work`. */
-  async function start(jobs: Job[]) {
+  async function start(jobs: QueuedJob[]) {
     stopping = new AbortController();
     await boss.start();
-    for (const { name, options, cron } of jobs) {
+    polling = setInterval(() => {
+      for (const name of workers.keys()) wake(name);
+    }, POLL_EVERY_MS);
+    for (const { name, options, schedule } of jobs) {
       await boss.createQueue(name, options);
       await boss.updateQueue(name, options);
       await boss.findJobs(name, { key: "none" }); // now it knows the queue, and need not look it up inside a transaction
-      if (cron) await boss.schedule(name, cron);
+      if (schedule) await boss.schedule(name, schedule.cron);
     }
   }
 
-  /** Runs the jobs of one kind, so many at once: the next ones when all of them have ended. Throwing means: try again later. */
-  async function work<Data extends object>(name: string, run: Work<Data>, atOnce = 1) {
-    const options = { pollingIntervalSeconds: POLLING_SECONDS, batchSize: atOnce, perJobResults: true } as const;
-    const worker = await boss.work<Data, JobResult[]>(name, options, (jobs) => {
-      wake(name); // where there was one there may be another: only an empty look waits for the next poll
-      return Promise.all(jobs.map((job) => attempt(name, job, run)));
-    });
-    workers.set(name, worker);
+  /** Runs the jobs of one kind, so many at once: each that ends makes place for the next. Throwing means: try again later. */
+  async function work<Data extends object>({ name, atOnce = 1 }: Pick<QueuedJob, "name" | "atOnce">, run: Work<Data>) {
+    const team = Array.from({ length: atOnce }, () => ({ id: "", isBusy: false }));
+    workers.set(name, team);
+    for (const worker of team)
+      worker.id = await boss.work<Data>(name, { pollingIntervalSeconds: POLLING_SECONDS }, async ([job]) => {
+        if (!job) return;
+        worker.isBusy = true;
+        boss.notifyWorker(worker.id); // where there was one there may be another: it looks again after this one,
+        wake(name); // and another worker at once
+        await attempt(name, job, run).finally(() => {
+          worker.isBusy = false;
+        });
+      });
   }
 
-  async function attempt<Data>(name: string, { id, data, signal }: Attempt<Data>, run: Work<Data>): Promise<JobResult> {
+  async function attempt<Data>(name: string, { id, data, signal }: Attempt<Data>, run: Work<Data>) {
     try {
       await run(data, AbortSignal.any([signal, stopping.signal]));
-      return { id, status: "completed" };
     } catch (err) {
       if (!stopping.signal.aborted && !(err instanceof TryAgain)) log.warn({ err, job: name, jobId: id }, "job failed, retried while attempts are left");
-      return { id, status: "failed", output: err as Error };
+      throw err;
     }
   }
 
   /** Adds a job as part of the transaction `tx`. */
   const send = (tx: Sql, name: string, id: string, data: object) => boss.send(name, data, { id, db: toDatabase(tx) });
 
+  /** As `send`, for many. */
+  const sendMany = (tx: Sql, name: string, jobs: { id: string; data: object }[]) => boss.insert(name, jobs, { db: toDatabase(tx) });
+
   async function isPending(tx: Sql, name: string, id: string) {
     const [found] = await boss.findJobs(name, { id, db: toDatabase(tx) });
     return found !== undefined && PENDING.includes(found.state);
   }
 
-  /** Looks for jobs of this kind at once, rather than at the next poll. */
+  /** Looks for jobs of this kind at once, rather than at the next poll, if a worker has nothing to do. */
   function wake(name: string) {
-    const worker = workers.get(name);
-    if (worker) boss.notifyWorker(worker);
+    const idle = workers.get(name)?.find(({ isBusy }) => !isBusy);
+    if (idle) boss.notifyWorker(idle.id);
   }
 
   /** Asks running jobs to give up and waits for them; they begin again when some server starts. */
   async function stop() {
-    stopping.abort(new Error("the server is stopping"));
+    stopping.abort(new ServerStops());
+    clearInterval(polling);
     workers.clear();
     await boss.stop({ graceful: true, timeout: GRACE });
   }
 
-  return { start, work, send, isPending, wake, stop };
+  return { start, work, send, sendMany, isPending, wake, stop };
 }
 
 /** pg-boss's view of a pool or a transaction. Its own transactions are several statements in one text, which need a connection for themselves. */

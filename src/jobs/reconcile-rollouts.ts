@@ -1,9 +1,9 @@
 import type { Deps } from "#deps";
 import { listActive, reconcileRollout } from "#modules/fleet/rollouts/queries/reconcile";
 import type { Scope } from "#modules/people/audit/queries";
-import type { Job, Work } from "./queue";
+import { EACH_MINUTE, type QueuedJob, type Work } from "./queue";
 
-export const reconciling: Job = { name: "advance-rollouts", cron: "* * * * *", options: { retryLimit: 0, expireInSeconds: 600 } };
+export const reconciling: QueuedJob = { name: "advance-rollouts", schedule: EACH_MINUTE, options: { retryLimit: 0, expireInSeconds: 600 } };
 
 /** Does what is due in every rollout and rotation. Where one fails, the others go on. */
 export const reconcileRollouts =

@@ -1,20 +1,24 @@
+import { ServerStops } from "#modules/platform/jobs/rules";
+
+type Pace = { everyMs: number; lastTurnMs?: number };
+
 /**
- * Does `work` every so many milliseconds, one at a time: a turn that is due while the last one runs is left out. Returns a function that
- * aborts the signal and waits for the work at hand. `work` handles its own failures. The first turn is at once, or after that time.
+ * Does `work` at once and then every so many milliseconds, one turn at a time: one that is due while the last one runs is left out. Returns a
+ * function that aborts the signal and waits for the turn at hand or, with `lastTurnMs`, at most so long for one more. `work` handles its own failures.
  */
-export function repeat(milliseconds: number, work: (signal: AbortSignal) => Promise<void>, { isAtOnce = false } = {}) {
+export function repeat({ everyMs, lastTurnMs }: Pace, work: (signal: AbortSignal) => Promise<void>) {
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
-  const turn = () => {
-    running ??= work(stopping.signal).finally(() => {
+  const turn = () =>
+    (running ??= work(stopping.signal).finally(() => {
       running = undefined;
-    });
-  };
-  const timer = setInterval(turn, milliseconds);
-  if (isAtOnce) turn();
+    }));
+  const timer = setInterval(turn, everyMs);
+  void turn();
   return async () => {
     clearInterval(timer);
-    stopping.abort();
-    await running;
+    stopping.abort(new ServerStops());
+    if (lastTurnMs === undefined) await running;
+    else await Promise.race([(running ?? Promise.resolve()).then(turn), Bun.sleep(lastTurnMs)]);
   };
 }

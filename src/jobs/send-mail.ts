@@ -1,22 +1,23 @@
-import type { Pool } from "#db/connect";
 import type { Deps } from "#deps";
 import { MailFailure } from "#mail/failure";
 import { findMail, noteFailure, openMail, removeMail, SEND_MAIL, type StoredMail } from "#mail/outbox";
-import { type MailOutcome, noteInvitationMail } from "#modules/people/members/queries/invitations";
-import { type Job, TryAgain, type Work } from "./queue";
+import { TryAgain } from "#modules/platform/jobs/rules";
+import { type Outcome, rulesFor } from "./mail-causes";
+import type { QueuedJob, Work } from "./queue";
 
 type Sending = { mailId: string };
-type Services = Pick<Deps, "sql" | "config" | "log" | "mail">;
+type Services = Pick<Deps, "sql" | "clock" | "config" | "log" | "mail">;
 
 /** Twice as many as there are connections, so that each always has a mail to send. */
 export const MAILS_AT_ONCE = 8;
 /** How often the log says that the server takes no mail. */
 const QUIET_MS = 60_000;
 
-export const mailFailed: Job = { name: `${SEND_MAIL}-failed`, options: { retryLimit: 10, retryDelay: 5, retryBackoff: true, retryDelayMax: 600 } };
+export const mailFailed: QueuedJob = { name: `${SEND_MAIL}-failed`, options: { retryLimit: 10, retryDelay: 5, retryBackoff: true, retryDelayMax: 600 } };
 /** Tried again after some 5, 10, 20 … seconds, at last every hour: for a day, which is longer than any greylist. */
-export const mailing: Job = {
+export const mailing: QueuedJob = {
   name: SEND_MAIL,
+  atOnce: MAILS_AT_ONCE,
   options: {
     deadLetter: mailFailed.name,
     expireInSeconds: 900,
@@ -34,7 +35,7 @@ const NO_SERVER = "There is no mail server: SMTP_URL is not set any more.";
  * Sends a mail and tells what it is about how it fared. A killed attempt is made again, with the same Message-ID. A mail that the server
  * has taken is not sent twice by this process, even where that could not be written down at once.
  */
-export function sendMail({ sql, config, log, mail: transport }: Services): Work<Sending> {
+export function sendMail({ sql, clock, config, log, mail: transport }: Services): Work<Sending> {
   const taken = new Set<string>();
   const tell = createTelling(log);
 
@@ -46,21 +47,31 @@ export function sendMail({ sql, config, log, mail: transport }: Services): Work<
     taken.add(stored.id);
   }
 
+  /** Removes a mail that is of no use any more. Returns whether it did. */
+  async function withdraw(stored: StoredMail) {
+    const { isWanted } = rulesFor(stored.cause);
+    if (!isWanted || taken.has(stored.id) || (await isWanted(sql, stored.cause, stored.id))) return false;
+    await conclude({ sql, clock }, stored, { state: "withdrawn" });
+    log.info({ mailId: stored.id, ...stored.cause }, "mail withdrawn");
+    return true;
+  }
+
   return async ({ mailId }, signal) => {
     const stored = await findMail(sql, mailId);
     if (!stored) return; // withdrawn, or sent by an attempt that was cut off
     signal.throwIfAborted();
+    if (await withdraw(stored)) return;
     try {
       await send(stored);
     } catch (error) {
       if (!(error instanceof MailFailure)) throw error;
       const isFinal = error.concerns === "mail";
-      await conclude(sql, stored, { state: isFinal ? "failed" : "pending", reason: error.message });
+      await conclude({ sql, clock }, stored, { state: isFinal ? "failed" : "pending", reason: error.message });
       tell.failed(stored, error);
       if (isFinal) return;
       throw new TryAgain(error.message);
     }
-    await conclude(sql, stored, { state: "sent" });
+    await conclude({ sql, clock }, stored, { state: "sent" });
     taken.delete(mailId);
     tell.sent(stored);
   };
@@ -68,19 +79,19 @@ export function sendMail({ sql, config, log, mail: transport }: Services): Work<
 
 /** After the last attempt, also that of a server which died each time. */
 export const giveUpMail =
-  ({ sql, log }: Pick<Services, "sql" | "log">): Work<Sending> =>
+  ({ sql, clock, log }: Pick<Services, "sql" | "clock" | "log">): Work<Sending> =>
   async ({ mailId }) => {
     const stored = await findMail(sql, mailId);
     if (!stored) return;
     const reason = `It could not be sent within a day. ${stored.lastFailure ?? ""}`.trim();
-    await conclude(sql, stored, { state: "failed", reason });
+    await conclude({ sql, clock }, stored, { state: "failed", reason });
     log.warn({ mailId, ...stored.cause, reason }, "mail given up");
   };
 
 /** First what the mail is about, then the mail: the order in which a mail is withdrawn too. */
-const conclude = (sql: Pool, { id, cause }: StoredMail, outcome: MailOutcome) =>
+const conclude = ({ sql, ...services }: Pick<Services, "sql" | "clock">, { id, cause }: StoredMail, outcome: Outcome) =>
   sql.begin(async (tx) => {
-    await noteInvitationMail(tx, cause, id, outcome);
+    await rulesFor(cause).conclude(tx, cause, id, outcome, services);
     await (outcome.state === "pending" ? noteFailure(tx, id, outcome.reason) : removeMail(tx, id));
   });
 

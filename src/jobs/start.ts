@@ -1,24 +1,61 @@
 import type { Deps, Handle } from "#deps";
-import { forgetReports, forgetting } from "./forget-reports";
-import { indexDocument, indexing, indexingFailed, reportFailure } from "./index-document";
-import { linkCertificates, linking } from "./link-certificates";
-import { reconcileRollouts, reconciling } from "./reconcile-rollouts";
-import { giveUpMail, MAILS_AT_ONCE, mailFailed, mailing, reportMailServer, sendMail } from "./send-mail";
-import { sweeping, sweepObjects } from "./sweep-objects";
+import { type JobPlan, ServerStops, turnLimitMs } from "#modules/platform/jobs/rules";
+import type { Job, Queued, Repeated } from "./job";
+import { repeat } from "./repeat";
+import { reportMailServer } from "./send-mail";
+import { JOBS } from "./table";
 
-/** Makes the queues, so that requests may add to them; those for dead letters come before those that name them. */
-export const prepareJobs = ({ queue }: Pick<Deps, "queue">) =>
-  queue.start([indexingFailed, indexing, sweeping, reconciling, linking, forgetting, mailFailed, mailing]);
+/** How often the log says that a job fails, while the reason is the same. */
+const QUIET_MS = 30_000;
 
-/** Begins to work. Indexing hands its chunks to the application, as any worker does, but without the network. */
-export async function runJobs(deps: Deps, handle: Handle) {
-  await deps.queue.work(indexing.name, indexDocument(deps, handle));
-  await deps.queue.work(indexingFailed.name, reportFailure(deps));
-  await deps.queue.work(sweeping.name, sweepObjects(deps));
-  await deps.queue.work(reconciling.name, reconcileRollouts(deps));
-  await deps.queue.work(linking.name, linkCertificates(deps));
-  await deps.queue.work(forgetting.name, forgetReports(deps));
-  await deps.queue.work(mailing.name, sendMail(deps), MAILS_AT_ONCE);
-  await deps.queue.work(mailFailed.name, giveUpMail(deps));
+const isQueued = (job: Job): job is Queued => "work" in job;
+const isRepeated = (job: Job): job is Repeated => "everyMs" in job;
+
+const planOf = (job: Job): JobPlan =>
+  isQueued(job)
+    ? { name: job.name, everyMs: job.schedule?.everyMs, limitMs: (job.options.expireInSeconds ?? 900) * 1_000 }
+    : { name: job.name, everyMs: job.everyMs, limitMs: turnLimitMs(job.everyMs) };
+
+/** Makes the queues, so that transactions may add to them. */
+export const prepareQueues = ({ queue }: Pick<Deps, "queue">) => queue.start(JOBS.filter(isQueued));
+
+/** Makes the queues, and says which jobs are to run. */
+export async function prepareJobs(deps: Pick<Deps, "queue" | "jobRuns">) {
+  deps.jobRuns.expect(JOBS.map(planOf));
+  await prepareQueues(deps);
+}
+
+/** Begins to work off the queues. Indexing hands its chunks to the application, as any worker does, but without the network. `queue.stop` ends it. */
+export async function runQueuedJobs(deps: Deps, handle: Handle, jobs = JOBS) {
+  for (const job of jobs.filter(isQueued)) {
+    const work = job.work(deps, handle);
+    await deps.queue.work(job, (data: never, signal) => deps.jobRuns.track(job.name, () => work(data, signal)));
+  }
   void reportMailServer(deps); // one that is away keeps nothing from starting
+}
+
+/** Begins the repeated jobs: all of them, or those of each process alone. Returns a function that ends them and waits for the turns at hand. */
+export function repeatJobs(deps: Deps, jobs = JOBS) {
+  const stops = jobs
+    .filter(isRepeated)
+    .filter(({ inEachProcess }) => inEachProcess || deps.cluster.runsJobs)
+    .map((job) => repeat(job, createTurn(deps, job)));
+  return async () => void (await Promise.all(stops.map((stop) => stop())));
+}
+
+/** Returns what runs a repeated job once. A failure is logged, but one that goes on only every 30 seconds; the next turn tries again. */
+function createTurn(deps: Deps, { name, everyMs, run }: Repeated) {
+  let told = "";
+  let quietUntil = 0;
+  return async (signal: AbortSignal) => {
+    try {
+      await deps.jobRuns.track(name, () => run(deps, signal));
+      told = "";
+    } catch (err) {
+      const { message } = err as Error;
+      if (err instanceof ServerStops || (message === told && performance.now() < quietUntil)) return;
+      [told, quietUntil] = [message, performance.now() + QUIET_MS];
+      deps.log.warn({ err, job: name, everyMs }, "job failed, tried again at its next turn");
+    }
+  };
 }

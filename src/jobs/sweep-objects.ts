@@ -1,12 +1,12 @@
 import type { Deps } from "#deps";
 import { findOrphans } from "#modules/knowledge/documents/queries/documents";
-import type { Job } from "./queue";
+import { eachHour, type QueuedJob } from "./queue";
 
 /** Younger objects may belong to an upload that has not ended yet. */
 const ORPHAN_AGE_MS = 3_600_000;
 const AT_ONCE = 500;
 
-export const sweeping: Job = { name: "sweep-objects", cron: "23 * * * *", options: { retryLimit: 0, expireInSeconds: 600 } };
+export const sweeping: QueuedJob = { name: "sweep-objects", schedule: eachHour(23), options: { retryLimit: 0, expireInSeconds: 600 } };
 
 /** Removes the objects that no document names, and half-written ones: what a crash leaves between the two steps of an upload or a deletion. */
 export const sweepObjects = (deps: Pick<Deps, "sql" | "store" | "clock">) => async () => {

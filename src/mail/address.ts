@@ -9,9 +9,9 @@ const LOCAL = /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]+$/i;
 const LABEL = /^[a-z0-9-]{1,63}$/;
 /** ASCII that no domain holds; the conversion would cut the domain there, or read it as an escape. */
 const FOREIGN = /[^\p{L}\p{M}\p{N}.-]/u;
-/** Ends lines, or turns and hides the text around it. */
+/** Ends lines, turns or hides the text around it, or is not seen itself. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** Returns the address with its domain in lower-case ASCII (punycode), so that look-alike letters show; undefined when it is no address. */
 export function toAscii(text: string) {
@@ -36,3 +36,15 @@ export function readAddress(text: string): Address | undefined {
 
 /** Returns text that others chose as part of one line: what would end the line, or turn or hide the text around it, becomes a space. */
 export const toLine = (text: string) => text.replace(UNSEEN, " ").trim();
+
+const WORD = /[\p{L}\p{M}\p{N}\p{Join_Control}.-]+/gu;
+const INNER_DOT = /[^.]\.[^.]/;
+const LATIN = /\p{Script=Latin}/u;
+/** Letters of scripts that have the shapes of Latin ones, and joiners, which have none. */
+const LOOK_ALIKE = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}\u200c\u200d]/gu;
+
+/** Returns the text with its domains in punycode where their letters are of scripts that look alike: `xn--80ak6aa92e.com`. */
+export const showLookAlikes = (text: string) =>
+  text.replace(WORD, (word) =>
+    INNER_DOT.test(word) && LATIN.test(word) && word.search(LOOK_ALIKE) >= 0 ? domainToASCII(word) || word.replace(LOOK_ALIKE, "?") : word,
+  );

@@ -5,24 +5,49 @@ import type { Mail } from "./message";
 
 /** The queue of the jobs that send mails. */
 export const SEND_MAIL = "send-mail";
-/** What a mail is about: a member's invitation. */
-export type Cause = { kind: "invitation"; organizationId: string; memberId: string };
+/** What a mail is about: a member's invitation, one notification or several that a user is told of at once, or a user's daily digest. */
+export type Cause =
+  | { kind: "invitation"; organizationId: string; memberId: string }
+  | { kind: "notice"; organizationId: string; userId: string; noticeKind: string }
+  | { kind: "digest"; userId: string };
 export type StoredMail = { id: string; cause: Cause; sealed: Uint8Array; queuedAt: Date; isExpired: boolean; lastFailure: string | null };
 
 type Given = { id: string; cause: Cause; mail: Mail /** From then on it is of no use, and not sent any more. */; expiresAt: string };
-type Services = { keyring: Keyring; queue: { send: (tx: Sql, name: string, id: string, data: object) => Promise<unknown> } };
+type Queue = { sendMany: (tx: Sql, name: string, jobs: { id: string; data: object }[]) => Promise<unknown> };
+type Services = { keyring: Keyring; queue: Queue };
 
 const SEALED = { purpose: "mail", boundTo: ["id"] };
+/** Mails of one statement. */
+const AT_ONCE = 200;
 
 /**
- * Adds a mail as part of the transaction `tx`: it goes out exactly if that is committed. It is sealed, as it may hold a token. Its row is
- * there until it is sent or given up, and deleting the row withdraws it.
+ * Adds mails as part of the transaction `tx`: they go out exactly if that is committed. They are sealed, as one may hold a token. The row of a
+ * mail is there until it is sent or given up, and deleting the row withdraws it.
  */
-export async function enqueueMail(tx: Sql, { keyring, queue }: Services, { id, cause, mail, expiresAt }: Given) {
-  const sealed = keyring.seal(JSON.stringify(mail), contextOf(SEALED, { id })).toString("hex");
-  await tx`insert into mails (id, cause, sealed_content, expires_at) values (${id}, ${JSON.stringify(cause)}::jsonb, decode(${sealed}, 'hex'), ${expiresAt})`;
-  await queue.send(tx, SEND_MAIL, id, { mailId: id });
+export async function enqueueMails(tx: Sql, { keyring, queue }: Services, mails: Given[]) {
+  for (let start = 0; start < mails.length; start += AT_ONCE) {
+    const some = mails.slice(start, start + AT_ONCE);
+    const rows = some.map(({ id, cause, mail, expiresAt }) => {
+      const sealed = keyring.seal(JSON.stringify(mail), contextOf(SEALED, { id })).toString("hex");
+      return { id, cause, expiresAt, sealed };
+    });
+    await tx`
+      insert into mails (id, cause, sealed_content, expires_at)
+      select id, cause, decode(sealed, 'hex'), "expiresAt" from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
+        as mail (id uuid, cause jsonb, sealed text, "expiresAt" timestamptz)`;
+    await enqueue(tx, queue, rows);
+  }
 }
+
+/** As `enqueueMails`, for one. */
+export const enqueueMail = (tx: Sql, services: Services, mail: Given) => enqueueMails(tx, services, [mail]);
+
+const enqueue = (tx: Sql, queue: Queue, mails: { id: string }[]) =>
+  queue.sendMany(
+    tx,
+    SEND_MAIL,
+    mails.map(({ id }) => ({ id, data: { mailId: id } })),
+  );
 
 /** Undefined for a mail that was sent, given up or withdrawn. */
 export async function findMail(sql: Sql, mailId: string): Promise<StoredMail | undefined> {
@@ -39,6 +64,7 @@ export const noteFailure = (tx: Sql, mailId: string, reason: string) => tx`updat
 export const removeMail = (tx: Sql, mailId: string) => tx`delete from mails where id = ${mailId}`;
 
 /** Puts every mail into the queue again: a backup holds the mails, not the queue. */
-export async function enqueueAgain(tx: Sql, queue: Services["queue"]) {
-  for (const { id } of await tx<{ id: string }[]>`select id from mails order by id`) await queue.send(tx, SEND_MAIL, id, { mailId: id });
+export async function enqueueAgain(tx: Sql, queue: Queue) {
+  const mails = await tx<{ id: string }[]>`select id from mails order by id`;
+  for (let start = 0; start < mails.length; start += AT_ONCE) await enqueue(tx, queue, mails.slice(start, start + AT_ONCE));
 }

@@ -1,6 +1,7 @@
+import type { Socket } from "node:net";
 import { createTransport } from "nodemailer";
 import { explain } from "./failure";
-import { type Mail, type QueuedMail, toMessage } from "./message";
+import { type Mail, type QueuedMail, toMessage, urlsOf } from "./message";
 import type { MailSettings } from "./settings";
 
 /** Sends mails to the server of SMTP_URL. */
@@ -14,8 +15,17 @@ const GREETING_MS = 15_000;
 const SILENCE_MS = 60_000;
 const IDLE_MS = 30_000;
 
+type Options = {
+  greetingMs?: number;
+  silenceMs?: number;
+  /** Connects to the server in nodemailer's place. */
+  getSocket?: (options: unknown, give: (error: Error | null, found?: { connection: Socket }) => void) => void;
+  explainFailure?: typeof explain | ((error: unknown) => Error);
+};
+
 /** Opens no connection before there is something to send. Times out, and tries nothing again by itself. */
-export function createMailTransport({ server, sender }: MailSettings, { greetingMs = GREETING_MS, silenceMs = SILENCE_MS } = {}) {
+export function createMailTransport({ server, sender }: MailSettings, options: Options = {}) {
+  const { greetingMs = GREETING_MS, silenceMs = SILENCE_MS, getSocket, explainFailure = explain } = options;
   const { host, port, isSecure, requiresTls, isVerified, ca, user, password } = server;
   const pool = createTransport({
     pool: true,
@@ -32,6 +42,7 @@ export function createMailTransport({ server, sender }: MailSettings, { greeting
     greetingTimeout: greetingMs,
     socketTimeout: silenceMs,
     idleTimeout: IDLE_MS,
+    ...(getSocket && { getSocket }),
   });
   const secrets = password ? [password, Buffer.from(password).toString("base64")] : [];
 
@@ -41,7 +52,7 @@ export function createMailTransport({ server, sender }: MailSettings, { greeting
     try {
       await pool.sendMail(message);
     } catch (error) {
-      throw explain(error, server, [...secrets, ...hiddenIn(queued.mail), message.to.address]);
+      throw explainFailure(error, server, [...secrets, ...hiddenIn(queued.mail), message.to.address]);
     }
     return message.messageId;
   }
@@ -51,7 +62,7 @@ export function createMailTransport({ server, sender }: MailSettings, { greeting
     try {
       await pool.verify();
     } catch (error) {
-      throw explain(error, server, secrets);
+      throw explainFailure(error, server, secrets);
     }
   }
 
@@ -59,4 +70,4 @@ export function createMailTransport({ server, sender }: MailSettings, { greeting
 }
 
 /** Links, and what follows the # of each, which may be a token. */
-const hiddenIn = ({ body }: Mail) => body.flatMap((part) => (typeof part === "string" ? [] : [part.url, part.url.split("#")[1] ?? ""]));
+const hiddenIn = (mail: Mail) => urlsOf(mail).flatMap((url) => [url, url.split("#")[1] ?? ""]);

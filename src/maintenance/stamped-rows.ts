@@ -4,8 +4,9 @@ import type { Fragment, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import { identityOf, statusFacts } from "#modules/certificates/certificates/queries/stamps";
 import { policyFacts, policyFactsJson } from "#modules/fleet/assignment-policies/queries/stamps";
-import { orderOf, orderPairs, removalOf } from "#modules/fleet/assignments/queries/stamps";
+import { orderOf, removalOf, wholeOrderPairs } from "#modules/fleet/assignments/queries/stamps";
 import { rolloutFacts, rolloutJson } from "#modules/fleet/rollouts/queries/stamps";
+import { requestFacts, requestFactsJson } from "#modules/issuance/hosts/queries/asked-keys";
 import { apiTokenFacts, apiTokenFactsJson, memberFacts, memberFactsJson, platformAdminFacts, platformAdminFactsJson } from "#modules/people/roles/queries";
 
 /** Rows looked at in one statement. */
@@ -18,7 +19,8 @@ type StampedColumn = { table: string; key: string[]; column: string; held?: stri
 
 const certificateJson = (sql: Sql) =>
   sql`json_build_object('organizationId', organization_id, 'id', id, 'fingerprintSha256', fingerprint_sha256, 'status', status)`;
-const assignmentJson = (sql: Sql) => sql`json_build_object(${orderPairs(sql, "assignments")})`;
+const assignmentJson = (sql: Sql) => sql`json_build_object(${wholeOrderPairs(sql, "assignments")})`;
+const agentsRequestJson = (sql: Sql) => sql`case when key_location = 'agent' then ${requestFactsJson(sql, sql`certificate_requests`)} end`;
 const [BY_ID, BY_AGENT] = [
   ["organization_id", "id"],
   ["organization_id", "agent_id", "id"],
@@ -38,6 +40,7 @@ export const STAMPED_COLUMNS: readonly StampedColumn[] = [
     facts: (sql) => sql`case when removing_since is not null then ${assignmentJson(sql)} end`,
     read: removalOf,
   },
+  { table: "certificate_requests", key: BY_ID, column: "stamp", facts: agentsRequestJson, read: requestFacts },
   { table: "members", key: BY_ID, column: "stamp", held: "held_since", facts: memberFactsJson, read: memberFacts },
   { table: "api_tokens", key: BY_ID, column: "stamp", held: "held_since", facts: apiTokenFactsJson, read: apiTokenFacts },
   {

@@ -12,7 +12,6 @@ const HOUR_MS = 3_600_000;
 const TRUST_MS = HOUR_MS;
 /** How long after that the servers may have stood still, so that what they found is stamped when they start again. */
 const STANDSTILL_MS = 7 * 24 * HOUR_MS;
-export const LOOK_EVERY_MS = 60_000;
 
 type Marker = { trustsUntil: Date | null };
 const factsOf = ({ trustsUntil }: Marker) => ["stamping", trustsUntil?.toISOString() ?? null] as const;
@@ -34,7 +33,7 @@ type Services = Pick<Deps, "sql" | "stamps" | "config" | "log" | "clock" | "clus
 
 /**
  * Begins to demand stamps of whatever reaches hosts. At the first start after an upgrade, rows have none: for an hour what stands in the
- * database is taken as ordered, also from servers of the release before, and is then stamped. Returns whether it is trusted now.
+ * database is taken as ordered, also from servers of the release before, and is then stamped (`endTrust`). Returns whether it is trusted now.
  */
 export async function demandStamps(services: Services) {
   const { sql, stamps, log, clock } = services;
@@ -70,16 +69,12 @@ const exists = (sql: Sql, which: "" | "stamped") =>
   sql.text(STAMPED_COLUMNS.map(({ table, column }) => `exists (select from ${table}${which && ` where ${column} is not null`})`).join(" or "));
 
 /** Ends the trust once it is time, or another server or an administrator ended it. */
-export async function endTrust({ sql, stamps, config, clock, cluster, log }: Services) {
-  try {
-    const until = (await readMarker(sql, stamps))?.trustsUntil?.getTime() ?? Number.NEGATIVE_INFINITY;
-    const now = clock().getTime();
-    const isTime = now >= until && now < until + STANDSTILL_MS;
-    if (isTime && cluster.runsJobs) await trustRows({ sql, stamps, keyId: config.keyring.ids()[0] ?? "" });
-    if (now >= until + STANDSTILL_MS || (isTime && cluster.runsJobs)) stamps.trust(false);
-  } catch (err) {
-    log.warn({ err }, "rows could not be stamped; the next try is in a minute");
-  }
+export async function endTrust({ sql, stamps, config, clock, cluster }: Omit<Services, "log">) {
+  const until = (await readMarker(sql, stamps))?.trustsUntil?.getTime() ?? Number.NEGATIVE_INFINITY;
+  const now = clock().getTime();
+  const isTime = now >= until && now < until + STANDSTILL_MS;
+  if (isTime && cluster.runsJobs) await trustRows({ sql, stamps, keyId: config.keyring.ids()[0] ?? "" });
+  if (now >= until + STANDSTILL_MS || (isTime && cluster.runsJobs)) stamps.trust(false);
 }
 
 /** Stamps whatever has no stamp that holds, and demands stamps from then on. For an administrator who has looked at it, and at the end of an upgrade. */

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { newAgent } from "../support/server/agents";
 import { call } from "../support/server/call";
 import { newJoinToken } from "../support/server/hosts";
 import { newOrganization, type TestOrganization } from "../support/server/people";
+import { PROGRAM } from "../support/server/program";
 import { startReverseProxy } from "../support/server/reverse-proxy";
 import { world } from "../support/server/world";
 
 setDefaultTimeout(120_000);
 
-const MAIN = resolve(import.meta.dir, "../../src/main.ts");
 const scratch = mkdtempSync(join(tmpdir(), "certitude-joining-"));
 
 let proxy: Awaited<ReturnType<typeof startReverseProxy>>;
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 /** Runs a command of the agent as a process of its own. */
 async function certitude(args: string[], stdin = "") {
-  const child = Bun.spawn([process.execPath, MAIN, "agent", ...args], { stdin: new Blob([stdin]), stdout: "pipe", stderr: "pipe" });
+  const child = Bun.spawn([PROGRAM, "agent", ...args], { stdin: new Blob([stdin]), stdout: "pipe", stderr: "pipe" });
   const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   return { code, stdout, stderr };
 }

@@ -86,7 +86,8 @@ describe("restoreBackup", () => {
     expect(await readBackup(again)).toEqual(await readBackup(file));
     expect([...(await target`select count(*)::int as count from metric_samples_2020_01`)]).toEqual([{ count: 1 }]);
     expect([await wrongCounts(source), await wrongCounts(target)]).toEqual([{}, {}]);
-    expect([...(await target`select sum(change)::int as counted from certificate_changes`)]).toEqual([{ counted: 1 }]);
+    const counted = async (sql: Sql) => [...(await sql`select sum(change)::int as counted from certificate_changes`)];
+    expect(await counted(target)).toEqual(await counted(source));
   });
 
   test("leaves neither row nor object where it fails at the very end", async () => {

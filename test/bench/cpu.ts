@@ -50,7 +50,7 @@ async function familyOf(pid: number): Promise<number[]> {
 }
 
 /** Seconds that the processes have worked so far, in user mode and in the kernel. */
-async function cpuOf(pids: number[]) {
+export async function cpuOf(pids: number[]) {
   const times = await Promise.all(pids.map(async (pid) => readTimes(await readFile(`/proc/${pid}/stat`, "utf8"))));
   return times.reduce((sum, each) => sum + each, 0);
 }

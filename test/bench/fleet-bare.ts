@@ -1,6 +1,6 @@
 import { connectDatabase } from "#db/connect";
 import { hashAgentToken } from "#modules/fleet/agent-access/rules";
-import { findPollingAgent } from "#modules/fleet/agent-protocol/queries";
+import { findPollingAgent } from "#modules/fleet/agent-protocol/queries/desired-state";
 
 /** The least that can answer a poll: one handler, the one query, a comparison. */
 if (import.meta.main) {

@@ -1,6 +1,6 @@
 import type postgres from "postgres";
 import { hashAgentToken } from "#modules/fleet/agent-access/rules";
-import { findPollingAgent } from "#modules/fleet/agent-protocol/queries";
+import { findPollingAgent } from "#modules/fleet/agent-protocol/queries/desired-state";
 import { spreadLastSeen, tokenHash, tokenOf } from "./fleet-seed";
 import { type Contestant, http, pgbench } from "./measure";
 import { capture } from "./statement";

@@ -7,7 +7,7 @@ import type { Kind } from "#modules/core/widgets/rules/kinds";
 import { compileSelector } from "#modules/fleet/agents/rules/selector";
 import { countHealth, countStates, listDeployments, summarizeFleet } from "#modules/fleet/deployments/queries";
 import { HEALTH } from "#modules/fleet/deployments/rules";
-import { readInbox } from "#modules/people/notifications/queries";
+import { readInbox } from "#modules/notifications/inbox/queries";
 import { USER } from "./seed";
 import { capture, explain } from "./statement";
 import { seedWidgets } from "./widgets-seed";

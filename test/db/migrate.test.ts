@@ -140,6 +140,7 @@ if (Bun.env.TEST_DATABASE_URL)
 
 /** Indexes of tenant tables that serve a look-up by something else than the organization. */
 const EXCEPTIONS = new Map([
+  ["acme_http_answers_pkey", "a CA asks by the token alone"],
   ["agents_token_hash_index", "an agent is known by its token alone"],
   ["agents_public_key_index", "a key is one agent's, whatever its organization"],
   ["agent_credentials_token_hash_index", "a credential is known by itself alone"],
@@ -155,7 +156,25 @@ const EXCEPTIONS = new Map([
   ["notices_user_id_position_pk", "an inbox is a user's"],
   ["webhook_deliveries_received_at_index", "old deliveries are swept for everybody"],
   ["pending_links_due_at_index", "links are looked for on behalf of everybody, what is due first"],
+  ["notices_state_index", "an inbox is a user's"],
+  ["alerts_snoozed_index", "the job ends what is over in all organizations"],
+  ["notification_channels_due_index", "channels are served for everybody, what is due first"],
+  ["notification_channels_failing_index", "channels that fail are looked for in all organizations"],
+  ["notification_deliveries_created_at_index", "old deliveries are forgotten in all organizations"],
+  ["agent_watch_due_at_index", "the watch takes what is due first in all organizations"],
+  ["control_evidence_due_at_index", "the watch takes what is due first in all organizations"],
+  ["certificate_requests_search_index", "the organization is a word of the index too"],
+  ["renewals_look_index", "renewals are looked at for everybody, what is due first"],
+  ["renewals_issued_index", "renewals are looked at for everybody, what is due first"],
+  ["renewals_ask_window_index", "CAs are asked for everybody, what is due first"],
+  ["issuers_due_index", "issuers are served for everybody, what is due first"],
+  ["controls_look_index", "the watch takes what is due first in all organizations"],
+  ["credential_watch_due_at_index", "the watch takes what is due first in all organizations"],
   ["expiry_watch_due_index", "the watch takes what is due first in all organizations"],
+  ["authority_publications_authority_index", "whoever checks a certificate knows the authority alone"],
+  ["authority_publications_due_index", "the job signs what is due first in all organizations"],
+  ["issued_certificates_serial_index", "whoever checks a certificate knows the authority and the number alone"],
+  ["issued_certificates_ocsp_due_index", "the job signs what is due first in all organizations"],
   ["certificates_search_index", "words, of which the organization is one"],
   ["certificates_not_after_index", "/metrics counts what expires for everybody"],
   ["document_chunks_search_index", "words, of which the organization is one"],
@@ -171,6 +190,10 @@ const SHARED = [
   "secret_keys",
   "stamping",
   "mails",
+  "notification_preferences",
+  "digests",
+  "digest_notices",
+  "job_runs",
 ];
 
 describe("every table", () => {

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { MAINTENANCE } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { indexDocument } from "#jobs/index-document";
-import { keepPartitions } from "#jobs/partitions";
+import { maintainPartitions } from "#jobs/partitions";
 import { reconcileRollouts } from "#jobs/reconcile-rollouts";
 import { sweepObjects } from "#jobs/sweep-objects";
 import { type Operation, operations } from "../support/openapi/document";
@@ -43,7 +43,7 @@ async function runJobs({ organization, ids }: PopulatedOrganization) {
   const [document] = await world.sql`select job_id as "jobId" from documents where id = ${ids.documentId ?? ""}`;
   await indexDocument(world.deps, world.app.handle)({ organizationId: organization.id, documentId: ids.documentId ?? "", jobId: document?.jobId }, signal);
   await sweepObjects(world.deps)();
-  (await keepPartitions(world.deps))();
+  await maintainPartitions(world.deps);
 }
 
 async function record(work: () => Promise<void>): Promise<Recording> {

@@ -35,20 +35,33 @@ async function openPage(server: string) {
   return { page, foreign, complaints, close: () => browser.close() };
 }
 
+type Document = { paths: Record<string, Record<string, { tags: string[] }>> };
+
 test("GET /swagger shows the operations and asks nobody but the server", async () => {
   const { cwd, dataDir, remove } = newPlace();
   const server = await serve({ cwd, env: { DATA_DIR: dataDir, TRUSTED_GATEWAYS: "127.0.0.1" } });
   const { page, foreign, complaints, close } = await openPage(server.url);
   try {
+    const { paths } = (await (await fetch(`${server.url}/swagger/json`)).json()) as Document;
+    const documented = Object.groupBy(Object.values(paths).flatMap(Object.values), ({ tags }) => tags.join());
     await page.goto(`${server.url}/swagger`);
-    const operation = page.locator("#operations-Certificates-listTopExpiringCertificates");
-    await operation.waitFor({ timeout: 15_000 });
-    const { paths } = (await (await fetch(`${server.url}/swagger/json`)).json()) as { paths: Record<string, object> };
-    expect(await page.locator(".opblock").count()).toBe(Object.values(paths).flatMap(Object.keys).length);
+    await page.locator(".opblock-tag").first().waitFor({ timeout: 15_000 });
     expect(await page.locator(".info .title").textContent()).toContain("Certitude");
+    const shown: Record<string, number> = {};
+    for (const tag of await page.locator(".opblock-tag").all()) {
+      await tag.click();
+      await page.locator(".opblock").first().waitFor();
+      shown[(await tag.getAttribute("data-tag")) ?? ""] = await page.locator(".opblock").count();
+      await tag.click();
+      await page.locator(".opblock").first().waitFor({ state: "detached" });
+    }
+    expect(shown).toEqual(Object.fromEntries(Object.entries(documented).map(([tag, operations]) => [tag, operations?.length ?? 0])));
 
-    await operation.locator(".opblock-summary-control").click();
-    await operation.locator(".opblock-body").waitFor();
+    // a link to one operation opens it
+    await page.goto("about:blank");
+    await page.goto(`${server.url}/swagger#/Certificates/listTopExpiringCertificates`);
+    const operation = page.locator("#operations-Certificates-listTopExpiringCertificates");
+    await operation.locator(".opblock-body").waitFor({ timeout: 15_000 });
     expect(await operation.textContent()).toContain("x-organization-role");
 
     await operation.locator("button.execute").click();

@@ -5,7 +5,19 @@ import { newOrganization } from "../support/server/people";
 import { world } from "../support/server/world";
 
 /** The routes that anybody may call. Every other must refuse a stranger, a new one too. */
-const OPEN = ["GET /health/live", "GET /health/ready", "GET /swagger", "GET /swagger/json", "GET /swagger/script.js", "GET /swagger/style.css"];
+const OPEN = [
+  "GET /health/live",
+  "GET /health/ready",
+  "GET /swagger",
+  "GET /swagger/json",
+  "GET /swagger/script.js",
+  "GET /swagger/style.css",
+  "GET /.well-known/acme-challenge/:token",
+  "GET /pki/:authorityId/ca.crt",
+  "GET /pki/:authorityId/crl",
+  "GET /pki/:authorityId/ocsp/*",
+  "POST /pki/:authorityId/ocsp",
+];
 /** Those that a trusted gateway may call with nothing at all; metrics of AI systems only while the organization has no key. */
 const LOCAL = ["GET /metrics", "POST /organizations/:organizationId/ai-governance/ingest/metrics"];
 

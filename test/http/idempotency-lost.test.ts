@@ -91,7 +91,9 @@ if (Bun.env.TEST_DATABASE_URL)
   describe("a write whose answer nobody got", () => {
     let sql: Pool;
     beforeAll(() => {
-      sql = connectTo(postgres.url, { ...MAINTENANCE, max: 2 }).$client;
+      const url = new URL(postgres.url);
+      url.searchParams.set("connect_timeout", "60"); // a busy machine has its time
+      sql = connectTo(url.href, { ...MAINTENANCE, max: 2 }).$client;
     });
     afterAll(() => sql.end());
 
@@ -104,14 +106,22 @@ if (Bun.env.TEST_DATABASE_URL)
         tell();
         await isOver;
       });
-      await isHeld;
+      await Promise.race([isHeld, holding]);
       return () => {
         end();
         return holding;
       };
     }
-    async function isTrue(condition: () => Promise<boolean>) {
-      while (!(await condition())) await Bun.sleep(20);
+    /** Waits for the condition, which `asked` is to bring about before it is answered. */
+    async function isTrue(condition: () => Promise<boolean>, asked?: ReturnType<typeof call>) {
+      let early: Awaited<ReturnType<typeof call>> | undefined;
+      asked?.then((answer) => {
+        early = answer;
+      });
+      while (!(await condition())) {
+        if (early) throw new Error(`it was answered ${early.status} too early: ${early.text}`);
+        await Bun.sleep(20);
+      }
     }
     const isWaiting = async () =>
       (await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%agents%' and datname = current_database()`).length > 0;
@@ -120,7 +130,7 @@ if (Bun.env.TEST_DATABASE_URL)
     test("400 when it was done and the connection was cut before the server heard so", async () => {
       const release = await holdAgents();
       const asked = ask("POST", "committed");
-      await isTrue(isWaiting);
+      await isTrue(isWaiting, asked);
       proxy.freeze();
       await release();
       await isTrue(async () => (await sql`select 1 from agents where organization_id = ${organizationId}`).length === 1);
@@ -136,12 +146,13 @@ if (Bun.env.TEST_DATABASE_URL)
       const replica = startServer(world.config, { db: connectTo(postgres.url) });
       const release = await holdAgents();
       const first = ask("POST", "taken-over");
-      await isTrue(isWaiting);
+      await isTrue(isWaiting, first);
       await silence();
       const second = ask("POST", "taken-over", replica.url);
       await isTrue(
         async () =>
           (await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%agents%' and datname = current_database()`).length === 2,
+        second,
       );
       await release();
       expect([(await first).status, (await second).status]).toEqual([503, 201]);
@@ -181,12 +192,12 @@ if (Bun.env.TEST_DATABASE_URL)
         });
       await sql.unsafe(REFUSE_ANSWER);
       const asked = send("import");
-      await isTrue(async () => (await sql`select 1 from certificates where organization_id = ${organizationId}`).length === 1);
+      await isTrue(async () => (await sql`select 1 from certificates where organization_id = ${organizationId}`).length === 1, asked);
       await silence();
       const claim = async () => (await sql`select claim_id as id from idempotency_keys where caller like ${`${organizationId}%`}`)[0]?.id;
       const first = await claim();
       const again = send("import");
-      await isTrue(async () => (await claim()) !== first);
+      await isTrue(async () => (await claim()) !== first, again);
       await sql.unsafe(ACCEPT_ANSWER);
       expect([(await asked).status, (await again).status]).toEqual([201, 200]);
     });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { reconciling } from "#jobs/reconcile-rollouts";
-import { prepareJobs, runJobs } from "#jobs/start";
+import { prepareJobs, runQueuedJobs } from "#jobs/start";
 import { aRollout, deactivateOtherRollouts, desired, newFleet, report, runRolloutJob, type TestAgent } from "../support/server/fleet";
 import { startServer, world } from "../support/server/world";
 
@@ -64,7 +64,7 @@ describe("the job that advances rollouts", () => {
     await prepareJobs(world.deps);
     try {
       expect([...(await sql`select cron from pgboss.schedule where name = ${reconciling.name}`)]).toEqual([{ cron: "* * * * *" }]);
-      await runJobs(world.deps, world.app.handle);
+      await runQueuedJobs(world.deps, world.app.handle);
       await sql.begin((tx) => queue.send(tx, reconciling.name, crypto.randomUUID(), {}));
       queue.wake(reconciling.name);
       while ((await read()).version === 1) await Bun.sleep(50);

@@ -142,6 +142,22 @@ describe("the job that sends mails", () => {
     expect(mailServer.received).toHaveLength(1);
   });
 
+  test("sends the others while the server takes its time with one", async () => {
+    const answered = Promise.withResolvers<void>();
+    const slow = newEmail();
+    const { mailServer, server, organization, invite } = await withMail({
+      whole: ({ to }) => (to === slow ? answered.promise.then(() => "take" as const) : "take"),
+    });
+    const first = await invite(slow);
+    const others = await Promise.all(Array.from({ length: 3 * MAILS_AT_ONCE }, () => invite()));
+    await server.run();
+    for (const { id } of others) expect(await settled(organization, id)).toMatchObject({ invitationMail: "sent" });
+    expect(await memberOf(organization, first.id)).toMatchObject({ invitationMail: "pending" });
+    answered.resolve();
+    expect(await settled(organization, first.id)).toMatchObject({ invitationMail: "sent" });
+    expect(mailServer.received).toHaveLength(others.length + 1);
+  });
+
   test("says once, not for each mail, that the server is away; the server starts and is ready all the same", async () => {
     const gone = await startMailServer();
     await gone.stop();

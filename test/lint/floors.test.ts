@@ -48,7 +48,7 @@ test("an import of a higher floor is refused", async () => {
     ["src/modules/fleet/rollouts/rules.ts", "#db/connect"],
     ["src/modules/fleet/agents/rules/a.ts", "#http/etag"],
     ["src/modules/fleet/agents/schema.ts", "#deps"],
-    ["src/modules/people/notifications/services/a.ts", "#guards/signed-in"],
+    ["src/modules/notifications/inbox/services/a.ts", "#guards/signed-in"],
     ["src/modules/certificates/certificates/x509/a.ts", "#db/connect"],
     ["src/guards/a.ts", "#app"],
     ["src/auth/a.ts", "#guards/signed-in"],
@@ -58,6 +58,7 @@ test("an import of a higher floor is refused", async () => {
     ["src/db/tables/a.ts", "#modules/people/users/queries"],
     ["src/storage/a.ts", "#db/connect"],
     ["src/mail/a.ts", "#modules/people/members/rules"],
+    ["src/outbound/a.ts", "#modules/core/connections/rules/kinds"],
     ["src/cluster/a.ts", "#config"],
     ["src/crypto/a.ts", "#config"],
     ["src/catalogue/a.ts", "#http/schema"],
@@ -76,6 +77,7 @@ test("an import of a lower floor is not", async () => {
     ["src/modules/people/users/routes.ts", "#guards/signed-in"],
     ["src/modules/people/users/queries.ts", "#db/connect"],
     ["src/modules/fleet/rollouts/queries/a.ts", "../rules"],
+    ["src/modules/core/connections/services/a.ts", "#outbound/http-client"],
     ["src/agent/stores/a.ts", "../store"],
   ] as const;
   expect(await refused([...planted])).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readAddress, toAscii, toLine } from "#mail/address";
+import { readAddress, showLookAlikes, toAscii, toLine } from "#mail/address";
 
 describe("toAscii", () => {
   test.each([
@@ -64,4 +64,18 @@ test("toLine leaves one line, and nothing that turns or hides what stands around
   expect(toLine(" Ada\r\nBcc: eve@example.org\0 ")).toBe("Ada  Bcc: eve@example.org");
   expect(toLine("safe\u202egpj.exe")).toBe("safe gpj.exe");
   expect(toLine("Zoë 👩‍🚀 {{name}} <b>")).toBe("Zoë 👩‍🚀 {{name}} <b>");
+});
+
+describe("showLookAlikes", () => {
+  test.each([
+    ["www.аррӏе.com expires", "www.xn--80ak6aa92e.com expires"],
+    ["gοogle.com", "xn--gogle-rce.com"],
+    ["(раураl.com).", "(xn--l-7sba6dbr.com)."],
+  ])("shows %j in punycode", (text, shown) => expect(showLookAlikes(text)).toBe(shown));
+
+  test.each(["www.example.com", "Dr.Müller", "Größe.pdf", "пример.рф", "Правила v1.2 приняты", "手册.pdf", "", "a..b", "αβγ"])("leaves %j as it is", (text) =>
+    expect(showLookAlikes(text)).toBe(text),
+  );
+
+  test("leaves no joiner in a domain", () => expect(showLookAlikes("exam\u200dple.com")).not.toContain("\u200d"));
 });

@@ -21,6 +21,27 @@ describe("toMessage", () => {
     expect(message({ unsubscribeUrl: "https://certitude.example/x" }).headers).toHaveProperty("List-Unsubscribe", "<https://certitude.example/x>");
   });
 
+  test("offers a mail reader to unsubscribe by itself only where the address is an https one (RFC 8058)", () => {
+    expect(message({ unsubscribeUrl: "https://certitude.example/x?a=1&b=2" }).headers).toHaveProperty("List-Unsubscribe-Post", "List-Unsubscribe=One-Click");
+    expect(message({ unsubscribeUrl: "http://certitude.example/x" }).headers).not.toHaveProperty("List-Unsubscribe-Post");
+    const { text, html } = message({ unsubscribeUrl: "https://certitude.example/x?a=1&b=2" });
+    expect(text).toEndWith("\n\n--\nGet no more mails of this kind:\nhttps://certitude.example/x?a=1&b=2\n");
+    expect(html).toContain('<a href="https://certitude.example/x?a=1&amp;b=2"');
+  });
+
+  test("belongs to the thread of what it is about, and without one to none", () => {
+    expect(message({ thread: "a.b" })).toMatchObject({ inReplyTo: "<a.b@example.org>", references: "<a.b@example.org>", messageId: `<${id}@example.org>` });
+    expect(message()).not.toHaveProperty("references");
+  });
+
+  test("lists lines under a heading, each as it is, with its link", () => {
+    const { text, html } = message({ body: [{ heading: `Of ${NASTY}\r\n`, lines: [{ text: NASTY, url }, { text: "plain\n- not a line" }] }] });
+    expect(text).toBe(`Of ${NASTY}:\n- ${NASTY}\n  ${url}\n- plain - not a line\n`);
+    expect(html).not.toContain("<script");
+    expect(html.match(/<li>/g)).toHaveLength(2);
+    expect(html).toContain(`<li><a href="${url}"`);
+  });
+
   test("holds the link once in each part, and no image", () => {
     const { text, html } = message({ body: ["Hello", { label: "Accept", url }, "Bye"] });
     expect(text).toBe(`Hello\n\nAccept:\n${url}\n\nBye\n`);

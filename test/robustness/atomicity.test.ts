@@ -7,7 +7,7 @@ import { world } from "../support/server/world";
 import { NEEDS } from "./needs";
 
 /** Writing operations that are about the caller alone, and so leave no trace in an organization. */
-const PERSONAL = ["createExampleNotification", "markNotificationsRead", "signOut", "updateProfile"];
+const PERSONAL = ["createExampleNotification", "markNotificationsRead", "signOut", "updateNotificationPreferences", "updateProfile"];
 
 /** No audit event of a request whose id begins so can be written. */
 const DOOMED = "doomed-";

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { isWriting, nameOf, type Operation, operations } from "../support/openapi/document";
 import { call } from "../support/server/call";
 import { type PopulatedOrganization, populatedOrganization, withQueue } from "../support/server/populated-organization";
@@ -10,13 +10,19 @@ withQueue();
 /** What is called the same in every organization. */
 const SHARED = ["organizationId", "frameworkKey", "controlId", "system", "metric"];
 /** Fields of a body that name something of the organization. */
-const NAMES = ["agentId", "assignmentId", "certificateId", "organizationId", "ownerId"];
+const NAMES = ["agentId", "assignmentId", "certificateId", "connectionId", "organizationId", "ownerId"];
 
 const within = operations.filter((each) => each.path.includes("{organizationId}"));
 const byName = (list: Operation[]) => list.map((operation) => [nameOf(operation), operation] as const);
 const idsOf = ({ path }: Operation) => [...path.matchAll(/\{(\w+)\}/g)].flatMap(([, name = ""]) => (SHARED.includes(name) ? [] : name));
 const own = (ids: Record<string, string>) => Object.fromEntries(Object.entries(ids).filter(([name]) => !SHARED.includes(name)));
-const twoWorlds = () => Promise.all([populatedOrganization(), populatedOrganization()]);
+
+/** Shared by the tests, none of which may change anything in them. */
+let ours: PopulatedOrganization;
+let theirs: PopulatedOrganization;
+beforeAll(async () => {
+  [ours, theirs] = await Promise.all([populatedOrganization(), populatedOrganization()]);
+});
 
 /** Every choice of at least one of the names. */
 const choices = (names: string[]) =>
@@ -26,7 +32,6 @@ const pick = (ids: Record<string, string>, names: string[]) => Object.fromEntrie
 
 describe.each(byName(within.filter((each) => idsOf(each).length > 0)))("%s", (_, operation) => {
   test("404 for what another organization has, as for what nobody has, and nothing changes", async () => {
-    const [ours, theirs] = await twoWorlds();
     const before = [await rowsOf(ours.organization.id), await rowsOf(theirs.organization.id)];
     for (const names of choices(idsOf(operation)))
       for (const headers of [{}, { "if-match": '"1"' }, { "if-match": '"9"', "if-none-match": "*" }]) {
@@ -41,7 +46,6 @@ describe.each(byName(within.filter((each) => idsOf(each).length > 0)))("%s", (_,
 
 describe.each(byName(within.filter((each) => each.security[0]?.includes("organizationId"))))("%s", (_, operation) => {
   test("403 in another organization, by headers of one's own and by a token of one's own", async () => {
-    const [ours, theirs] = await twoWorlds();
     const path = theirs.pathOf(operation);
     const before = await rowsOf(theirs.organization.id);
     const attempts = [
@@ -78,7 +82,7 @@ test("these operations name things in their bodies", () => {
 
 describe.each(byName(withNames))("%s", (_, operation) => {
   test("takes the ids of another organization in a body for ids of nobody", async () => {
-    const [ours, theirs] = await twoWorlds();
+    const ours = await populatedOrganization(); // who may well change something of its own
     const before = await rowsOf(theirs.organization.id);
     for (const { foreign, put } of foreignBodies(operation, ours, theirs)) {
       const nobody = crypto.randomUUID();
@@ -95,7 +99,6 @@ const reading = operations.filter((each) => !isWriting(each) && (each.path.inclu
 
 describe.each(byName(reading))("%s", (_, operation) => {
   test("200 and nothing of another organization in it", async () => {
-    const [ours, theirs] = await twoWorlds();
     const required = operation.parameters.filter((each) => each.in === "query" && each.required).map((each) => `${each.name}=${ours.ids[each.name] ?? "keys"}`);
     const path = `${ours.pathOf(operation)}?${required.join("&")}`;
     const { status, text } = await call(operation.method, path, { headers: ours.credentials(operation) });
@@ -106,7 +109,6 @@ describe.each(byName(reading))("%s", (_, operation) => {
 });
 
 test("an ingest key opens no other organization", async () => {
-  const [ours, theirs] = await twoWorlds();
   const [ingest] = operations.filter((each) => each.id === "ingestMetrics");
   if (!ingest) throw new Error("there is no such operation");
   const before = await rowsOf(theirs.organization.id);
@@ -115,7 +117,6 @@ test("an ingest key opens no other organization", async () => {
 });
 
 test("a worker cannot mix the document of one organization with the name of another", async () => {
-  const [ours, theirs] = await twoWorlds();
   const [save] = operations.filter((each) => each.id === "saveChunks");
   if (!save) throw new Error("there is no such operation");
   const before = await rowsOf(theirs.organization.id);

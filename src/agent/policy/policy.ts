@@ -22,7 +22,7 @@ const FIELDS = {
   accounts: list("Accounts in whose name the agent may act, besides its own.", ["ada"]),
   fileOwners: list("Accounts, and groups with a colon before them, to which files may be given, besides those of known servers.", ["ada", ":ssl-cert"]),
   keyModes: list("Modes that files with a private key may have, besides those that only let their owner write and their group read.", ["0660"]),
-  privateKeys: Type.Boolean({ description: "Whether private keys may come to this host.", default: false }),
+  privateKeys: Type.Boolean({ description: "Whether private keys may come to this host, or be made on it.", default: false }),
 };
 
 export const PolicySchema = Type.Partial(

@@ -60,6 +60,11 @@ export function directoryStore(layout: Layout): Store {
 
   const placesIn = (directory: string, target: Target) => parts(target).map(({ name }) => resolve(directory, name));
 
+  async function expectDirectory(directory: string) {
+    if (mustExist && !(await findEntry(directory)))
+      throw new Error(`${directory} does not exist on this host. Create it, or name the directory that the server reads.`);
+  }
+
   async function takeAway(paths: string[], directory: string, target: Target, transaction: Transaction) {
     const isGivenBack = await transaction.restore(...paths);
     await refresh?.(directory, target, transaction, true);
@@ -97,8 +102,7 @@ export function directoryStore(layout: Layout): Store {
 
     async install(target, material, transaction) {
       const directory = await directoryOf(target, transaction.host);
-      if (mustExist && !(await findEntry(directory)))
-        throw new Error(`${directory} does not exist on this host. Create it, or name the directory that the server reads.`);
+      await expectDirectory(directory);
       const files = await readFiles(directory, parts(target));
       for (const file of files) {
         const fault = await faultOfKey(file, material, needsKey);
@@ -108,6 +112,17 @@ export function directoryStore(layout: Layout): Store {
       for (const file of files.filter((each) => !isLeft(each, material)))
         await transaction.writeOwned(file.path, demandContent(file, material), { mode: modeOf(file, target), owner, takesOver: takesOver && isServer(target) });
       await refresh?.(directory, target, transaction, false);
+    },
+
+    async keyFile(target, host) {
+      const directory = await directoryOf(target, host);
+      await check?.(directory, target, host);
+      await expectDirectory(directory);
+      const part = parts(target).find(holdsKey);
+      if (!part) throw new Error("The config names no file for the private key: name config.keyFileName or config.combinedFileName.");
+      const path = resolve(directory, part.name);
+      const found = await readSnapshot(path);
+      return { path, mode: modeOf(part, target), owner: { ...(found && { uid: found.uid, gid: found.gid }), ...(await ownerOf?.(target, host)) } };
     },
 
     async remove(target, transaction) {

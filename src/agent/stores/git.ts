@@ -65,6 +65,7 @@ async function faultsInUse(target: Target, host: Host) {
 
 const clientPair: Store = {
   ...pair,
+  ...(clientFiles.keyFile && { keyFile: clientFiles.keyFile }),
   async observe(target, material, host) {
     const { certificates, differences } = await pair.observe(target, material, host);
     if (differences.length === 0) differences.push(...(await faultsInUse(target, host)));

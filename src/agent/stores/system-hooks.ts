@@ -2,7 +2,7 @@ import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { absent, readSnapshot, textOf } from "../host/files";
 import type { Host } from "../host/host";
-import { runProgram } from "../host/program";
+import { ProgramFailure, runProgram } from "../host/program";
 import type { Transaction } from "../transaction/transaction";
 import { findInKeystore, readKeystore } from "./keystore";
 
@@ -40,17 +40,48 @@ export async function tellHooks(transaction: Transaction, name: string, change: 
   const { host } = transaction;
   const link = linkOf(host, name);
   if (change === "-" && (await isThere(link))) return;
-  for (const hook of await findHooks(host)) await transaction.runTogether({ argv: [hook], rerun: [hook], input: `${change}${link}\n` });
-  if (change === "-") await expectGone(host, link);
+  const hooks = await findHooks(host);
+  for (const hook of hooks) await transaction.runTogether({ argv: [hook], rerun: [hook], input: `${change}${link}\n` });
+  if (await isAsTold(host, link, change)) return;
+  for (const hook of hooks) await finishInterrupted(transaction, hook);
+  if (change === "-" && !(await isAsTold(host, link, change)))
+    throw new Error(
+      `${host.system.javaStore} still holds it as ${aliasOf(link)}, though the hooks in ${host.system.hooks} were told to remove it. Is dpkg busy?`,
+    );
 }
 
-/** Throws where Java's trust store still has the entry: the hook leaves its work to dpkg, which may be busy. */
-async function expectGone(host: Host, link: string) {
+const aliasOf = (link: string) => `debian:${link.slice(link.lastIndexOf("/") + 1)}`.toLowerCase();
+
+/** Whether Java's trust store, where there is one, is as its hook was told. */
+async function isAsTold(host: Host, link: string, change: "+" | "-") {
   const keystore = await javaStoreOn(host);
-  const alias = `debian:${link.slice(link.lastIndexOf("/") + 1)}`.toLowerCase();
-  const entries = keystore ? (await readKeystore(keystore, host)).entries : [];
-  if (entries.some(({ name }) => name.toLowerCase() === alias))
-    throw new Error(`${keystore?.path} still holds it as ${alias}, though the hooks in ${host.system.hooks} were told to remove it. Is dpkg busy?`);
+  if (!keystore) return true;
+  const { entries } = await readKeystore(keystore, host);
+  return entries.some(({ name }) => name.toLowerCase() === aliasOf(link)) === (change === "+");
+}
+
+/**
+ * Has dpkg configure the package of a hook that leaves its work to a trigger, where dpkg was killed or failed at that. Until then it runs
+ * no trigger of the package, and reports success.
+ */
+async function finishInterrupted(transaction: Transaction, hook: string) {
+  const { host } = transaction;
+  const [, owner] = /^([a-z0-9][a-z0-9+.-]*)[:,]/.exec(await askDpkg(host, ["--search", hook])) ?? [];
+  if (owner === undefined) return;
+  const isInterrupted = /^Status: .* half-configured$/m.test(await askDpkg(host, ["--status", owner]));
+  if (isInterrupted) await transaction.run(["dpkg", "--configure", owner]);
+}
+
+/** The answer of dpkg-query; empty where it knows nothing, or where the system has other packages. */
+async function askDpkg(host: Host, args: string[]) {
+  const { PATH } = host.environment;
+  if (!Bun.which("dpkg-query", PATH === undefined ? {} : { PATH })) return "";
+  try {
+    return (await runProgram(host, ["dpkg-query", ...args])).stdout;
+  } catch (error) {
+    if (error instanceof ProgramFailure) return "";
+    throw error;
+  }
 }
 
 const SETTINGS = "/etc/default/cacerts";

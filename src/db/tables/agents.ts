@@ -44,6 +44,8 @@ export const assignments = pgTable(
     target: text().notNull(),
     autoRenew: boolean().notNull(),
     enabled: boolean().notNull(),
+    /** Whether the private key is the host's own, which made it; the assignment of a certificate request. */
+    keyOnHost: boolean().notNull().default(false),
     /** The policy that it belongs to; no one else changes it. */
     policyId: uuid(),
     version: integer().notNull().default(1),

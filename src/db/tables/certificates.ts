@@ -3,7 +3,7 @@ import { boolean, customType, index, integer, jsonb, pgEnum, pgTable, primaryKey
 import { bytes, id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
 
-const tsvector = customType<{ data: string }>({ dataType: () => "tsvector" });
+export const tsvector = customType<{ data: string }>({ dataType: () => "tsvector" });
 
 export const certificateStatus = pgEnum("certificate_status", ["active", "revoked", "retired"]);
 

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { index, integer, jsonb, pgTable, primaryKey, uuid } from "drizzle-orm/pg-core";
+import { boolean, index, integer, jsonb, pgTable, primaryKey, uuid } from "drizzle-orm/pg-core";
 import { moment, now } from "./columns";
 import { memberRole } from "./members";
 import { organizationId } from "./organizations";
@@ -26,9 +26,12 @@ export const expiryWatch = pgTable(
     /** Of the names, and the end of the validity: what renews the certificate has the same names and ends later. */
     namesHash: uuid().notNull(),
     notAfter: moment().notNull(),
+    /** A threshold was told of, and neither a renewal nor its end since: then that is to be told too. */
+    isStanding: boolean().notNull().default(false),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.certificateId] }),
+    index("expiry_watch_standing_index").on(table.organizationId, table.namesHash).where(sql`is_standing`),
     index("expiry_watch_due_index").on(table.dueAt).where(sql`due_at is not null`),
     index().on(table.organizationId, table.namesHash, table.notAfter),
   ],

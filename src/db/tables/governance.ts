@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { date, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { boolean, date, doublePrecision, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { bytes, exactMoment, id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
 
@@ -19,11 +19,17 @@ export const controls = pgTable(
     evidence: jsonb().notNull().default([]),
     ownerId: uuid(),
     dueDate: date(),
+    /** The day on which there is something to tell of the due date. A trigger sets it. */
+    lookOn: date(),
     version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),
   },
-  (table) => [primaryKey({ columns: [table.organizationId, table.controlId] }), index().on(table.organizationId, table.framework)],
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.controlId] }),
+    index().on(table.organizationId, table.framework),
+    index("controls_look_index").on(table.lookOn).where(sql`look_on is not null`),
+  ],
 );
 
 /** What a control was after each change; `version` is the control's. */
@@ -48,6 +54,26 @@ export const aiSystems = pgTable(
   "ai_systems",
   { organizationId: organizationId(), id: id(), key: text().notNull(), createdAt: now(), lastSampleAt: exactMoment() },
   (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.organizationId, table.key)],
+);
+
+/** The range that a metric of an AI system is to stay in. */
+export const metricThresholds = pgTable(
+  "metric_thresholds",
+  {
+    organizationId: organizationId(),
+    id: id(),
+    system: text().notNull(),
+    metric: text().notNull(),
+    min: doublePrecision(),
+    max: doublePrecision(),
+    /** The moment of the newest sample that was judged. */
+    judgedAt: exactMoment(),
+    isOutside: boolean().notNull().default(false),
+    version: integer().notNull().default(1),
+    createdAt: now(),
+    updatedAt: now(),
+  },
+  (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.organizationId, table.system, table.metric)],
 );
 
 export const ingestKeys = pgTable(

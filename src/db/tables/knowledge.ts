@@ -19,6 +19,8 @@ export const documents = pgTable(
     sha256: text().notNull(),
     /** Where the bytes lie in the object store. */
     objectKey: text().notNull(),
+    /** The user who uploaded it. */
+    uploadedBy: uuid(),
     status: documentStatus().notNull().default("uploaded"),
     failure: text(),
     /** The chunks that a search sees, and those that a running job is writing. */

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { id, moment, now } from "./columns";
+import { alertState } from "./notifications";
 import { users } from "./users";
 
 /** How many notices a user has. A page of the inbox is found by position, and nothing is counted per request. */
@@ -33,6 +34,9 @@ export const notices = pgTable(
     /** The path of what it is about. */
     link: text(),
     example: boolean().notNull().default(false),
+    notificationId: uuid(),
+    /** Of the state it stands for, if for one. */
+    state: alertState(),
     readAt: moment(),
     createdAt: now(),
   },
@@ -40,5 +44,6 @@ export const notices = pgTable(
     primaryKey({ columns: [table.userId, table.position] }),
     uniqueIndex().on(table.userId, table.id),
     index("notices_unread_index").on(table.userId, table.position).where(sql`read_at is null`),
+    index("notices_state_index").on(table.notificationId).where(sql`state <> 'cleared'`),
   ],
 );

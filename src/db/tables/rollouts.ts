@@ -40,6 +40,8 @@ export const rollouts = pgTable(
     /** Since when the server does nothing with it, because the stamp does not hold. */
     heldSince: moment(),
     reachedAt: moment(),
+    /** The user who started it; null where none did. */
+    createdBy: uuid(),
     version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),

@@ -4,6 +4,8 @@ import { bytes, moment, now } from "./columns";
 export const users = pgTable("users", {
   id: uuid().primaryKey(),
   email: text(),
+  /** The last address that a token said was verified. */
+  verifiedEmail: text(),
   displayName: text(),
   fullName: text(),
   platformAdmin: boolean().notNull().default(false),

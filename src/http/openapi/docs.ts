@@ -10,7 +10,7 @@ import { answerFixed, type FixedBody, fixBody } from "../fixed-body";
 import { type Draft, toOpenApi } from "./document";
 
 /** "none" keeps the page from sending the document to a public validator. */
-const START = `SwaggerUIBundle({ url: "/swagger/json", dom_id: "#page", validatorUrl: "none", displayRequestDuration: true, docExpansion: "list", defaultModelsExpandDepth: 0, tryItOutEnabled: true });`;
+const START = `SwaggerUIBundle({ url: "/swagger/json", dom_id: "#page", validatorUrl: "none", displayRequestDuration: true, docExpansion: "none", filter: true, deepLinking: true, defaultModelsExpandDepth: 0, tryItOutEnabled: true });`;
 const LOOK =
   "body{margin:0}.swagger-ui .info{margin:30px 0}.swagger-ui .info .title small{top:-4px}.swagger-ui .scheme-container{box-shadow:none;border-block:1px solid #8884}";
 const POLICY = [
@@ -57,7 +57,7 @@ export function docs() {
       })
       .get("/swagger/script.js", asset(scriptPath, "text/javascript; charset=utf-8"), { detail: { hide: true } })
       .get("/swagger/style.css", asset(stylePath, "text/css; charset=utf-8"), { detail: { hide: true } })
-      .use(swagger({ provider: "swagger-ui", exclude: ["/swagger", "/swagger/json"] }))
+      .use(swagger({ provider: "swagger-ui", exclude: ["/swagger", "/swagger/json"], excludeStaticFile: false }))
   );
 }
 

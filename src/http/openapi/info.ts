@@ -29,6 +29,7 @@ export const TAGS: Record<string, string> = {
   Audit: "Who did what, and when.",
   Certificates: "The certificates of an organization, from import to retirement.",
   Core: "Connections to other systems, and the dashboard.",
+  Issuance: "Authorities of the organization's own, issuers, and orders of certificates.",
   Knowledge: "Documents, and what they say.",
   Members: "Who belongs to an organization, and who is invited.",
   Notifications: "What the signed-in user should know.",

@@ -1,6 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { thisHost } from "#agent/host/host";
 import { policyReader } from "#agent/policy/host-policy";
 import { runAgent } from "#agent/run";
@@ -8,19 +8,17 @@ import { createLog } from "#log";
 import { newConnectedAgent } from "../../support/agent/connected-agent";
 import { until } from "../../support/agent/observing";
 import { policyAt } from "../../support/agent/policies";
-import { newDirectory } from "../../support/server/program";
+import { newDirectory, PROGRAM } from "../../support/server/program";
 
 setDefaultTimeout(60_000);
 const { directory, remove } = newDirectory();
 afterAll(remove);
 
-const MAIN = resolve(import.meta.dir, "../../../src/main.ts");
-
 /** Runs a line in a shell, where `certitude` is this program. */
 async function paste(line: string) {
   const bin = join(directory, "bin");
   mkdirSync(bin, { recursive: true });
-  writeFileSync(join(bin, "certitude"), `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`);
+  writeFileSync(join(bin, "certitude"), `#!/bin/sh\nexec ${PROGRAM} "$@"\n`);
   chmodSync(join(bin, "certitude"), 0o755);
   const child = Bun.spawn(["sh", "-c", line], { cwd: directory, env: { PATH: `${bin}:${Bun.env.PATH}` }, stdout: "pipe", stderr: "pipe" });
   const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);

@@ -28,6 +28,10 @@ describe.each(["system", "cacerts"] as const)("Java, by the hook of ca-certifica
     expect(seen[store].atLast).toBe(false);
   });
 
+  test("installed and removed, where dpkg was interrupted in the middle of the hook before: the hook's package is configured", () => {
+    expect(seen[store]).toMatchObject({ installedLate: installed(), trustedLate: true, removedLate: { state: "removed" }, afterLate: false });
+  });
+
   test("kept: an entry of the same certificate that another owner has put into Java's trust store", () => {
     expect(seen[store].kept).toMatchObject({ state: "kept", message: expect.stringContaining("/etc/ssl/certs/java/cacerts holds it as mine") });
     expect(seen[store].whileKept).toBe(true);

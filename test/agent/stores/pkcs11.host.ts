@@ -2,6 +2,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { desired, desiredServer } from "../../support/agent/agent-host";
 import { until, withPrograms } from "../../support/agent/observing";
+import { issueFor, keyRequest } from "../../support/agent/own-keys";
 import { newToolHost } from "../../support/agent/program-stores";
 import { newParties, put } from "../../support/agent/store-behaviour";
 import { type AgentHost, runs } from "../../support/pki/tls-clients";
@@ -102,6 +103,36 @@ describe("pkcs11_token", () => {
     expect(await objects()).toEqual(before);
     agent.remove();
   });
+
+  test.each([
+    ["ecdsa-p256", "EC:prime256v1"],
+    ["rsa-2048", "rsa:2048"],
+  ] as const)(
+    "a key that was made in the token signs the request there: %s; stunnel presents the certificate, and the renewed one",
+    async (algorithm, type) => {
+      const { agent, tool, objects } = await newTokenHost();
+      await tool("--keypairgen", "--key-type", type, "--label", "site", "--id", "0b");
+      const before = await objects();
+      const id = crypto.randomUUID();
+      const place = { id, trustStoreType: "pkcs11_token" as const, config: item("site").config };
+      for (const version of [1, 2]) {
+        const certificate = await issueFor(agent, authority, keyRequest(place, { algorithm }), { version });
+        expect(await agent.pass(certificate)).toEqual({ state: "installed", observedFingerprint: certificate.fingerprintSha256 });
+        const at = "pkcs11:token=scratch;object=site";
+        const stunnel = await startStunnel(agent, `exec = /bin/cat\nexecArgs = cat\ncert = ${at};type=cert\nkey = ${at};type=private\n`);
+        await until(async () => expect((await presentedAt(stunnel.port))[0]).toBe(certificate.fingerprintSha256));
+        await stunnel.stop();
+        if (version === 2) expect(await agent.withdraw(certificate)).toEqual({ state: "removed" });
+      }
+      expect(await objects()).toEqual(before);
+      const { faults } = await agent.answer([keyRequest(place, { algorithm: "rsa-4096" }), keyRequest({ ...place, config: item("other").config })]);
+      expect(faults).toEqual([
+        { state: "failed", message: expect.stringContaining(`The key that lies there is ${algorithm}, and the certificate is to be for rsa-4096.`) },
+        { state: "failed", message: expect.stringContaining("has no private key other") },
+      ]);
+      agent.remove();
+    },
+  );
 
   test("failed, and nothing is written: a wrong PIN, an operator's certificate, a private key, no key in the token, no token", async () => {
     const { agent, objects, before } = await newTokenHost();

@@ -1,18 +1,29 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inTurns, recoverInterrupted, type Work } from "#agent/attempt";
 import { removeEverything } from "#agent/clean";
 import { type Host, thisHost } from "#agent/host/host";
 import { reconcileAssignment } from "#agent/install";
+import { answerKeyRequests } from "#agent/keys/requests";
 import { removeAssignment } from "#agent/remove";
 import type { Result } from "#agent/report";
 import type { Desired } from "#agent/server-client";
 import { openState } from "#agent/state";
-import { readTarget } from "#agent/targets";
+import { readKeyRequest, readTarget } from "#agent/targets";
 import { createLog } from "#log";
 import { DEFAULTS } from "#modules/fleet/assignments/schema/assignments";
+import type { KeyRequest } from "#modules/issuance/hosts/schema";
 import { agreeing, agreeingTo, holding } from "./policies";
+
+/** What the agent cannot read needs no agreement to fail. */
+function targetOrNone(request: KeyRequest) {
+  try {
+    return [readKeyRequest(request)];
+  } catch {
+    return [];
+  }
+}
 
 type Certificate = { pem: string; chain: string[]; fingerprint: string; privateKeyPem?: string };
 
@@ -51,13 +62,15 @@ export async function newAgentHost(
   const home = join(directory, "home");
   mkdirSync(home, { recursive: true });
   const own = thisHost({ PATH: hostPath, HOME: home });
-  const state = await openState(join(directory, "state"));
+  let state = await openState(join(directory, "state"));
   const host = prepare(own, directory);
   const work: Work = { host, policy: holding({}), state, log: createLog("silent"), clock: () => new Date(), isDryRun: false, ignoreBackoff: true };
   return {
     directory,
     host: work.host,
-    state,
+    get state() {
+      return state;
+    },
     pathOf: (...names: string[]) => join(directory, ...names),
     /** What the agent does at one pass for an assignment, on a host that agrees to it unless `more` says otherwise. */
     async pass(item: Desired, more: Partial<Work> = {}) {
@@ -67,6 +80,12 @@ export async function newAgentHost(
       return reconcileAssignment(item, { ...work, policy, ...more });
     },
     /** What it does once the assignment is desired no more. */
+    /** As a new process finds it. */
+    async restart() {
+      state.close();
+      state = await openState(join(directory, "state"));
+      work.state = state;
+    },
     async withdraw({ id }: Pick<Desired, "id">, more: Partial<Work> = {}) {
       const record = state.records.get(id);
       if (!record) throw new Error("the agent knows nothing of this assignment");
@@ -85,6 +104,18 @@ export async function newAgentHost(
     },
     /** What `remove --all` does, on a host that agrees to the removal of these. */
     clean: async (items: Desired[]) => removeEverything(join(directory, "state"), { ...work, policy: await agreeing(host, ...items.map(readTarget)) }),
+    /** What it sends for certificates that are to be for its own keys, on a host that agrees to them unless `more` says otherwise; `items` are what is desired besides. */
+    async answer(keys: KeyRequest[] | undefined, { items = [], keep = [] }: { items?: Desired[]; keep?: string[] } = {}, more: Partial<Work> = {}) {
+      const csrs = new Map<string, string>();
+      const faults: object[] = [];
+      const client = {
+        sendCsr: async (requestId: string, csrPem: string) => void csrs.set(requestId, csrPem),
+        reportKeyFault: async (_: string, fault: object) => void faults.push(fault),
+      };
+      const policy = await agreeing(host, ...(keys ?? []).flatMap(targetOrNone));
+      const answered = await answerKeyRequests({ items, keep, ...(keys && { keys }) }, { ...work, policy, ...more, client });
+      return { ...answered, csrs, faults };
+    },
     /** Every file below the directory but the agent's own: what a test expects to be left. */
     files: () =>
       readdirSync(directory, { recursive: true, withFileTypes: true })
@@ -99,18 +130,25 @@ export async function newAgentHost(
   };
 }
 
-/** The system's trust store in a scratch directory, by the real tool. */
+/** Where Debian has the public roots. */
+const PUBLIC = "/usr/share/ca-certificates/mozilla";
+
+/** The system's trust store in a scratch directory, by the real tool. It has one public root: the tool starts several processes for each. */
 export function withScratchSystem(host: Host, directory: string): Host {
   const anchors = join(directory, "anchors");
   const etc = join(directory, "certs");
   const hooks = join(directory, "hooks");
-  for (const each of [anchors, etc, hooks]) mkdirSync(each, { recursive: true });
+  const roots = join(directory, "mozilla");
+  for (const each of [anchors, etc, hooks, roots]) mkdirSync(each, { recursive: true });
+  copyFileSync(join(PUBLIC, readdirSync(PUBLIC)[0] ?? ""), join(roots, "public.crt"));
+  writeFileSync(join(roots, "chosen"), "public.crt\n");
+  const from = ["--localcertsdir", anchors, "--certsdir", roots, "--certsconf", join(roots, "chosen")];
   return {
     ...host,
     system: {
       anchors,
       bundle: join(etc, "ca-certificates.crt"),
-      update: ["update-ca-certificates", "--localcertsdir", anchors, "--etccertsdir", etc, "--hooksdir", hooks],
+      update: ["update-ca-certificates", ...from, "--etccertsdir", etc, "--hooksdir", hooks],
       hooks,
       javaStore: join(etc, "java/cacerts"),
     },

@@ -27,14 +27,14 @@ export const transportTo = (server: string) =>
   createTransport({ server, connection: () => ({ tls: {}, hasOwnAuthority: false }), environment: {}, signal: new AbortController().signal });
 
 /** An agent in this process, enrolled with the tests' server, which it reaches by way of `line`; its stores are scratch directories. */
-export async function newConnectedAgent(prepare: (host: Host, directory: string) => Host = (host) => host) {
+export async function newConnectedAgent(prepare: (host: Host, directory: string) => Host = (host) => host, hear?: (bytes: Uint8Array) => void) {
   const organization = await newOrganization();
   const enrolled = await newAgent(organization);
   const directory = mkdtempSync(join(tmpdir(), "certitude-connected-"));
   const pathOf = (...names: string[]) => join(directory, ...names);
   mkdirSync(pathOf("store"));
   const { hostname, port } = new URL(world.url);
-  const line = await startProxy({ host: hostname, port: Number(port) });
+  const line = await startProxy({ host: hostname, port: Number(port) }, hear);
   const server = `http://127.0.0.1:${line.port}`;
   const said: { msg: string; reason?: string }[] = [];
   const log = createLog("info", { write: (text) => void said.push(JSON.parse(text)) });

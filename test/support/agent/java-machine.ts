@@ -20,6 +20,17 @@ async function lockDpkg() {
   };
 }
 
+/** Leaves the package of Java's hook as dpkg does when it is killed or fails in the middle of the hook's work. */
+async function interruptHook(directory: string) {
+  const broken = join(directory, "broken");
+  mkdirSync(broken, { recursive: true });
+  writeFileSync(join(broken, "java"), "#!/bin/sh\nexit 1\n");
+  chmodSync(join(broken, "java"), 0o755);
+  const env = { ...Bun.env, PATH: `${broken}:${Bun.env.PATH}` };
+  const child = Bun.spawn(["/etc/ca-certificates/update.d/jks-keystore"], { env, stdin: Buffer.from("+/nowhere.pem\n"), stdout: "ignore", stderr: "ignore" });
+  if ((await child.exited) === 0) throw new Error("the hook was not interrupted");
+}
+
 /** Notes each run of update-ca-certificates, for an agent whose PATH begins with `path`, and how many lines a hook beside Java's is told. */
 function countRuns(directory: string) {
   const [path, runs] = [join(directory, "bin"), join(directory, "runs")];
@@ -74,6 +85,14 @@ if (import.meta.main) {
     seen.healed = await agent.pass(third);
     seen.afterHealing = await isTrusting();
     await agent.withdraw(third);
+
+    const fourth = item();
+    if (trustStoreType === "java_cacerts") await interruptHook(agent.directory);
+    seen.installedLate = await agent.pass(fourth);
+    seen.trustedLate = await isTrusting();
+    await interruptHook(agent.directory);
+    seen.removedLate = await agent.withdraw(fourth);
+    seen.afterLate = await isTrusting();
     return seen;
   }
 

@@ -5,6 +5,11 @@ import { join } from "node:path";
 /** Where Debian keeps its trust stores, what fills them, and what dpkg knows of its triggers. */
 const PLACES = ["/etc/ssl", "/etc/ca-certificates", "/usr/local/share/ca-certificates", "/var/lib/ca-certificates-java", "/var/lib/dpkg"];
 
+/** One public root in the system's store: update-ca-certificates starts several processes for each. Its hooks are not told. */
+const withOneRoot = (list: string) =>
+  `grep --max-count=1 ^mozilla/ /etc/ca-certificates.conf >${list} && mount --bind ${list} /etc/ca-certificates.conf && ` +
+  "update-ca-certificates --fresh --hooksdir /nonexistent >&2";
+
 /**
  * Runs a script on this machine, where each of its changes to the trust stores is seen by the script alone and ends with it.
  * Returns what it printed, as JSON.
@@ -17,7 +22,7 @@ export async function runOnPrivateMachine(script: string) {
   });
   mkdirSync(join(directory, "disk"));
   const disk = `mount -t tmpfs none ${join(directory, "disk")}`;
-  const command = [disk, ...overlays, `exec "$0" "$1"`].join(" && ");
+  const command = [disk, ...overlays, withOneRoot(join(directory, "disk", "roots")), `exec "$0" "$1"`].join(" && ");
   const argv = ["unshare", "--mount", "sh", "-c", command, process.execPath, script];
   const child = Bun.spawn(argv, { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);

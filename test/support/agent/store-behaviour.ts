@@ -23,11 +23,9 @@ export type Parties = Awaited<ReturnType<typeof newParties>>;
 /** A scratch host whose public root is the known authority's. */
 export async function newKnowingHost({ known }: Parties) {
   const agent = await newAgentHost((host, directory) => {
-    const { system, ...rest } = withScratchSystem(host, directory);
+    const scratch = withScratchSystem(host, directory);
     put(join(directory, "mozilla/public.crt"), known.root.pem);
-    writeFileSync(join(directory, "mozilla/chosen"), "public.crt\n");
-    const update = [...system.update, "--certsdir", join(directory, "mozilla"), "--certsconf", join(directory, "mozilla/chosen")];
-    return { ...rest, system: { ...system, update } };
+    return scratch;
   });
   writeFileSync(agent.host.system.bundle, known.root.pem);
   return agent;

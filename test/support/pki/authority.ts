@@ -72,7 +72,20 @@ export async function newAuthority(name = `Scratch ${crypto.randomUUID().slice(0
     return { ...issued, chain: [intermediate.pem, root.pem], fingerprint: fingerprintOf(issued.pem) };
   }
 
+  /** The certificate that a signing request asks for: its names, for its key. */
+  async function sign(csrPem: string) {
+    const file = `signed-${crypto.randomUUID()}`;
+    writeFileSync(join(directory, `${file}.csr`), csrPem);
+    writeFileSync(join(directory, `${file}.cnf`), "[ext]\nbasicConstraints=CA:false\nextendedKeyUsage=serverAuth,clientAuth\n");
+    const by = ["-CA", "intermediate.pem", "-CAkey", "intermediate.key", "-set_serial", String(++serial), "-copy_extensions", "copyall"];
+    const how = ["-days", "90", "-extfile", `${file}.cnf`, "-extensions", "ext"];
+    await openssl(directory, "x509", "-req", "-in", `${file}.csr`, ...by, ...how, "-out", `${file}.pem`);
+    const pem = readFileSync(join(directory, `${file}.pem`), "utf8");
+    return { pem, chain: [intermediate.pem, root.pem], fingerprint: fingerprintOf(pem) };
+  }
+
   return {
+    sign,
     root: { ...root, chain: [] as string[], fingerprint: fingerprintOf(root.pem) },
     intermediate: { ...intermediate, chain: [root.pem], fingerprint: fingerprintOf(intermediate.pem) },
     issueServer,

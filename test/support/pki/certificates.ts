@@ -1,4 +1,4 @@
-import { mint } from "#demo/mint";
+import { type Minted, mint } from "#demo/mint";
 import type { TestOrganization } from "../server/people";
 
 const DAY = 86_400_000;
@@ -6,7 +6,7 @@ const DAY = 86_400_000;
 /** A moment so many days from now, to the second, as certificates keep it. */
 export const inDays = (days: number) => new Date(Math.floor((Date.now() + days * DAY) / 1000) * 1000);
 
-type Wish = { commonName?: string; days?: number; from?: number; isCa?: boolean; dns?: string[]; issuer?: ReturnType<typeof mint> };
+type Wish = { commonName?: string; days?: number; from?: number; isCa?: boolean; dns?: string[]; issuer?: Minted; key?: Pick<Minted, "privateKey"> };
 
 /** A fresh certificate, valid from yesterday for `days` days. */
 export const certificate = ({ commonName = `${crypto.randomUUID()}.example`, days = 90, from = -1, ...rest }: Wish = {}) =>

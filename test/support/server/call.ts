@@ -22,11 +22,12 @@ export async function call(method: string, path: string, { body, raw, headers = 
     ...(raw !== undefined ? { body: raw } : body !== undefined && { body: JSON.stringify(body) }),
   });
   const text = await answer.text();
-  const isJson = answer.headers.get("content-type")?.startsWith("application/json");
+  const type = answer.headers.get("content-type")?.split(";")[0];
+  const isJson = type === "application/json";
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the server said
   const json: any = isJson && text !== "" ? JSON.parse(text) : text;
   if (answer.status === 401 && !answer.headers.get("www-authenticate")?.startsWith("Bearer"))
     throw new Error(`${method} ${path} answered 401 without a challenge`);
-  checkContract(method, path.split("?")[0] ?? path, answer.status, json);
+  checkContract(method, path.split("?")[0] ?? path, { status: answer.status, type, body: json });
   return { status: answer.status, headers: answer.headers, body: json, text };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "bun:test";
-import { prepareJobs, runJobs } from "#jobs/start";
+import { prepareJobs, runQueuedJobs } from "#jobs/start";
 import { grantPlatformAdmin } from "#modules/people/users/queries";
 import { call, type Wish } from "./call";
 import { newOrganization, newUser } from "./people";
@@ -26,7 +26,7 @@ export function withJobs() {
 /** Its requests go to the application, or over the network to `server`. */
 export async function startJobs(server?: typeof world.server) {
   await prepareJobs(world.deps);
-  await runJobs(world.deps, server ? (request) => fetch(new URL(new URL(request.url).pathname, server.url), request) : world.app.handle);
+  await runQueuedJobs(world.deps, server ? (request) => fetch(new URL(new URL(request.url).pathname, server.url), request) : world.app.handle);
 }
 
 /** A form, as a browser sends it. */

@@ -56,7 +56,11 @@ export async function startMailServer({ recipient, begun, whole, options }: Beha
       const early = begun?.(attemptOf("begun")) ?? "take";
       if (early === "drop") return stream.once("data", () => cut(session));
       const chunks: Buffer[] = [];
-      for await (const chunk of stream) chunks.push(chunk as Buffer);
+      try {
+        for await (const chunk of stream) chunks.push(chunk as Buffer);
+      } catch {
+        return; // the client was killed in the middle
+      }
       const mail = read(Buffer.concat(chunks).toString(), session.envelope.rcptTo[0]?.address ?? "");
       const verdict = (await whole?.(mail, attemptOf(`whole ${mail.messageId}`))) ?? "take";
       if (typeof verdict !== "number") received.push(mail);

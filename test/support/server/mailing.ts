@@ -1,4 +1,4 @@
-import { prepareJobs, runJobs } from "#jobs/start";
+import { prepareJobs, runQueuedJobs } from "#jobs/start";
 import { createLog } from "#log";
 import { type MailSettings, readMailSettings } from "#mail/settings";
 import { startServer, world } from "./world";
@@ -38,5 +38,5 @@ export async function startMailing(smtpUrl: string) {
       await Bun.sleep(10);
     }
   }
-  return { deps, url, lines, run: () => runJobs(deps, app.handle), stop, hurry, says };
+  return { deps, url, lines, run: () => runQueuedJobs(deps, app.handle), stop, hurry, says };
 }

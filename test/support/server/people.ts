@@ -49,6 +49,7 @@ export async function newOrganization({ seatLimit }: { seatLimit?: number } = {}
     const { tokenHash, expiresAt } = issueInvitationToken(new Date());
     await inviteMember(world.sql, world.deps.stamps, scope, { email: user.email, tokenHash, expiresAt, isShown: false, mailId: null });
     await acceptInvitation(world.sql, world.deps.stamps, { tokenHash, userId: user.id, email: user.email }, crypto.randomUUID());
+    await world.sql`delete from notification_events where organization_id = ${id} and kind in ('member_invited', 'member_joined')`; // tests begin after it
   }
   return { id, headers, scope, admin: as("ORG_ADMIN"), member: as("ORG_MEMBER"), join };
 }

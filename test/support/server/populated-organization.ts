@@ -8,6 +8,7 @@ import { call, type Wish } from "./call";
 import { newHost, newJoinToken, type TestHost } from "./hosts";
 import { DOCUMENTS, form } from "./knowledge";
 import { newOrganization, type TestOrganization } from "./people";
+import { addEvent, tell } from "./telling";
 import { WORKER_KEY, world } from "./world";
 
 type Ids = Record<string, string>;
@@ -103,6 +104,10 @@ const MAKERS: ((made: Made) => Promise<void>)[] = [
     const [id = ""] = await importInto(organization, certificate({ isCa: true }).pem);
     ids.certificateId = id;
   },
+  async function makeAuthority({ organization, ids }) {
+    const body = { kind: "root", name: "Root CA", subject: { commonName: "Example Root CA" } };
+    ids.authorityId = must(await organization.admin("POST", "/authorities", { body })).body.id;
+  },
   async function makeAgent({ organization, ids, keys }) {
     const { body } = must(await organization.admin("POST", "/agents", { body: { name: "web-01", labels: { env: "prod" } } }));
     Object.assign(ids, { agentId: body.id });
@@ -136,6 +141,25 @@ const MAKERS: ((made: Made) => Promise<void>)[] = [
     const body = { kind: "smtp", name: "Mail", config: { host: "mail.example", fromAddress: "ops@certitude.example" } };
     ids.connectionId = must(await organization.admin("POST", "/core/connections", { body })).body.id;
   },
+  async function makeIssuer({ organization, ids }) {
+    const body = { kind: "internal", name: "Our authority", config: { authorityId: crypto.randomUUID() } };
+    ids.issuerId = must(await organization.admin("POST", "/issuers", { body })).body.id;
+  },
+  async function orderCertificate({ organization, ids }) {
+    const other = { kind: "internal", name: "Another authority", config: { authorityId: crypto.randomUUID() } };
+    const issuerId = must(await organization.admin("POST", "/issuers", { body: other })).body.id; // the first one may be deleted
+    const body = { issuerId, names: ["www.certitude.example"], key: { location: "server" } };
+    ids.requestId = must(await organization.admin("POST", "/certificate-requests", { body })).body.id;
+  },
+  async function renewCertificates({ organization, ids }) {
+    const body = { kind: "internal", name: "One that is gone", config: { authorityId: crypto.randomUUID() } };
+    const issuerId = String(must(await organization.admin("POST", "/issuers", { body })).body.id);
+    must(await organization.admin("DELETE", `/issuers/${issuerId}`));
+    await world.sql`
+      insert into renewals (organization_id, certificate_id, issuer_id, template_id, state, renew_at, late_at)
+      values (${organization.id}, ${ids.certificateId ?? ""}, ${issuerId}, ${ids.requestId ?? ""}, 'ended', now(), now())`;
+    await world.sql`insert into renewal_rests (organization_id, issuer_id, failures) values (${organization.id}, ${issuerId}, 1)`;
+  },
   async function makeWidget({ organization, ids }) {
     const body = { kind: "expiring_certificates_timeline", title: "What expires" };
     ids.widgetId = must(await organization.admin("POST", "/core/widgets", { body })).body.id;
@@ -165,5 +189,31 @@ const MAKERS: ((made: Made) => Promise<void>)[] = [
     Object.assign(ids, { documentId: body.id, id: body.id });
     const chunks = { organizationId: organization.id, chunks: [{ chunkIndex: 0, text: "Keys rotate yearly." }] };
     must(await call("POST", `/internal/knowledge/documents/${body.id}/chunks`, { token: WORKER_KEY, body: chunks }));
+  },
+  async function makeMetricThreshold({ organization, ids }) {
+    const body = { system: "scoring", metric: "latency", max: 300 };
+    ids.thresholdId = must(await organization.admin("POST", "/ai-governance/metric-thresholds", { body })).body.id;
+  },
+  async function makeCalendarLink({ organization, ids }) {
+    const { id, url } = must(await organization.admin("POST", "/certificates/calendar-links", { body: { name: "Operations" } })).body;
+    Object.assign(ids, { calendarLinkId: id, key: new URL(url).searchParams.get("key") });
+  },
+  async function makeNotificationRoute({ organization, ids }) {
+    const connection = { kind: "smtp", name: "Channel", config: { host: "mail.example", fromAddress: "ops@certitude.example" } };
+    const { id } = must(await organization.admin("POST", "/core/connections", { body: connection })).body;
+    // Its address is refused at once, so that no test leaves this machine.
+    await world.sql`update connections set config = config || '{"host": "127.0.0.1"}' where organization_id = ${organization.id} and id = ${id}`;
+    const body = { name: "Operations", kinds: ["agent_silent"], target: { connectionId: id } };
+    ids.routeId = must(await organization.admin("POST", "/notification-routes", { body })).body.id;
+  },
+  async function tellOfAgent({ organization, user, ids }) {
+    await addEvent(organization.id, { kind: "agent_silent", facts: { name: "web-03", lastSeenAt: new Date().toISOString() }, userId: user.id, role: null });
+    while (!ids.notificationId) {
+      await tell(); // leaves out what another turn is at
+      const { items } = must(await call("GET", "/users/me/notifications/inbox", { token: user.token })).body;
+      ids.notificationId = items.find(({ kind }: { kind: string }) => kind === "agent_silent")?.id ?? "";
+    }
+    const { body } = must(await organization.admin("GET", `/notification-routes/${ids.routeId}/deliveries`));
+    ids.deliveryId = body.items[0].id;
   },
 ];

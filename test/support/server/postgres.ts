@@ -6,6 +6,15 @@ import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
 import { connectDatabase, type Settings } from "#db/connect";
 import { createScratchDatabase } from "./world";
 
+/** The files of an empty embedded database. Making them takes seconds. */
+async function makeTemplate() {
+  const engine = await PGlite.create();
+  const files = await engine.dumpDataDir("none");
+  await engine.close();
+  return files;
+}
+let template: ReturnType<typeof makeTemplate> | undefined;
+
 /** An empty database of a test's own, to be renamed, frozen or cut off: on the server of TEST_DATABASE_URL, or embedded. */
 export async function startPostgres() {
   if (Bun.env.TEST_DATABASE_URL) {
@@ -13,7 +22,8 @@ export async function startPostgres() {
     return { url, stop: drop };
   }
   const directory = mkdtempSync(join(tmpdir(), "certitude-postgres-"));
-  const engine = await PGlite.create();
+  template ??= makeTemplate();
+  const engine = await PGlite.create({ loadDataDir: await template });
   const server = new PGLiteSocketServer({ db: engine, path: join(directory, ".s.PGSQL.5432"), maxConnections: 50 });
   await server.start();
   async function stop() {

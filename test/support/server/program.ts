@@ -1,9 +1,21 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { packedPath } from "#db/template";
 import { createScratchDatabase, environment } from "./world";
 
-const MAIN = resolve(import.meta.dir, "../../../src/main.ts");
+/** The program as `bun run build` makes it, because it starts in a fraction of the time that its sources take. */
+export const PROGRAM = await build();
+
+async function build() {
+  const directory = mkdtempSync(join(tmpdir(), "certitude-build-"));
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  const executable = join(directory, "certitude");
+  const main = resolve(import.meta.dir, "../../../src/main.ts");
+  const options = ["--compile", "--minify", "--bytecode", "--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
+  await Bun.$`${process.execPath} build ${main} ${packedPath} ${options} --outfile ${executable}`.quiet();
+  return executable;
+}
 
 type Environment = Record<string, string>;
 
@@ -28,8 +40,7 @@ export async function newPlace() {
 }
 
 /** Starts the program with nothing of this process's environment. */
-const start = (args: string[], env: Environment) =>
-  Bun.spawn([process.execPath, MAIN, ...args], { env, cwd: tmpdir(), stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+const start = (args: string[], env: Environment) => Bun.spawn([PROGRAM, ...args], { env, cwd: tmpdir(), stdin: "ignore", stdout: "pipe", stderr: "pipe" });
 
 /** Runs one command to its end. */
 export async function run(args: string[], env: Environment = newDirectoryless) {

@@ -16,8 +16,8 @@ export function viaPort(url: string, port: number, host = "127.0.0.1") {
   return via.href;
 }
 
-/** Stands between a server and `target`, and can do to them what networks and failovers do. */
-export async function startProxy(target: NetConnectOpts) {
+/** Stands between a server and `target`, hears all that passes, and can do to them what networks and failovers do. */
+export async function startProxy(target: NetConnectOpts, hear: (bytes: Uint8Array) => void = () => {}) {
   const pairs = new Set<[Socket, Socket]>();
   const server = createServer((near) => {
     if (isHangingUp)
@@ -30,7 +30,11 @@ export async function startProxy(target: NetConnectOpts) {
     pairs.add(pair);
     near.on("data", (data) => far.write(data));
     far.on("data", (data) => near.write(data));
-    for (const each of pair) each.on("error", () => {}).on("close", () => end(pair));
+    for (const each of pair)
+      each
+        .on("data", hear)
+        .on("error", () => {})
+        .on("close", () => end(pair));
     if (isFrozen) freezePair(pair);
   });
   let isFrozen = false;

@@ -1,4 +1,5 @@
 import { createCipheriv, randomBytes } from "node:crypto";
+import type { Config } from "#config";
 import { type Keyring, keyIdOf } from "#crypto/keyring";
 import { createStamps } from "#crypto/stamps";
 import type { Pool } from "#db/connect";
@@ -9,6 +10,11 @@ import { createConnection } from "#modules/core/connections/queries";
 import { sealSecrets } from "#modules/core/connections/services/secrets";
 import { openSigningKey } from "#modules/fleet/signing-keys/queries";
 import { createIngestKey } from "#modules/governance/ingest-keys/queries";
+import { createAuthority } from "#modules/issuance/authorities/services/create";
+import { createIssuer } from "#modules/issuance/issuers/queries";
+import { sealSecrets as sealIssuerSecrets } from "#modules/issuance/issuers/services/secrets";
+import { openHeld } from "#modules/issuance/pki/services/responder";
+import type { Scope } from "#modules/people/audit/queries";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { certificate } from "../pki/certificates";
 
@@ -32,11 +38,21 @@ export async function addSecrets(sql: Pool, keyring: Keyring) {
     privateKeyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
   });
   await addConnection(sql, keyring, organizationId);
+  await addIssuer(sql, keyring, organizationId);
   await createIngestKey(sql, keyring, scope, "Collectors");
   await openSigningKey(sql, keyring, organizationId);
+  await addAuthority(sql, keyring, scope);
   await addAnswer(sql, keyring);
   await addMail(sql, keyring, organizationId);
   return scope;
+}
+
+/** An authority, and who answers OCSP requests for it. */
+async function addAuthority(sql: Pool, keyring: Keyring, scope: Scope) {
+  const deps = { sql, config: { keyring } as Config, stamps: createStamps(keyring), clock: () => new Date() };
+  const root = await createAuthority(deps, scope, { kind: "root", name: "Root", subject: { commonName: "Root" } }, "http://localhost");
+  if (!("id" in root)) throw new Error("the authority was not created");
+  await sql.begin((tx) => openHeld(deps, tx, root.id));
 }
 
 export async function addConnection(sql: Pool, keyring: Keyring, organizationId: string) {
@@ -46,11 +62,21 @@ export async function addConnection(sql: Pool, keyring: Keyring, organizationId:
   return id;
 }
 
+/** An issuer, and a request with a key of the server's. */
+async function addIssuer(sql: Pool, keyring: Keyring, organizationId: string) {
+  const id = Bun.randomUUIDv7();
+  const sealed = sealIssuerSecrets(keyring, { accountKeyPem: id }, { organizationId, id });
+  await sql`
+    insert into certificate_requests (organization_id, id, issuer_id, names, names_hash, key_algorithm, key_location, sealed_private_key, auto_renew, created_by, search)
+    values (${organizationId}, ${id}, ${id}, '[]', ${id}, 'ecdsa-p256', 'server', ${keyring.seal(id, `request-key ${organizationId} ${id}`)}::bytea, true, '{}', '')`;
+  await createIssuer(sql, { ...by, organizationId }, { id, kind: "acme", name: id, config: {}, secrets: { names: ["accountKeyPem"], sealed } });
+}
+
 /** A mail that waits, as an invitation's does; no job sends it. */
 async function addMail(sql: Pool, keyring: Keyring, organizationId: string) {
   const cause = { kind: "invitation" as const, organizationId, memberId: crypto.randomUUID() };
   const mail = { to: { name: "", address: "ada@example.org" }, subject: crypto.randomUUID(), body: [] };
-  const queue = { send: async () => {} };
+  const queue = { sendMany: async () => {} };
   await enqueueMail(sql, { keyring, queue }, { id: Bun.randomUUIDv7(), cause, mail, expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
 }
 

@@ -5,6 +5,7 @@ import { createApp } from "#app";
 import { type Config, readConfig } from "#config";
 import { connectDatabase } from "#db/connect";
 import { type Database, openDatabase } from "#db/open";
+import { packOnce } from "#db/pack-template";
 import { createDeps } from "#deps";
 import { listen } from "#http/listen";
 import { createLog, type Log } from "#log";
@@ -28,6 +29,7 @@ export const environment = {
 
 /** One database and one listening server for the whole run; each test makes its own organization in it. */
 async function startWorld() {
+  await packOnce(); // every embedded database of the tests, and of the programs that they start, is a copy
   const directory = mkdtempSync(join(tmpdir(), "certitude-test-"));
   const scratch = Bun.env.TEST_DATABASE_URL ? await createScratchDatabase(Bun.env.TEST_DATABASE_URL) : undefined;
   const config = readConfig({ ...environment, DATA_DIR: directory, DATABASE_URL: scratch?.url });

@@ -1,3 +1,5 @@
+import { compileSelector } from "#modules/fleet/agents/rules/selector";
+
 const DAY = 86_400_000;
 
 /** `share` is of the lifetime that is left: the threshold is reached once no more than the days, and no more than the share, are left. */
@@ -7,8 +9,9 @@ const SHARES = [1 / 3, 1 / 6, 1 / 12];
 /** Certificates of 90, 47 or one day are told of in time too, but not on the day of their issue. */
 const DEFAULT_THRESHOLDS: Threshold[] = [60, 30, 14, 7, 3, 1].map((days, index) => ({ days, share: SHARES[Math.min(index, 2)] }));
 
-/** An override is for the certificates of one issuer; the first that fits counts. */
-export type ExpiryPolicy = { thresholds: Threshold[]; overrides: { issuer: string; thresholds: Threshold[] }[]; role: "ORG_ADMIN" | "ORG_MEMBER" };
+/** An override is for the certificates of one issuer, with some labels, or both; the first that fits counts. */
+type Override = { issuer?: string | undefined; selector?: string | undefined; thresholds: Threshold[] };
+export type ExpiryPolicy = { thresholds: Threshold[]; overrides: Override[]; role: "ORG_ADMIN" | "ORG_MEMBER" };
 export const DEFAULT_POLICY: ExpiryPolicy = { thresholds: DEFAULT_THRESHOLDS, overrides: [], role: "ORG_ADMIN" };
 
 /** What counts as the days of the threshold that every policy has: the end of the validity. */
@@ -36,35 +39,25 @@ export function findPolicyFault({ thresholds, overrides }: Pick<ExpiryPolicy, "t
     const twice = thresholds.find(({ days }, index) => thresholds.findIndex((other) => other.days === days) < index);
     if (twice) return `${where} names ${twice.days} days twice.`;
   }
-  const doubled = overrides.find(({ issuer }, index) => overrides.findIndex((other) => other.issuer === issuer) < index);
-  return doubled && `body.overrides names the issuer "${doubled.issuer}" twice.`;
-}
-
-/** What one addressee is told at once: `certificates` are the first to expire, of `count`. */
-export type Telling = { addressee: string; days: number; count: number; certificates: { id: string; commonName: string; notAfter: string }[] };
-
-/** The words of a notice: what it is about, as a title and a sentence. */
-export function describeTelling({ days, count, certificates }: Telling, now: Date) {
-  const [first] = certificates;
-  if (!first) throw new Error("a notice of expiry names a certificate");
-  const moment = `${first.notAfter.slice(0, 10)} at ${first.notAfter.slice(11, 16)} UTC`;
-  const isExpired = days === EXPIRED;
-  if (count === 1) {
-    const verb = isExpired ? "has expired" : `expires ${describeLeft(new Date(first.notAfter).getTime() - now.getTime())}`;
-    return { title: `${first.commonName} ${verb}`, message: `The certificate ${first.commonName} ${isExpired ? "expired" : "expires"} on ${moment}.` };
+  for (const [index, override] of overrides.entries()) {
+    const fault = findOverrideFault(override, overrides.slice(0, index));
+    if (fault) return `body.overrides[${index}]${fault}.`;
   }
-  const names = certificates.slice(0, NAMED).map(({ commonName }) => commonName);
-  const more = count > names.length ? ` and ${count - names.length} more` : "";
-  const title = isExpired
-    ? `${count} certificates have expired`
-    : `${count} certificates expire soon, the first ${describeLeft(new Date(first.notAfter).getTime() - now.getTime())}`;
-  return { title, message: `${names.join(", ")}${more}. The first ${isExpired ? "expired" : "expires"} on ${moment}.` };
 }
 
-const NAMED = 3;
+function findOverrideFault({ issuer, selector }: Override, before: Override[]) {
+  if (issuer === undefined && selector === undefined) return " must have an issuer, a selector, or both";
+  const compiled = selector === undefined ? {} : compileSelector(selector);
+  if ("fault" in compiled) return `.selector ${compiled.fault}`;
+  if (before.some((other) => other.issuer === issuer && other.selector === selector)) return " is for the same certificates as one before it";
+}
 
-function describeLeft(milliseconds: number) {
-  const hours = Math.floor(milliseconds / 3_600_000);
-  const [count, unit] = hours >= 48 ? [Math.floor(hours / 24), "day"] : [hours, "hour"];
-  return count < 1 ? "within the hour" : `in ${count} ${unit}${count === 1 ? "" : "s"}`;
+/** Returns the overrides as they are stored: each selector beside its jsonpath predicate over labels. */
+export const compileOverrides = (overrides: Override[]) =>
+  overrides.map((override) => ({ ...override, ...(override.selector !== undefined && { path: pathOf(override.selector) }) }));
+
+function pathOf(selector: string) {
+  const compiled = compileSelector(selector);
+  if ("fault" in compiled) throw new Error(`The selector ${compiled.fault}`);
+  return compiled.path;
 }

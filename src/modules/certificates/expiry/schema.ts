@@ -14,10 +14,16 @@ const thresholds = t.Array(Threshold, { minItems: 1, maxItems: 20, description: 
 const role = OneOf(["ORG_ADMIN", "ORG_MEMBER"], { description: "Who is told of certificates without an owner: the admins, or every member" });
 const overrides = t.Array(
   Body(
-    { issuer: Text({ max: 1_000, description: "The issuer's name, as certificates show it", examples: ["CN=Example CA,O=Example Ltd"] }), thresholds },
+    {
+      issuer: t.Optional(Text({ max: 1_000, description: "The issuer's name, as certificates show it", examples: ["CN=Example CA,O=Example Ltd"] })),
+      selector: t.Optional(
+        Text({ max: 2_000, description: "Labels of the certificates, in the grammar of Kubernetes", examples: ["env=prod,team in (payments,risk)"] }),
+      ),
+      thresholds,
+    },
     { title: "ExpiryOverride" },
   ),
-  { maxItems: 50, description: "Other thresholds for the certificates of some issuers" },
+  { maxItems: 50, description: "Other thresholds for the certificates of some issuers or with some labels: the first that fits counts" },
 );
 
 export const PutExpiryPolicy = Body({ thresholds, overrides: t.Optional(overrides), role: t.Optional(role) }, { title: "PutExpiryPolicy" });

@@ -11,7 +11,7 @@ import { reconcileInTransaction, recordTransition } from "#modules/fleet/rollout
 import { rollBack, transition } from "#modules/fleet/rollouts/queries/rollouts";
 import { stampRollout } from "#modules/fleet/rollouts/queries/stamps";
 import { askedOf, type CompiledRing } from "#modules/fleet/rollouts/rules";
-import { audit, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope, userOf } from "#modules/people/audit/queries";
 import type { Retirement } from "./schema";
 
 /** The newest of a certificate's rotations; at most one of them was not cancelled. */
@@ -38,6 +38,8 @@ type NewRotation = {
   retire: Retirement | undefined;
   haltShare: number;
   successShare: number;
+  /** Whether the certificate may be revoked already. */
+  mayBeRevoked?: boolean;
 };
 
 /** `conflict` when the certificate is not active or has a rotation already that was not cancelled. */
@@ -76,10 +78,10 @@ export function startRotation(
         left join certificates c on c.organization_id = ${organizationId} and c.id = ${successorId}),
       -- adds the rotation, unless it is rejected or there is one already
       made as (
-        insert into rollouts (organization_id, id, name, certificate_id, predecessor_id, rings, halt_share, success_share, retire_share, hold_seconds)
+        insert into rollouts (organization_id, id, name, certificate_id, predecessor_id, rings, halt_share, success_share, retire_share, hold_seconds, created_by)
         select ${organizationId}, ${id}, 'Rotation of ' || common_name, ${successorId}, ${certificateId}, ${askedOf(rings)}::jsonb, ${given.haltShare}, ${given.successShare},
-          ${retire?.share ?? null}, ${retire?.holdSeconds ?? null}
-        from judged where fault is null and status = 'active' on conflict do nothing returning *),
+          ${retire?.share ?? null}, ${retire?.holdSeconds ?? null}, ${userOf(scope)}
+        from judged where fault is null and (status = 'active' or status = 'revoked' and ${given.mayBeRevoked ?? false}) on conflict do nothing returning *),
       -- the audit event of the rotation
       audited as (${audit(tx, scope, "rollout.created", created)})
       select fault, exists (select from made) as "isMade" from judged`;

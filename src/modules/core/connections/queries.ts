@@ -3,6 +3,8 @@ import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockName } from "#db/locks";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
+import { withdrawConnection } from "#modules/notifications/channels/queries/withdraw";
+import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
 import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
 
 /** What every answer shows; of the secrets only their names. */
@@ -87,21 +89,40 @@ async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, s
       where organization_id = ${scope.organizationId} and id = ${id}
         and not exists (select from connections where organization_id = ${scope.organizationId} and name = ${name} and id <> ${id})
       returning *),
+    ended as (${notifyEnd(sql, "connection_failed", sql`select organization_id, id from changed where tested_at is null`)}),
     audited as (${audit(sql, scope, "connection.updated", parts)})
     select ${connectionJson(sql)} as json, version from changed`;
   return row;
 }
 
-export const deleteConnection = (sql: Sql, scope: Scope, target: Target) =>
-  deleteAudited(sql, scope, target, { table: "connections", action: "connection.deleted", details: sql`jsonb_build_object('kind', kind, 'name', name)` });
+/** Deletes a connection. What waits for it as a channel is given up; its notification routes stay, and admins are told. */
+export const deleteConnection = (pool: Pool, scope: Scope, target: Target) =>
+  pool.begin(async (tx) => {
+    const { organizationId } = scope;
+    const stored = await findStored(tx, organizationId, target.id, true);
+    const details = tx`jsonb_build_object('kind', kind, 'name', name)`;
+    const outcome = await deleteAudited(tx, scope, target, { table: "connections", action: "connection.deleted", details });
+    if (stored && outcome === "done") await withdrawConnection(tx, { organizationId, id: target.id, name: stored.name });
+    return outcome;
+  });
 
 type Tested = { id: string; version: number; outcome: string; message: string };
 
-/** Keeps what a test found, unless the connection has become another meanwhile. */
+/** Keeps what a test found, unless the connection has become another meanwhile. A failure is told until a test passes. */
 export async function saveTest(sql: Sql, scope: Scope, { id, version, outcome, message }: Tested, now: Date) {
   await sql`
     with tested as (
       update connections set tested_at = ${now.toISOString()}, test_outcome = ${outcome}, test_message = ${message}
-      where organization_id = ${scope.organizationId} and id = ${id} and version = ${version} returning id)
+      where organization_id = ${scope.organizationId} and id = ${id} and version = ${version} returning organization_id, id, name),
+    told as (${tell(sql, outcome, message)})
     ${audit(sql, scope, "connection.tested", sql`select id, jsonb_build_object('outcome', ${outcome}::text) from tested`)}`;
 }
+
+const tell = (sql: Sql, outcome: string, reason: string) =>
+  outcome === "failed"
+    ? notify(
+        sql,
+        "connection_failed",
+        sql`select organization_id, id, jsonb_build_object('name', name, 'reason', ${reason}::text), null::uuid, null::member_role from tested`,
+      )
+    : notifyEnd(sql, "connection_failed", sql`select organization_id, id from tested where ${outcome} = 'ok'`);

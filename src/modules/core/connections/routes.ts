@@ -86,7 +86,11 @@ export const connections = (deps: Deps) =>
       {
         params: OneConnection,
         response: { 204: Empty, 404: Message, 412: EmptyObject },
-        detail: { operationId: "deleteConnection", summary: "Delete a connection", description: "Its secrets are gone with it." },
+        detail: {
+          operationId: "deleteConnection",
+          summary: "Delete a connection",
+          description: "Its secrets are gone with it. Notification routes that lead to it stay, without a target.",
+        },
       },
     )
     .post(

@@ -8,7 +8,8 @@ import { Empty, Message } from "#http/schema";
 import { findHolder } from "#modules/fleet/agent-access/queries/holders";
 import { createStateSigner } from "#modules/fleet/signing-keys/services/signer";
 import type { Scope } from "#modules/people/audit/queries";
-import { type Asking, findPollingAgent, type Holding, noteHolding, type PollingAgent, saveReports } from "./queries";
+import { type Asking, findPollingAgent, type Holding, noteHolding, type PollingAgent } from "./queries/desired-state";
+import { saveReports } from "./queries/reports";
 import { AgentReport, DesiredState } from "./schema";
 import { findDesiredState } from "./services/desired-state";
 

@@ -2,8 +2,9 @@ import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, Moment, Nullable, OneOf, Text, Uuid } from "#http/schema";
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates/schema/example";
 import { Host } from "#modules/fleet/agents/schema";
-import { ASSIGNMENT_FIELDS } from "#modules/fleet/assignments/schema/assignments";
+import { ASSIGNMENT_FIELDS, KeyOnHost } from "#modules/fleet/assignments/schema/assignments";
 import { STATES } from "#modules/fleet/assignments/schema/history";
+import { KeyRequest } from "#modules/issuance/hosts/schema";
 
 const MAX_MESSAGE = 1_000;
 
@@ -14,6 +15,7 @@ const DesiredAssignment = Answer(
     id: Uuid,
     version: Integer(),
     ...fields,
+    keyOnHost: KeyOnHost,
     certificateId: Uuid,
     commonName: t.String({ examples: [EXAMPLE_SUMMARY.commonName] }),
     fingerprintSha256: t.String({ examples: [EXAMPLE_SUMMARY.fingerprintSha256] }),
@@ -34,6 +36,11 @@ export const DesiredState = Answer(
     }),
     remove: t.Array(DesiredAssignment, {
       description: "Assignments that are deleted once the agent reports removed, also where it has no record of them; without their private keys",
+      examples: [[]],
+    }),
+    keys: t.Array(KeyRequest, {
+      description:
+        "Certificates that are to be issued for a key of the host's own: the agent makes it, keeps it, and sends a signing request. What is here no more is over",
       examples: [[]],
     }),
   },

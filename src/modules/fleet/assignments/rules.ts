@@ -129,6 +129,8 @@ const defaultMaterialOf = (type: TrustStoreType) => MATERIAL_TYPES.find((each) =
 
 export const unknownMaterial = (type: TrustStoreType) => `body.materialType must be one of ${materialsOf(type).join(", ")} for ${type}.`;
 
+const OWN_KEY =
+  "The private key is the host's own: body.includePrivateKey must be false, and another certificate comes by a certificate request, which makes a new key.";
 const ANCHOR_WITH_KEY = "A trust anchor is public: body.includePrivateKey must be false where the materialType is trust_anchor.";
 
 /** The assignment with every default in place, or what is wrong with it whatever is stored here. */
@@ -153,7 +155,7 @@ export const INELIGIBLE: Record<Exclude<Ineligible, "no certificate">, string> =
 export const NO_CERTIFICATE = "There is no such certificate in this organization.";
 
 /** What the stored state has against an assignment or a change of it. */
-export type Rejection = Ineligible | "unfit config" | "no place" | "unfit material" | "anchor with key";
+export type Rejection = Ineligible | "unfit config" | "no place" | "unfit material" | "anchor with key" | "own key";
 
 export function describeRejection(rejection: Rejection, type: TrustStoreType, config: AssignmentConfigPatch = {}): { missing: string } | { invalid: string } {
   switch (rejection) {
@@ -167,6 +169,8 @@ export function describeRejection(rejection: Rejection, type: TrustStoreType, co
       return { invalid: unknownMaterial(type) };
     case "anchor with key":
       return { invalid: ANCHOR_WITH_KEY };
+    case "own key":
+      return { invalid: OWN_KEY };
     default:
       return { invalid: INELIGIBLE[rejection] };
   }

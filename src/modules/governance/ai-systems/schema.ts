@@ -22,7 +22,7 @@ const Labels = Type.Unsafe<Record<string, string>>({
 });
 
 const SLUG = "^[a-z0-9]([a-z0-9._-]{0,98}[a-z0-9])?$";
-const SystemKey = t.String({
+export const SystemKey = t.String({
   pattern: SLUG,
   description: "must be the key of an AI system: lower-case letters, digits, dots, dashes and underscores",
   examples: ["loan-scoring"],

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from "#db/connect";
 import { holdingClaim } from "#db/idempotency-claim";
-import { MAX_UUID, MIN_UUID } from "#db/ids";
+import { firstIdAt, MAX_UUID, MIN_UUID } from "#db/ids";
 import type { Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
 import type { ACTOR_TYPES } from "./rules";
@@ -12,6 +12,9 @@ export type Actor = Who & { via?: Who };
 export type Act = { actor: Actor; requestId: string | null };
 /** The organization of a write, and who is responsible for it. */
 export type Scope = Act & { organizationId: string };
+
+/** The user who acts, or null. */
+export const userOf = ({ actor }: Act) => (actor.type === "user" ? (actor.id ?? null) : null);
 
 /** Returns what an action is done to: `certificate` of `certificate.revoked`. */
 const targetOf = (action: string) => action.slice(0, action.indexOf("."));
@@ -32,7 +35,7 @@ const into = (sql: Sql) => sql`insert into audit_events (id, is_first, organizat
 const shared = (sql: Sql, { organizationId, actor, requestId }: Scope, action: string, targetType: string) => sql`
   ${organizationId}, ${JSON.stringify(actor)}::jsonb, ${action}, ${targetType}, target.id::text, ${holdingClaim(sql, sql`${requestId}`)}, target.details`;
 
-type Deletion = { table: "api_tokens" | "connections" | "join_tokens" | "widgets"; action: string; details: Fragment };
+type Deletion = { table: "api_tokens" | "connections" | "issuers" | "join_tokens" | "metric_thresholds" | "widgets"; action: string; details: Fragment };
 
 /** Deletes a row in an accepted version, with its audit event; `details` speaks of the row's columns. */
 export async function deleteAudited(sql: Sql, scope: Scope, { id, versions }: Target, { table, action, details }: Deletion) {
@@ -102,11 +105,3 @@ const whereShared = (sql: Sql, { action, actor, from, to }: EventFilter) => sql`
   ${action ? sql`and action = ${action}` : sql``}
   ${actor ? ("id" in actor ? sql`and actor->>'id' = ${actor.id}` : sql`and actor->>'type' = ${actor.type}`) : sql``}
   ${from ? sql`and at >= ${from}` : sql``} ${to ? sql`and at < ${to}` : sql``}`;
-
-/** The lowest UUIDv7 of a millisecond. */
-function firstIdAt(milliseconds: number) {
-  const time = Math.min(Math.max(Math.floor(milliseconds), 0), 2 ** 48 - 1)
-    .toString(16)
-    .padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
-}

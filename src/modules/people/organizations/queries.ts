@@ -1,9 +1,9 @@
-import type { Sql } from "#db/connect";
+import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import type { Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
 import { type Act, audit, auditForPlatform } from "#modules/people/audit/queries";
-import { holdsSeat } from "#modules/people/members/queries/members";
+import { holdsSeat, settleSeats } from "#modules/people/members/queries/seats";
 
 const MAX_KNOWN = 100_000;
 
@@ -56,7 +56,14 @@ export async function findOrganization(sql: Sql, id: string) {
 type Patch = { name?: string | undefined; seatLimit?: number | null | undefined; isByStaff: boolean };
 
 /** What is not named stays, and a change that changes nothing keeps the version. What staff does stands in the platform's trail too. */
-export async function updateOrganization(sql: Sql, by: Act, { id, versions }: Target, { name, seatLimit, isByStaff }: Patch) {
+export const updateOrganization = (pool: Pool, by: Act, target: Target, patch: Patch) =>
+  pool.begin(async (tx) => {
+    const outcome = await writeOrganization(tx, by, target, patch);
+    if (patch.seatLimit !== undefined && typeof outcome === "object") await settleSeats(tx, target.id);
+    return outcome;
+  });
+
+async function writeOrganization(sql: Sql, by: Act, { id, versions }: Target, { name, seatLimit, isByStaff }: Patch) {
   const scope = { ...by, organizationId: id };
   const difference = sql`select changed.id, ${changeOf(sql)} from changed, current`;
   const [row] = await sql<(Row & { isAccepted: boolean })[]>`

@@ -5,13 +5,17 @@ import { type Versions, whereVersion } from "#db/versions";
 import { auditForPlatform } from "#modules/people/audit/queries";
 import { type Given, platformAdminFacts, platformAdminFactsJson } from "#modules/people/roles/queries";
 
-type Identity = { userId: string; email: string | null; name: string | null };
+type Identity = { userId: string; email: string | null; emailVerified?: boolean; name: string | null };
 
-/** The first token of a user makes the row; later ones keep the e-mail address current. */
-export async function saveUser(sql: Sql, { userId, email, name }: Identity) {
+/** The first token of a user makes the row; later ones keep the e-mail address current, and the one that mail goes to, which is verified. */
+export async function saveUser(sql: Sql, { userId, email, emailVerified = false, name }: Identity) {
+  const verified = emailVerified ? email : null;
   await sql`
-    insert into users (id, email, display_name, full_name) values (${userId}, ${email}, ${name}, ${name})
-    on conflict (id) do update set email = excluded.email, version = users.version + 1 where excluded.email is not null and users.email is distinct from excluded.email`;
+    insert into users (id, email, verified_email, display_name, full_name) values (${userId}, ${email}, ${verified}, ${name}, ${name})
+    on conflict (id) do update set email = coalesce(excluded.email, users.email), verified_email = coalesce(excluded.verified_email, users.verified_email),
+      version = users.version + (excluded.email is not null and users.email is distinct from excluded.email)::int
+    where (excluded.email is not null and users.email is distinct from excluded.email)
+      or (excluded.verified_email is not null and users.verified_email is distinct from excluded.verified_email)`;
 }
 
 type Names = { displayName?: string | undefined; fullName?: string | undefined };

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mint } from "#demo/mint";
 import { linkCertificates, linking } from "#jobs/link-certificates";
-import { prepareJobs, runJobs } from "#jobs/start";
+import { prepareJobs, runQueuedJobs } from "#jobs/start";
 import { linkChains } from "#modules/certificates/certificates/queries/chains";
 import { certificate, chain, importInto, inDays } from "../../../support/pki/certificates";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
@@ -191,7 +191,7 @@ describe("the job that links certificates", () => {
     await prepareJobs(world.deps);
     try {
       expect([...(await sql`select cron from pgboss.schedule where name = ${linking.name}`)]).toEqual([{ cron: "* * * * *" }]);
-      await runJobs(world.deps, world.app.handle);
+      await runQueuedJobs(world.deps, world.app.handle);
       await sql.begin((tx) => jobs.send(tx, linking.name, crypto.randomUUID(), {}));
       jobs.wake(linking.name);
       while ((await pending(organization)) > 0) await Bun.sleep(50);

@@ -22,8 +22,10 @@ describe("PUT expiry policy refuses", () => {
     [
       "an issuer twice",
       refused(Array.from({ length: 2 }, () => ({ issuer: "CN=a", thresholds: [{ days: 3 }] }))),
-      'body.overrides names the issuer "CN=a" twice.',
+      "body.overrides[1] is for the same certificates as one before it.",
     ],
+    ["an override for none", refused([{ thresholds: [{ days: 3 }] }]), "body.overrides[0] must have an issuer, a selector, or both."],
+    ["a selector that cannot be read", refused([{ selector: "env=", thresholds: [{ days: 3 }] }]), "body.overrides[0].selector cannot be read"],
     ["an unknown role", { thresholds: [{ days: 30 }], role: "OWNER" }, "body.role"],
     ["an unknown field", { thresholds: [{ days: 30 }], hours: 3 }, "hours"],
   ])("%s: 400", async (_, body, words) => {
@@ -79,5 +81,36 @@ test("a policy counts for certificates that were looked at before, by issuer and
   const overrides = [{ issuer: issued.issuer, thresholds: [{ days: 100 }] }];
   await organization.admin("PUT", PATH, { body: { thresholds: [{ days: 95 }], overrides, role: "ORG_MEMBER" } });
   await watch();
-  for (const user of [admin, member]) expect((await toldTo(user)).map(({ data }: { data: { days: number } }) => data.days).toSorted()).toEqual([100, 95]);
+  for (const user of [admin, member])
+    expect((await toldTo(user)).map(({ data }: { data: { items: { days: number }[] } }) => data.items[0]?.days).toSorted()).toEqual([100, 95]);
+});
+
+test("thresholds by label, and by label and issuer together: the first override that fits counts", async () => {
+  const { organization, admin, toldTo } = await newWatched();
+  const issuer = certificate({ commonName: "Label CA", isCa: true, days: 3_000 });
+  const soon = (commonName: string, rest = {}) => certificate({ commonName, from: -100, days: 90, ...rest }).pem;
+  const ids = await importInto(organization, soon("plain"), soon("prod"), soon("issued-prod", { issuer }), soon("issued", { issuer }));
+  for (const id of ids.slice(1, 3)) await organization.admin("PATCH", `/certificates/${id}`, { body: { labels: { env: "prod" } } });
+  const { body: issued } = await organization.admin("GET", `/certificates/${ids[3]}`);
+  const body = {
+    thresholds: [{ days: 5 }],
+    overrides: [
+      { issuer: issued.issuer, selector: "env=prod,!tier", thresholds: [{ days: 101 }] },
+      { selector: "env in (prod,edge)", thresholds: [{ days: 102 }] },
+      { issuer: issued.issuer, thresholds: [{ days: 103 }] },
+    ],
+  };
+  const { body: put } = await organization.admin("PUT", PATH, { body });
+  expect(put.overrides).toEqual(body.overrides);
+  expect((await organization.admin("PUT", PATH, { body })).body.version).toBe(put.version);
+  await watch();
+  const told = (await toldTo(admin)).flatMap(({ data }: { data: { items: { commonName: string; days: number }[] } }) => data.items);
+  expect(told.map(({ commonName, days }: { commonName: string; days: number }) => `${commonName} ${days}`).toSorted()).toEqual([
+    "issued 103",
+    "issued-prod 101",
+    "prod 102",
+  ]);
+  await organization.admin("PATCH", `/certificates/${ids[0]}`, { body: { labels: { env: "edge" } } });
+  await watch();
+  expect((await toldTo(admin)).at(-1)).toMatchObject({ title: "plain expires in 89 days", data: { items: [{ id: ids[0], days: 102 }] } });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { DEFAULT_POLICY, describeTelling, judgeExpiry } from "#modules/certificates/expiry/rules";
+import { DEFAULT_POLICY, judgeExpiry } from "#modules/certificates/expiry/rules";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -83,21 +83,4 @@ test("a threshold is reached to the millisecond, and what is due next lies ahead
   expect(at(7 * DAY)).toEqual({ crossed: [7, 30], dueAt: after(100 * DAY) });
   expect(at(0)).toEqual({ crossed: [0, 7, 30], dueAt: null });
   expect(at(-400 * DAY)).toEqual({ crossed: [0, 7, 30], dueAt: null });
-});
-
-test("the words of a notice", () => {
-  const one = { id: "a", commonName: "www.example.com", notAfter: "2026-01-15T12:30:00.000Z" };
-  const telling = { addressee: "", days: 14, count: 1, certificates: [one] };
-  expect(describeTelling(telling, start)).toEqual({
-    title: "www.example.com expires in 14 days",
-    message: "The certificate www.example.com expires on 2026-01-15 at 12:30 UTC.",
-  });
-  const many = { ...telling, count: 5_000, certificates: [one, { ...one, commonName: "b" }, { ...one, commonName: "c" }, { ...one, commonName: "d" }] };
-  expect(describeTelling(many, start)).toEqual({
-    title: "5000 certificates expire soon, the first in 14 days",
-    message: "www.example.com, b, c and 4997 more. The first expires on 2026-01-15 at 12:30 UTC.",
-  });
-  expect(describeTelling({ ...telling, days: 0 }, after(30 * DAY)).title).toBe("www.example.com has expired");
-  expect(describeTelling(telling, new Date("2026-01-15T12:00:00Z")).title).toBe("www.example.com expires within the hour");
-  expect(describeTelling(telling, new Date("2026-01-15T11:00:00Z")).title).toBe("www.example.com expires in 1 hour");
 });

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { repeat } from "#jobs/repeat";
+import { JOBS } from "#jobs/table";
 import { certificate, importInto } from "../../../support/pki/certificates";
+import { tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 import { newWatched, watch } from "./watch";
 
@@ -14,7 +17,8 @@ test("an imported certificate that expires soon is told of once, to the admins, 
     kind: "certificate_expiring",
     title: "soon.example expires in 20 days",
     organizationId: organization.id,
-    data: { days: 30, count: 1, certificates: [{ id, commonName: "soon.example" }] },
+    data: { count: 1, items: [{ id, commonName: "soon.example", days: 30 }] },
+    state: "open",
     link: `/organizations/${organization.id}/certificates/${id}`,
     readAt: null,
   });
@@ -45,7 +49,7 @@ test("servers that look at once tell once", async () => {
   const { organization, toldTo, admin } = await newWatched();
   await importInto(organization, ...Array.from({ length: 30 }, () => certificate({ from: -300, days: 20 }).pem));
   await Promise.all([watch(), watch(), watch(), watch()]);
-  const told = (await toldTo(admin)).flatMap(({ data }: { data: { certificates: { id: string }[] } }) => data.certificates.map(({ id }) => id));
+  const told = (await toldTo(admin)).flatMap(({ data }: { data: { items: { id: string }[] } }) => data.items.map(({ id }) => id));
   expect(told).toHaveLength(30);
   expect(new Set(told).size).toBe(30);
 });
@@ -59,8 +63,8 @@ test("many certificates that reach a threshold together are one notice, which na
   expect(others).toEqual([]);
   expect(notice.title).toBe("120 certificates expire soon, the first in 9 days");
   expect(notice.message).toStartWith("n0.example, n1.example, n2.example and 117 more.");
-  expect(notice.data).toMatchObject({ days: 14, count: 120 });
-  expect(notice.data.certificates).toHaveLength(100);
+  expect(notice.data.count).toBe(120);
+  expect(notice.data.items).toHaveLength(100);
   expect((await organization.admin("GET", notice.link.slice(`/organizations/${organization.id}`.length))).status).toBe(200);
 });
 
@@ -73,10 +77,10 @@ describe("nothing is told of a certificate", () => {
     await organization.admin("POST", `/certificates/${held}/revoke`, { body: { reason: "certificateHold" } });
     await organization.admin("DELETE", `/certificates/${retired}`);
     await watch();
-    expect(await daysTold()).toEqual([]);
+    expect(await daysTold()).toEqual([undefined]);
     await organization.admin("POST", `/certificates/${held}/reinstate`);
     await watch();
-    expect(await daysTold()).toEqual([7]);
+    expect(await daysTold()).toEqual([undefined, 7]); // the first is of the revocation
   });
 
   test("of whose names there is one that ends later, until that one is revoked", async () => {
@@ -89,7 +93,8 @@ describe("nothing is told of a certificate", () => {
     );
     await importInto(organization, soon("renewed.example", { dns: ["b.renewed.example"] }).pem);
     await watch();
-    const told = async () => (await toldTo(admin)).map(({ data }: { data: { certificates: { commonName: string }[] } }) => data.certificates.length);
+    const told = async () =>
+      (await toldTo(admin)).filter(({ kind }: { kind: string }) => kind === "certificate_expiring").map(({ data }: { data: { count: number } }) => data.count);
     expect(await told()).toEqual([1]); // the one of fewer names
     await organization.admin("POST", `/certificates/${renewal}/revoke`, { body: { reason: "superseded" } });
     await watch();
@@ -106,4 +111,125 @@ test("what was stored before the watch is looked at after an upgrade", async () 
   await world.sql`insert into expiry_reviews values (${organization.id}, '00000000-0000-0000-0000-000000000000')`;
   await watch();
   expect(await daysTold()).toEqual([7]);
+});
+
+test("a new owner is told within a minute, and the first one no more", async () => {
+  const { organization, admin, member, toldTo } = await newWatched();
+  const [id = ""] = await importInto(organization, certificate({ from: -300, days: 20 }).pem);
+  const own = (ownerId: string) => organization.admin("PATCH", `/certificates/${id}`, { body: { ownerId } });
+  const other = await organization.join("ORG_MEMBER");
+  await own(member.id);
+  await watch();
+  await own(other.id);
+  await watch();
+  expect([(await toldTo(member)).length, (await toldTo(other)).length, (await toldTo(admin)).length]).toEqual([1, 1, 0]);
+});
+
+describe("an owner who was told at one threshold", () => {
+  const days = (notices: { data: { items: { days: number }[] } }[]) => notices.map(({ data }) => data.items[0]?.days);
+
+  test("is told with the role at the next one while the state is open; who is both is told once", async () => {
+    const { organization, admin, member, toldTo } = await newWatched();
+    const [id, second] = await importInto(organization, certificate({ from: -300, days: 20 }).pem, certificate({ from: -300, days: 20 }).pem);
+    await organization.admin("PATCH", `/certificates/${id}`, { body: { ownerId: member.id } });
+    await organization.admin("PATCH", `/certificates/${second}`, { body: { ownerId: admin.id } });
+    for (const day of [0, 0, 7, 7, 14]) await watch(day);
+    expect(days(await toldTo(member))).toEqual([30, 14, 7]);
+    const toAdmin = (await toldTo(admin)).flatMap(({ data }: { data: { items: { id: string; days: number }[] } }) => data.items);
+    const of = (wanted: string | undefined) => toAdmin.filter((each: { id: string }) => each.id === wanted).map((each: { days: number }) => each.days);
+    expect([of(id), of(second)]).toEqual([
+      [14, 7],
+      [30, 14, 7],
+    ]);
+  });
+
+  test("leaves the role alone where several thresholds are reached at the first look", async () => {
+    const { organization, admin, member, toldTo } = await newWatched();
+    const [id] = await importInto(organization, certificate({ from: -300, days: 5 }).pem);
+    await organization.admin("PATCH", `/certificates/${id}`, { body: { ownerId: member.id } });
+    await watch();
+    expect([days(await toldTo(member)), await toldTo(admin)]).toEqual([[7], []]);
+  });
+});
+
+describe("what was told of is cleared", () => {
+  const soon = (rest = {}) => certificate({ commonName: "told.example", from: -300, days: 20, ...rest }).pem;
+  const told = (notices: { kind: string; state: string | null }[]) => notices.map(({ kind, state }) => [kind, state]);
+
+  test("by a renewal, which is told to those who were told", async () => {
+    const { organization, admin, member, toldTo } = await newWatched();
+    const [id] = await importInto(organization, soon());
+    await organization.admin("PATCH", `/certificates/${id}`, { body: { ownerId: member.id } });
+    await watch();
+    await importInto(organization, soon({ days: 400 }));
+    await watch();
+    await watch();
+    expect(told(await toldTo(member))).toEqual([
+      ["certificate_expiring", "cleared"],
+      ["certificate_renewed", null],
+    ]);
+    expect((await toldTo(member))[1]).toMatchObject({ title: "told.example was renewed", data: { items: [{ id }] } });
+    expect(await toldTo(admin)).toEqual([]);
+    await watch(380.5);
+    expect(told(await toldTo(admin)).length).toBe(1); // of the renewal, which nobody owns
+  });
+
+  test("by revocation, which is told in any case", async () => {
+    const { organization, admin, toldTo } = await newWatched();
+    const [id, quiet] = await importInto(organization, soon(), certificate({ commonName: "quiet.example", days: 300 }).pem);
+    await watch();
+    for (const each of [id, quiet]) await organization.admin("POST", `/certificates/${each}/revoke`, { body: { reason: "keyCompromise" } });
+    await watch();
+    expect(told(await toldTo(admin))).toEqual([
+      ["certificate_expiring", "cleared"],
+      ["certificate_revoked", null],
+    ]);
+    expect((await toldTo(admin))[1]).toMatchObject({ title: "2 certificates were revoked", data: { count: 2 } });
+  });
+
+  test("by retirement, silently", async () => {
+    const { organization, admin, toldTo } = await newWatched();
+    const [id] = await importInto(organization, soon());
+    await watch();
+    await organization.admin("DELETE", `/certificates/${id}`);
+    await watch();
+    expect(told(await toldTo(admin))).toEqual([["certificate_expiring", "cleared"]]);
+  });
+
+  test("by a rotation that is completed; while it runs, nothing is told until the last threshold", async () => {
+    const { organization, admin, toldTo } = await newWatched();
+    const [late = "", done = "", ...successors] = await importInto(
+      organization,
+      certificate({ commonName: "late.example", from: -300, days: 5 }).pem,
+      certificate({ commonName: "done.example", from: -300, days: 5 }).pem,
+      certificate({ days: 300 }).pem,
+      certificate({ days: 300 }).pem,
+    );
+    await watch();
+    for (const [index, id] of [late, done].entries())
+      await organization.admin("POST", `/certificates/${id}/successor`, { body: { certificateId: successors[index] } });
+    await world.sql`update rollouts set status = 'running' where organization_id = ${organization.id}`;
+    await watch(2.5); // 3 days are left
+    expect(told(await toldTo(admin))).toEqual([["certificate_expiring", "open"]]);
+    await world.sql`update rollouts set status = 'completed' where organization_id = ${organization.id} and predecessor_id = ${done}`;
+    await watch(2.5);
+    expect((await toldTo(admin)).at(-1)).toMatchObject({ kind: "certificate_renewed", title: "done.example was renewed" });
+    await watch(4.5);
+    expect((await toldTo(admin)).at(-1)).toMatchObject({ title: "late.example expires in 11 hours", data: { items: [{ id: late, days: 1 }] } });
+    await watch(5.5);
+    expect((await toldTo(admin)).at(-1)).toMatchObject({ title: "late.example has expired" });
+    expect(await toldTo(admin)).toHaveLength(4);
+  });
+});
+
+test("a server that starts looks at once, and at what another one imported or decided within a minute", async () => {
+  const { organization, daysTold } = await newWatched();
+  await importInto(organization, certificate({ from: -300, days: 5 }).pem);
+  const job = JOBS.find(({ name }) => name === "watch-expiry");
+  if (!job || !("everyMs" in job)) throw new Error("There is no job that watches expiry.");
+  expect(job.everyMs).toBeLessThan(60_000);
+  const stop = repeat(job, (signal) => job.run(world.deps, signal));
+  while ((await daysTold()).length === 0) await tell();
+  expect(await daysTold()).toEqual([7]);
+  await stop();
 });

@@ -1,11 +1,16 @@
 import { watchExpiry } from "#modules/certificates/expiry/services/watch";
 import { newOrganization } from "../../../support/server/people";
+import { tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 
 const DAY = 86_400_000;
 
-/** One look at all certificates, so many days from now. */
-export const watch = (days = 0, now = Date.now()) => watchExpiry({ sql: world.sql, clock: () => new Date(now + days * DAY) }, new AbortController().signal);
+/** One look at all certificates, so many days from now, and one turn of the job that tells of them. */
+export async function watch(days = 0, now = Date.now()) {
+  const at = new Date(now + days * DAY);
+  await watchExpiry({ sql: world.sql, clock: () => at }, new AbortController().signal);
+  await tell(at);
+}
 
 /** An organization with an admin and a member, and what each of them was told, the first first. */
 export async function newWatched() {
@@ -15,5 +20,11 @@ export async function newWatched() {
     const { body } = await user.call("GET", "/users/me/notifications/inbox?limit=100");
     return body.items.toReversed();
   };
-  return { organization, admin, member, toldTo, daysTold: async () => (await toldTo(admin)).map((each: { data: { days: number } }) => each.data.days) };
+  return {
+    organization,
+    admin,
+    member,
+    toldTo,
+    daysTold: async () => (await toldTo(admin)).map((each: { data: { items: { days: number }[] } }) => each.data.items[0]?.days),
+  };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { hostFault, isPublicAddress } from "#modules/core/connections/rules/address-policy";
-import { lookUpPublic } from "#modules/core/connections/services/http-client";
+import { hostFault, isPublicAddress } from "#outbound/address-policy";
+import { lookUpPublic } from "#outbound/public-lookup";
 import { privateWorld } from "../../../support/server/connections";
 import { newOrganization } from "../../../support/server/people";
 

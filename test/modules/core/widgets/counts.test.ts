@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import type { Pool, Sql } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { foldCounts, rebuildCounts } from "#modules/core/widgets/queries/counts";
-import { markAllRead, markRead } from "#modules/people/notifications/queries";
+import { markAllRead, markRead } from "#modules/notifications/inbox/queries";
 import { wrongCounts } from "../../../support/server/counts";
 import { connectTo, startPostgres } from "../../../support/server/postgres";
 

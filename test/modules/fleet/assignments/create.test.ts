@@ -160,6 +160,7 @@ describe("POST /organizations/{organizationId}/agents/{agentId}/assignments", ()
         trustStoreType: TYPE,
         materialType: "trust_anchor",
         includePrivateKey: false,
+        keyOnHost: false,
         policyId: null,
         config: { trustStorePath: "/usr/local/share/ca-certificates", ...config },
         version: 1,

@@ -39,3 +39,15 @@ export async function annotateCertificate(sql: Sql, scope: Scope, { id, versions
   if (row.isStale) return "stale";
   return row.mayOwn ? row : { invalid: "body.ownerId must be the user id of an active member of this organization." };
 }
+
+/** Gives a certificate what people have noted of the one that it takes the place of. */
+export async function copyAnnotations(sql: Sql, scope: Scope, { from, to }: { from: string; to: string }) {
+  await sql`
+    with copied as (
+      update certificates c set owner_id = old.owner_id, contacts = old.contacts, labels = old.labels, notes = old.notes, version = c.version + 1, updated_at = now()
+      from certificates old
+      where c.organization_id = ${scope.organizationId} and c.id = ${to} and old.organization_id = ${scope.organizationId} and old.id = ${from}
+        and (c.owner_id, c.contacts, c.labels, c.notes) is distinct from (old.owner_id, old.contacts, old.labels, old.notes)
+      returning c.id)
+    ${audit(sql, scope, "certificate.updated", sql`select id, jsonb_build_object('from', ${from}::text) from copied`)}`;
+}

@@ -2,6 +2,7 @@ import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Sql } from "#db/connect";
 import type { Resource, Target } from "#db/outcome";
 import { matchesVersion, whereVersion } from "#db/versions";
+import { notify } from "#modules/notifications/events/queries/notify";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { deploymentsOf } from "./deployments";
 import { statusStamper } from "./stamps";
@@ -83,8 +84,8 @@ export async function findDetailsForMember(sql: Sql, organizationId: string, id:
   return row && row.certificate.slice(0, -1) + row.deployed;
 }
 
-/** A change of status: what it is called, which certificates it is for, what it sets, and what the audit trail keeps of it. */
-type StatusChange = { action: string; of: Fragment; set: Fragment; details?: Fragment };
+/** A change of status: what it is called, which certificates it is for, what it sets, what the audit trail keeps of it, and what members are told of it. */
+type StatusChange = { action: string; of: Fragment; set: Fragment; details?: Fragment; told?: (changed: Fragment) => Fragment };
 /** Returns the stamp of a status. */
 type StampOf = (status: string) => Buffer | null;
 
@@ -95,6 +96,12 @@ export const revokeCertificate = (sql: Sql, stamps: Stamps, scope: Scope, target
     of: sql`status = 'active'`,
     set: sql`status = 'revoked', status_stamp = ${stampOf("revoked")}, revoked_at = ${now.toISOString()}, revocation_reason = ${reason}`,
     details: sql`jsonb_build_object('reason', revocation_reason)`,
+    told: (changed) =>
+      notify(
+        sql,
+        "certificate_revoked",
+        sql`select organization_id, id, jsonb_build_object('commonName', common_name, 'reason', revocation_reason), owner_id, null::member_role from ${changed}`,
+      ),
   }));
 
 /** `conflict` when it is retired already. */
@@ -117,11 +124,12 @@ export const reinstateCertificate = (sql: Sql, stamps: Stamps, scope: Scope, tar
 async function changeStatus(sql: Sql, stamps: Stamps, scope: Scope, target: Target, now: Date, changeOf: (stampOf: StampOf) => StatusChange) {
   const { organizationId } = scope;
   const { id, versions } = target;
-  const { action, of, set, details = sql`'{}'::jsonb` } = changeOf(await statusStamper(sql, stamps, organizationId, target));
+  const { action, of, set, details = sql`'{}'::jsonb`, told } = changeOf(await statusStamper(sql, stamps, organizationId, target));
   const [row] = await sql<{ version: number; changed: string | null; newVersion: number | null }[]>`
     with changed as (
       update certificates set ${set}, version = version + 1, updated_at = now()
       where organization_id = ${organizationId} and id = ${id} and ${of} and ${whereVersion(sql, versions)} returning *),
+    ${told ? sql`told as (${told(sql`changed`)}),` : sql``}
     audited as (${audit(sql, scope, action, sql`select id, ${details} from changed`)})
     select version, (select (${certificateJson(sql, now)} || jsonb_build_object('pem', pem))::text from changed) as changed, (select version from changed) as "newVersion"
     from certificates where organization_id = ${organizationId} and id = ${id}`;

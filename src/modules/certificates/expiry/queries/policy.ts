@@ -4,9 +4,13 @@ import { lockOrganization } from "#db/locks";
 import type { Resource } from "#db/outcome";
 import { type Versions, whereVersion } from "#db/versions";
 import { audit, type Scope } from "#modules/people/audit/queries";
-import { DEFAULT_POLICY, type ExpiryPolicy } from "../rules";
+import { compileOverrides, DEFAULT_POLICY, type ExpiryPolicy } from "../rules";
 
-const policyJson = (sql: Sql) => sql`json_build_object('organizationId', organization_id, 'thresholds', thresholds, 'overrides', overrides, 'role', role,
+/** The overrides as they were given: without the predicates of their selectors. */
+const given = (sql: Sql) => sql`(
+  select coalesce(jsonb_agg(override - 'path' order by place), '[]') from jsonb_array_elements(overrides) with ordinality as each (override, place))`;
+
+const policyJson = (sql: Sql) => sql`json_build_object('organizationId', organization_id, 'thresholds', thresholds, 'overrides', ${given(sql)}, 'role', role,
   'version', version, 'updatedAt', iso(updated_at))::text`;
 
 /** The policy of an organization, or the defaults, at version 0. */
@@ -31,11 +35,11 @@ export function putExpiryPolicy(pool: Pool, scope: Scope, policy: ExpiryPolicy, 
 
 async function replacePolicy(sql: Sql, scope: Scope, { thresholds, overrides, role }: ExpiryPolicy, versions: Versions) {
   const { organizationId } = scope;
-  const facts = sql`jsonb_build_object('thresholds', thresholds, 'overrides', overrides, 'role', role)`;
+  const facts = sql`jsonb_build_object('thresholds', thresholds, 'overrides', ${given(sql)}, 'role', role)`;
   const [row] = await sql<(Resource & { isAccepted: boolean })[]>`
     with current as materialized (select policy.*, ${whereVersion(sql, versions)} as is_accepted from (${policyOf(sql, organizationId)}) as policy),
     given as (
-      select ${JSON.stringify(thresholds)}::jsonb as thresholds, ${JSON.stringify(overrides)}::jsonb as overrides, ${role}::member_role as role),
+      select ${JSON.stringify(thresholds)}::jsonb as thresholds, ${JSON.stringify(compileOverrides(overrides))}::jsonb as overrides, ${role}::member_role as role),
     changed as (
       insert into expiry_policies (organization_id, thresholds, overrides, role, version)
       select organization_id, given.thresholds, given.overrides, given.role, version + 1 from current, given

@@ -1,6 +1,6 @@
 import { checkFields, type Values } from "#catalogue/fields";
 import { mergePatch } from "#catalogue/merge-patch";
-import { bareHostFault, hostFault } from "./address-policy";
+import { bareHostFault, hostFault } from "#outbound/address-policy";
 import { destinationFault } from "./destination";
 import { connectorOf } from "./kinds";
 

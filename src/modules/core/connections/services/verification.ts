@@ -1,10 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import type { Values } from "#catalogue/fields";
-import { withoutEnd } from "../rules/address-policy";
+import { withoutEnd } from "#outbound/address-policy";
+import type { Call, Reply, Tls } from "#outbound/call";
+import { describeFailure, failure } from "#outbound/failure";
+import { type Limits, send } from "#outbound/http-client";
 import { WAYS, type Way } from "../rules/auth-methods";
 import { connectorOf, type Kind, type Verify } from "../rules/kinds";
 import type { Settings } from "../rules/settings";
-import { type Call, describeFailure, failure, type Reply, send, type Tls } from "./http-client";
 
 export type Outcome = { outcome: "ok" | "failed" | "unsupported"; message: string };
 
@@ -16,10 +18,11 @@ export async function verifyConnection(kind: Kind, { config, secrets }: Settings
   const planned = plan(kind, { ...secrets, ...config });
   if ("message" in planned) return { outcome: "unsupported", message: planned.message };
   const signal = AbortSignal.timeout(LIMIT);
+  const limits = { allowPrivate, signal };
   try {
     const { call, verify } = planned;
-    const ca = await fetchPinnedRoot(call, config.rootFingerprint, allowPrivate, signal);
-    const fault = findFault(verify, await send({ ...call, tls: { ...call.tls, ...ca } }, allowPrivate, signal));
+    const ca = await fetchPinnedRoot(call, config.rootFingerprint, limits);
+    const fault = findFault(verify, await send({ ...call, tls: { ...call.tls, ...ca } }, limits));
     if (fault !== undefined) return { outcome: "failed", message: fault };
     return { outcome: "ok", message: verify.checksCredentials ? "It accepted the credentials." : "It answers. Credentials are not part of this check." };
   } catch (error) {
@@ -84,11 +87,11 @@ function toTls(way: Way, { caBundlePem, clientCertificatePem, clientKeyPem }: Va
 }
 
 /** A step-ca gives its root to anybody; the fingerprint says whether it is the right one. */
-async function fetchPinnedRoot({ url, headers }: Call, fingerprint: unknown, allowPrivate: boolean, signal: AbortSignal): Promise<Tls> {
+async function fetchPinnedRoot({ url, headers }: Call, fingerprint: unknown, limits: Limits): Promise<Tls> {
   if (typeof fingerprint !== "string" || url.protocol !== "https:") return {};
   const wanted = fingerprint.toLowerCase().replaceAll(":", "");
   const root = new URL(`/root/${encodeURIComponent(wanted)}`, url);
-  const reply = await send({ method: "GET", url: root, headers, tls: { rejectUnauthorized: false } }, allowPrivate, signal);
+  const reply = await send({ method: "GET", url: root, headers, tls: { rejectUnauthorized: false } }, limits);
   const ca = String(readPath(reply.body, "ca"));
   if (fingerprintOf(ca) !== wanted) throw failure("CERT_UNTRUSTED");
   return { ca };
@@ -105,7 +108,7 @@ function fingerprintOf(pem: string) {
 const SUCCESS = /^HTTP (\d{3})(?: with ([\w.]+)(?: (.+))?)?$/;
 
 /** What an answer lacks of the catalogue's "HTTP 200 with status ok"; undefined when it lacks nothing. */
-export function findFault({ success }: Pick<Verify, "success">, { status, body }: Reply) {
+export function findFault({ success }: Pick<Verify, "success">, { status, body }: Pick<Reply, "status" | "body">) {
   const [, wanted, path, value] = SUCCESS.exec(success) ?? [];
   if (wanted === undefined) throw new Error(`The catalogue's success is not in a form that can be checked: ${success}`);
   if (status !== Number(wanted)) return describeStatus(status, wanted);

@@ -1,8 +1,8 @@
 import type { Pool, Sql } from "#db/connect";
 import { foldCertificateChanges, recountCertificates } from "#modules/certificates/certificates/queries/counts";
 import { foldCoverageChanges, recountCoverage, recountDrifts } from "#modules/fleet/assignments/queries/counts";
+import { recountReads } from "#modules/notifications/inbox/queries";
 import { addPlatformEvent } from "#modules/people/audit/queries";
-import { recountReads } from "#modules/people/notifications/queries";
 
 /** Hears of progress, a sentence at a time. */
 type Tell = (line: string) => void;

@@ -6,7 +6,8 @@ import { identityOf, statusFacts } from "#modules/certificates/certificates/quer
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
 import { fingerprintIn, isChainOf } from "#modules/certificates/certificates/x509/stored";
 import { type Order, orderOf, removalOf } from "#modules/fleet/assignments/queries/stamps";
-import { type Asking, type Holding, type Item, readAssignments } from "../queries";
+import { type AskedKey, requestFacts } from "#modules/issuance/hosts/queries/asked-keys";
+import { type Asking, type Holding, type Item, readAssignments } from "../queries/desired-state";
 
 type Secrets = { keyring: Keyring; stamps: Stamps };
 type Desired = { tag: string; json: string; holding: Holding };
@@ -34,16 +35,20 @@ export async function findDesiredState(
     const key = sealedKey && `${keyring.unseal(sealedKey, keyContext(asking.organizationId, fingerprint)).trimEnd()}\n`;
     return `${json.slice(0, -1)}, "privateKeyPem": ${JSON.stringify(key)}}`;
   };
+  const keys = snapshot.keys.filter((key) => isProven(stamps, key)).map(({ request }) => request);
   const keep = JSON.stringify([...itemsTo("keep"), ...held].map(({ id }) => id));
   return {
     tag: held.length === 0 ? snapshot.tag : sha256(`${snapshot.tag} but ${held.map(({ id }) => id)}`),
-    json: `{"items":[${itemsTo("install").map(write)}],"keep":${keep},"remove":[${itemsTo("remove").map(write)}]}`,
+    json: `{"items":[${itemsTo("install").map(write)}],"keep":${keep},"remove":[${itemsTo("remove").map(write)}],"keys":${JSON.stringify(keys)}}`,
     holding: {
       held: judged.flatMap(({ item, why }) => (why !== undefined && !item.isHeld ? { id: item.id, why } : [])),
       released: judged.flatMap(({ item, why }) => (why === undefined && item.isHeld ? item.id : [])),
     },
   };
 }
+
+/** Whether a server ordered the request: no other makes a key on a host. */
+const isProven = (stamps: Stamps, { facts, stamp }: AskedKey) => stamps.hold(stamp === null ? null : Buffer.from(stamp, "hex"), requestFacts(facts));
 
 /** What the server does with an assignment at a poll: `held` leaves the host as it is, because nothing proves that the server ordered it. */
 type Verdict = { to: "install" | "remove" | "keep" | "leave out" | "hold"; why?: string };

@@ -12,7 +12,7 @@ import { orderOf } from "./stamps";
 
 /** The whole answer; `a` is the assignment and `common_name` its certificate's. `more` adds names and values. */
 export const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object('id', a.id, 'organizationId', a.organization_id, 'agentId', a.agent_id,
-  ${pairs(sql, "a")}, 'policyId', a.policy_id, 'version', a.version, 'etag', '"' || a.version || '"', 'commonName', common_name,
+  ${pairs(sql, "a")}, 'keyOnHost', a.key_on_host, 'policyId', a.policy_id, 'version', a.version, 'etag', '"' || a.version || '"', 'commonName', common_name,
   'createdAt', iso(a.created_at), 'updatedAt', iso(a.updated_at)${more})::text`;
 
 /** What lists show besides: since when the assignment is `removing`, and since when it is held. */

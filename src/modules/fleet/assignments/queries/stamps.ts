@@ -3,15 +3,18 @@ import type { Sql } from "#db/connect";
 import { type Field, ORDERED, pairs } from "./columns";
 
 type Id = { organizationId: string; agentId: string; id: string };
-/** An assignment as it is ordered: what a caller says of it, and the policy that it belongs to. */
-export type Order = Id & { policyId: string | null } & { [name in Field]: unknown };
+/** An assignment as it is ordered: what a caller says of it, the policy that it belongs to, and whether the key is its host's own. */
+export type Order = Id & { policyId: string | null; keyOnHost?: boolean } & { [name in Field]: unknown };
 
 /** What is stamped of an assignment. A field that is new and has its default must be left out: older stamps are without it. */
-export const orderOf = ({ policyId, ...said }: Order): Facts => [
+export const orderOf = ({ policyId, keyOnHost, ...said }: Order): Facts => [
   "assignment",
   ...idOf(said),
   policyId,
-  Object.fromEntries(ORDERED.map((field) => [field, field === "certificateId" ? String(said[field]).toLowerCase() : said[field]])),
+  {
+    ...Object.fromEntries(ORDERED.map((field) => [field, field === "certificateId" ? String(said[field]).toLowerCase() : said[field]])),
+    ...(keyOnHost && { keyOnHost }),
+  },
 ];
 
 /** What is stamped of a removal, whatever the assignment says: the agent removes what it has of that id. */
@@ -20,11 +23,14 @@ export const removalOf = (assignment: Id): Facts => ["removal", ...idOf(assignme
 /** As the database writes them, whatever a caller does. */
 const idOf = ({ organizationId, agentId, id }: Id) => [organizationId, agentId, id].map((each) => each.toLowerCase());
 
-/** The order of the row `alias`, as pairs for json_build_object. */
+/** The order of the row `alias`, as pairs for json_build_object; of one whose key is not its host's own. */
 export const orderPairs = (sql: Sql, alias: string) => {
   const row = sql.text(alias);
   return sql`'organizationId', ${row}.organization_id, 'agentId', ${row}.agent_id, 'id', ${row}.id, 'policyId', ${row}.policy_id, ${pairs(sql, alias)}`;
 };
+
+/** The order of any row `alias` of assignments. */
+export const wholeOrderPairs = (sql: Sql, alias: string) => sql`${orderPairs(sql, alias)}, 'keyOnHost', ${sql.text(alias)}.key_on_host`;
 
 /** What is known of an assignment before a change: its order and stamp, in hexadecimal. */
 export type Stamped = { was: Order; stamp: string | null };

@@ -10,7 +10,7 @@ import { assignmentJson, ineligibility, type OfAgent } from "./assignments";
 import { BESIDE_PLACE, coalesced, columns, fromJson, ORDERED, PLACE, setAll } from "./columns";
 import { auditChange } from "./events";
 import { differsInPlace, policyAt, targetOf } from "./place";
-import { type Order, orderOf, orderPairs } from "./stamps";
+import { type Order, orderOf, wholeOrderPairs } from "./stamps";
 
 /** The patch as it was sent, and what the rules made of it. */
 type Change = { patch: Omit<AssignmentPatch, "version" | "etag">; config: ConfigPatch | undefined; materialStores: TrustStoreType[] | undefined };
@@ -51,7 +51,8 @@ export async function updateAssignment(
         when a.version <> ${order.version}::int then 'moved'
         when w.trust_store_type <> all(${config ? arrayOf(config.suits) : null}::text[]) then 'unfit config' ${config ? sql`when ${hasNoPlace} then 'no place'` : sql``}
         when w.trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
-        when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key' ${ineligibility(sql, demands)}
+        when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key'
+        when a.key_on_host and (w.include_private_key or w.certificate_id <> a.certificate_id) then 'own key' ${ineligibility(sql, demands)}
         when not ${whereVersion(sql, versions, sql`a.version`)} then 'stale'
         when a.removing_since is not null then 'conflict'
         when a.policy_id is not null then 'owned'
@@ -94,7 +95,7 @@ function outcomeOf(
 /** The version of the assignment as it is now, whether it is held, and the stamp of what the change makes of it. */
 async function stampChange(sql: Sql, stamps: Stamps, organizationId: string, { agentId, id }: OfAgent & Target, change: Change) {
   const [row] = await sql<{ order: Order; stamp: Stamp; version: number }[]>`
-    select json_build_object(${orderPairs(sql, "a")}) as order, stamp, version from assignments a
+    select json_build_object(${wholeOrderPairs(sql, "a")}) as order, stamp, version from assignments a
     where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id}`;
   if (!row) return;
   return { version: row.version, isHeld: !stamps.hold(row.stamp, orderOf(row.order)), stamp: stamps.of(orderOf(applyPatch(row.order, change))) };

@@ -108,11 +108,16 @@ export const ASSIGNMENT_FIELDS = {
   config: AssignmentConfig,
 };
 
+export const KeyOnHost = t.Boolean({
+  description: "Whether the private key is the host's own: its agent made it for a certificate request, and it never leaves the host",
+});
+
 const assignment = {
   id: Uuid,
   organizationId: Uuid,
   agentId: Uuid,
   ...ASSIGNMENT_FIELDS,
+  keyOnHost: KeyOnHost,
   policyId: Nullable(t.String({ description: "The assignment policy that it belongs to; such an assignment is changed by the policy alone" })),
   version: Integer(),
   etag: t.String({ description: "As in the header ETag", examples: ['"1"'] }),

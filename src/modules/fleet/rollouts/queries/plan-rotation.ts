@@ -14,7 +14,7 @@ export async function planRotation(tx: Sql, organizationId: string, id: string, 
     -- assignments of the predecessor that have no step yet
     with known as materialized (
       select o.agent_id, o.id as source_id, o.enabled, jsonb_array_length(r.rings) as last_ring,
-        ${isSuited(tx)} and (${isAnchor(tx)} or not exists (${assignmentAt(tx, tx`o`, tx`(r.certificate_id, o.trust_store_type, o.target)`)})) as is_suited
+        ${isSuited(tx)} and not o.key_on_host and (${isAnchor(tx)} or not exists (${assignmentAt(tx, tx`o`, tx`(r.certificate_id, o.trust_store_type, o.target)`)})) as is_suited
       from ${theRollout(tx, organizationId, tx`${id}`)}
       cross join lateral (select * from assignments where organization_id = r.organization_id and certificate_id = r.predecessor_id offset 0) as o
       where r.status = 'running' and not exists (

@@ -3,6 +3,7 @@ import type { Fragment, Pool, Sql } from "#db/connect";
 import { retireCertificate } from "#modules/certificates/certificates/queries/certificates";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { followRollout } from "#modules/fleet/assignment-policies/queries/follow-rollout";
+import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { type Event, nextEvent } from "../rules";
 import { applySteps } from "./apply-steps";
@@ -73,8 +74,18 @@ export async function recordTransition(
   const [changed] = await tx`
     with changed as (
       update rollouts set ${changes}, version = version + 1, updated_at = now()
-      where organization_id = ${scope.organizationId} and id = ${id} and ${isChange} returning id),
+      where organization_id = ${scope.organizationId} and id = ${id} and ${isChange} returning id, name, reason, created_by, certificate_id, predecessor_id),
+    told as (${tell(tx, scope.organizationId, action)}),
     audited as (${audit(tx, scope, `rollout.${action}`, tx`select id, ${JSON.stringify(details)}::jsonb from changed`)})
     select id from changed`;
   if (changed) await stampRollout(tx, stamps, scope.organizationId, id);
+}
+
+/** Who started it is told that it was halted, or has finished, but for the daily affair of a renewal. Whatever else moves it ends the halt. */
+function tell(sql: Sql, organizationId: string, action: string) {
+  const told = sql`select ${organizationId}::uuid, id, jsonb_build_object('name', name, 'reason', reason), created_by, null::member_role from changed`;
+  const isRenewal = sql`exists (select from renewals n where n.organization_id = ${organizationId} and n.certificate_id = predecessor_id and n.successor_id = changed.certificate_id)`;
+  if (action === "halted") return notify(sql, "rollout_halted", told);
+  if (action === "completed") return notify(sql, "rollout_finished", sql`${told} where not ${isRenewal}`);
+  return notifyEnd(sql, "rollout_halted", sql`select ${organizationId}::uuid, id from changed where ${action} in ('resumed', 'rolling-back')`);
 }

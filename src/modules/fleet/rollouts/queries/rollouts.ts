@@ -5,7 +5,7 @@ import { type Resource, type Target, updateLocked } from "#db/outcome";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { ineligibility } from "#modules/fleet/assignments/queries/assignments";
 import type { Ineligible } from "#modules/fleet/assignments/rules";
-import { audit, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope, userOf } from "#modules/people/audit/queries";
 import { askedOf, type CompiledRing, type Template } from "../rules";
 import { assignRings } from "./assign-rings";
 import { withProgress } from "./progress";
@@ -91,9 +91,9 @@ export async function startRollout(tx: Sql, stamps: Stamps, scope: Scope, given:
         select ${organizationId}, ${id}, agent_id, agent_id, ring from (${assignRings(tx, tx`agent`, rings)}) as assigned, judged where ring is not null and fault is null),
       -- adds the rollout, unless it is rejected
       created as (
-        insert into rollouts (organization_id, id, name, certificate_id, assignment, rings, halt_share, success_share)
+        insert into rollouts (organization_id, id, name, certificate_id, assignment, rings, halt_share, success_share, created_by)
         select ${organizationId}, ${id}, ${given.name}, certificate_id, template || jsonb_build_object('certificateId', certificate_id), ${askedOf(rings)}::jsonb,
-          ${given.haltShare}, ${given.successShare} from judged where fault is null returning id, name, certificate_id),
+          ${given.haltShare}, ${given.successShare}, ${userOf(scope)} from judged where fault is null returning id, name, certificate_id),
       -- the audit event of the rollout
       audited as (${audit(tx, scope, "rollout.created", tx`select id, jsonb_build_object('name', name, 'certificateId', certificate_id) from created`)})
       select fault from judged`;

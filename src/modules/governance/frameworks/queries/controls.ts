@@ -5,6 +5,7 @@ import { type Actor, audit, type Scope } from "#modules/people/audit/queries";
 import type { CatalogueControl, FrameworkKey } from "../rules/catalogue";
 import { applyChange, type ControlChange, type ControlState, type ControlStatus, type ShownEvidence, UNTOUCHED } from "../rules/controls";
 import { joinEvidence } from "./evidence";
+import { tellOfChange } from "./telling";
 
 type Stored = ControlState & { version: number; updatedAt: string | null };
 type Assessed = { evidence: ShownEvidence[]; needsAttention: boolean };
@@ -68,7 +69,7 @@ export async function changeControl(
     const next = invalid === undefined ? applyChange(state, change) : { invalid };
     if ("invalid" in next) return next;
     if (Bun.deepEquals(next, state)) return { shown: { ...stored, ...assessed } };
-    const written = await writeControl(sql, scope, { ...target, version, previousStatus: state.status }, next, now);
+    const written = await writeControl(sql, scope, { ...target, version, previous: state }, next, now);
     if (written) return { shown: { ...next, version: written.version, updatedAt: written.updatedAt, ...written.assessed } };
   }
 }
@@ -94,11 +95,11 @@ function findMissing({ ownerIsMember, missing }: { ownerIsMember: boolean; missi
   return;
 }
 
-type Write = { framework: FrameworkKey; control: CatalogueControl; version: number; previousStatus: ControlStatus };
+type Write = { framework: FrameworkKey; control: CatalogueControl; version: number; previous: ControlState };
 
 /** Nothing when the control has another version by now. */
-async function writeControl(sql: Sql, scope: Scope, { framework, control, version, previousStatus }: Write, next: ControlState, now: Date) {
-  const details = { framework, ref: control.ref, status: next.status, previousStatus };
+async function writeControl(sql: Sql, scope: Scope, { framework, control, version, previous }: Write, next: ControlState, now: Date) {
+  const details = { framework, ref: control.ref, status: next.status, previousStatus: previous.status };
   const [row] = await sql<{ version: number; updatedAt: string; assessed: Assessed }[]>`
     with stored as (
       insert into controls (organization_id, control_id, framework, status, note, evidence, owner_id, due_date)
@@ -111,6 +112,7 @@ async function writeControl(sql: Sql, scope: Scope, { framework, control, versio
     recorded as (
       insert into control_changes (organization_id, control_id, version, status, note, evidence, owner_id, due_date, actor)
       select organization_id, control_id, version, status, note, evidence, owner_id, due_date, ${JSON.stringify(scope.actor)}::jsonb from stored),
+    ${tellOfChange(sql, { framework, control, previous, next }, now)},
     audited as (${audit(sql, scope, "control.changed", sql`select control_id, ${JSON.stringify(details)}::jsonb from stored`)})
     select version, iso(updated_at) as "updatedAt", ${assessedJson(sql)} as assessed from stored ${joinEvidence(sql, sql`stored`, now)}`;
   return row;

@@ -29,5 +29,7 @@ function readFramework(key: FrameworkKey) {
 
 const byKey = new Map(frameworks.map((each) => [each.key, new Map(each.controls.map((control) => [control.id, control]))]));
 
+const names = new Map(frameworks.map(({ key, name }) => [key, name]));
+export const nameOf = (key: FrameworkKey) => names.get(key) ?? key;
 export const controlsOf = (key: FrameworkKey) => byKey.get(key)?.values().toArray() ?? [];
 export const findControl = (key: FrameworkKey, id: string) => byKey.get(key)?.get(id.toLowerCase());

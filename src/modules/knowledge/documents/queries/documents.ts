@@ -2,7 +2,7 @@ import { arrayOf, type Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import type { Failure, Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
-import { audit, type Scope } from "#modules/people/audit/queries";
+import { audit, type Scope, userOf } from "#modules/people/audit/queries";
 import { UUID } from "#uuid";
 
 /** What a document shows of itself. */
@@ -17,8 +17,8 @@ export async function insertDocument(sql: Sql, scope: Scope, document: NewDocume
   const uploaded = sql`select id, jsonb_build_object('title', title, 'fileName', file_name, 'sha256', sha256) from created`;
   const [row] = await sql<Resource[]>`
     with created as (
-      insert into documents (organization_id, id, title, file_name, media_type, size, sha256, object_key, job_id)
-      values (${scope.organizationId}, ${id}, ${title}, ${fileName}, ${mediaType}, ${size}, ${sha256}, ${objectKey}, ${jobId}) returning *),
+      insert into documents (organization_id, id, title, file_name, media_type, size, sha256, object_key, job_id, uploaded_by)
+      values (${scope.organizationId}, ${id}, ${title}, ${fileName}, ${mediaType}, ${size}, ${sha256}, ${objectKey}, ${jobId}, ${userOf(scope)}) returning *),
     audited as (${audit(sql, scope, "document.uploaded", uploaded)})
     select ${documentJson(sql)} as json, version from created`;
   if (!row) throw new Error("a document was not created");

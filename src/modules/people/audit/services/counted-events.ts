@@ -1,4 +1,3 @@
-import type { Logger } from "pino";
 import { arrayOf, type Sql } from "#db/connect";
 import type { Act, PlatformEvent } from "../queries";
 
@@ -11,14 +10,14 @@ const MAX_EVENTS = 1_000;
 /** Ids between two writes that are looked up, because this process has not seen the organization yet: a stranger may make up any number. */
 const MAX_LOOKUPS = 200;
 
-type Needs = { sql: Sql; log: Pick<Logger, "warn">; clock: () => Date; isKnownOrganization: (id: string) => boolean; maxEach?: number };
+type Needs = { sql: Sql; clock: () => Date; isKnownOrganization: (id: string) => boolean; maxEach?: number };
 export type CountedEvents = ReturnType<typeof createCountedEvents>;
 
 /**
  * Audit events of what may happen thousands of times a second: equal ones are counted in memory, and `flush` writes one row for each.
  * Of one caller and peer in one trail there are at most `maxEach` different ones between two writes; further ones count as one.
  */
-export function createCountedEvents({ sql, log, clock, isKnownOrganization, maxEach = MAX_EVENTS }: Needs) {
+export function createCountedEvents({ sql, clock, isKnownOrganization, maxEach = MAX_EVENTS }: Needs) {
   let events = new Map<string, Counted>();
   let sources = new Map<string, number>();
   let lookups = new Set<string>();
@@ -60,16 +59,17 @@ export function createCountedEvents({ sql, log, clock, isKnownOrganization, maxE
       for (const { id } of found) unsure.delete(id);
       await insert(sql, mergeUnknown([...taken.values()], unsure));
     } catch (error) {
-      log.warn({ err: error }, "writing audit events failed, retrying");
       for (const id of unsure) lookups.add(id);
       for (const event of taken.values()) count(event);
+      throw error;
     }
   }
 
-  /** Writes what was counted since the last time. What cannot be written is kept. */
+  /** Writes what was counted since the last time. Rejects where that fails; what cannot be written is kept. */
   function flush() {
-    writing = writing.then(write);
-    return writing;
+    const written = writing.then(write);
+    writing = written.catch(() => {}); // the caller hears of it; the next write begins all the same
+    return written;
   }
 
   return { add, flush };

@@ -3,9 +3,11 @@ import type { Pool, Sql } from "#db/connect";
 import { lockOrganization } from "#db/locks";
 import type { Resource } from "#db/outcome";
 import type { Cause } from "#mail/outbox";
-import { audit, type Scope } from "#modules/people/audit/queries";
+import { notify } from "#modules/notifications/events/queries/notify";
+import { audit, type Scope, userOf } from "#modules/people/audit/queries";
 import { type Given, type MemberFacts, memberFacts, type Role } from "#modules/people/roles/queries";
-import { given, holdsSeat, memberJson } from "./members";
+import { given, memberJson } from "./members";
+import { holdsSeat, settleSeats } from "./seats";
 
 type Invitation = {
   email: string;
@@ -34,10 +36,10 @@ export type Invited = Resource & {
  * `full` when no seat is left. The row lock of the organization serializes concurrent requests until the transaction ends.
  */
 export async function inviteMember(tx: Sql, stamps: Stamps, scope: Scope, invite: Invitation): Promise<Invited | "member" | "full"> {
-  const { organizationId, actor } = scope;
+  const { organizationId } = scope;
   const seatLimit = (await lockOrganization(tx, organizationId))?.seatLimit ?? null;
   const state = invite.mailId && "pending";
-  const inviterId = actor.type === "user" ? (actor.id ?? null) : null;
+  const inviterId = userOf(scope);
   const [known] = await tx<Given<MemberFacts>[]>`select ${given(tx)} from members where organization_id = ${organizationId} and email = ${invite.email}`;
   if (known?.facts.status === "active") return "member";
   const role = invite.role ?? (known && stamps.hold(known.stamp, memberFacts(known.facts)) ? known.facts.role : "ORG_MEMBER");
@@ -66,6 +68,8 @@ export async function inviteMember(tx: Sql, stamps: Stamps, scope: Scope, invite
       withdrawn as (
         delete from mails using saved, members as earlier
         where earlier.organization_id = ${organizationId} and earlier.id = saved.id and mails.id = earlier.invitation_mail_id),
+      -- tells of it, unless the address had an invitation already
+      told as (${notify(tx, "member_invited", tx`${memberFactsOf(tx, "saved")} where not exists (select from known)`)}),
       -- the audit event of the invitation
       audited as (${audit(tx, scope, "member.invited", tx`select id, jsonb_build_object('email', email, 'role', role) from saved`)}),
       -- an audit event when the response shows the link
@@ -74,6 +78,7 @@ export async function inviteMember(tx: Sql, stamps: Stamps, scope: Scope, invite
         (select name from organizations where id = ${organizationId}) as organization,
         (select json_build_object('name', coalesce(full_name, display_name), 'email', email) from users where id = ${inviterId}) as inviter
       from saved`;
+  if (row && seatLimit !== null) await settleSeats(tx, organizationId);
   return row ?? "full";
 }
 
@@ -110,6 +115,7 @@ export async function acceptInvitation(
           and invitation_expires_at > clock_timestamp() and not "isMember" returning members.*),
       withdrawn as (delete from mails using accepted, members as invited
         where invited.organization_id = ${organizationId} and invited.id = accepted.id and mails.id = invited.invitation_mail_id),
+      told as (${notify(tx, "member_joined", memberFactsOf(tx, "accepted"))}),
       audited as (${audit(tx, scope, "member.joined", tx`select id, jsonb_build_object('email', email, 'role', role) from accepted`)})
       select "isMember", id, ${memberJson(tx)} as json, version from own left join accepted on true`;
     if (row?.isMember) return "conflict";
@@ -117,10 +123,14 @@ export async function acceptInvitation(
   });
 }
 
+/** What is told of the members `rows`. */
+const memberFactsOf = (sql: Sql, rows: "saved" | "accepted") => sql`
+  select organization_id, id, jsonb_build_object('name', coalesce(nullif(concat_ws(' ', first_name, last_name), ''), email), 'role', role), null::uuid, null::member_role from ${sql.text(rows)}`;
+
 export type MailOutcome = { state: "sent" } | { state: "pending" | "failed"; reason: string };
 
 /** Keeps how the mail of an invitation fared, unless a newer one has taken its place. While it is tried again, without an audit event. */
-export async function noteInvitationMail(tx: Sql, { organizationId, memberId }: Cause, mailId: string, outcome: MailOutcome) {
+export async function noteInvitationMail(tx: Sql, { organizationId, memberId }: Extract<Cause, { kind: "invitation" }>, mailId: string, outcome: MailOutcome) {
   const { state } = outcome;
   const reason = state === "sent" ? null : outcome.reason;
   const noted = tx`

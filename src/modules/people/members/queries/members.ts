@@ -3,8 +3,11 @@ import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
+import { awaitTelling } from "#modules/notifications/events/queries/tell";
+import { withdrawNotices } from "#modules/notifications/inbox/queries";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { type Given, type MemberFacts, memberFacts, memberFactsJson, type Role } from "#modules/people/roles/queries";
+import { settleSeats } from "./seats";
 
 /** The columns that every answer shows, as json text. */
 export const memberJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'userId', user_id, 'email', email,
@@ -32,9 +35,6 @@ export async function addAdmin(sql: Sql, stamps: Stamps, { organizationId, ...by
     ${audit(sql, { ...by, organizationId }, "member.added", sql`select id, jsonb_build_object('email', email, 'role', 'ORG_ADMIN') from added`)}`;
 }
 
-/** Members hold a seat, and invitations until they expire. */
-export const holdsSeat = (sql: Sql) => sql`(status = 'active' or invitation_expires_at > clock_timestamp())`;
-
 /** Oldest first; one more than `limit`. */
 export async function listMembers(sql: Sql, organizationId: string, { limit, after }: { limit: number; after: string | undefined }) {
   const rows = await sql<{ id: string; json: string }[]>`
@@ -58,13 +58,16 @@ export const changeRole = (sql: Pool, stamps: Stamps, scope: Scope, target: Targ
     return row;
   });
 
-/** `conflict` for the last admin. */
+/** `conflict` for the last admin. What the member was told of the organization goes with the membership. */
 export const removeMember = (sql: Pool, scope: Scope, target: Target) =>
   changeMember(sql, scope, target, true, async (tx) => {
+    await awaitTelling(tx, scope.organizationId); // so that nothing is told to the member meanwhile
     await tx`
-      with removed as (delete from members where organization_id = ${scope.organizationId} and id = ${target.id} returning id, email, invitation_mail_id),
+      with removed as (delete from members where organization_id = ${scope.organizationId} and id = ${target.id} returning id, organization_id, user_id, email, invitation_mail_id),
+      forgotten as (${withdrawNotices(tx, tx`select organization_id, user_id from removed`)}),
       withdrawn as (delete from mails using removed where mails.id = invitation_mail_id)
       ${audit(tx, scope, "member.removed", tx`select id, jsonb_build_object('email', email) from removed`)}`;
+    await settleSeats(tx, scope.organizationId);
     return "done" as const;
   });
 

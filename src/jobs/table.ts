@@ -1,0 +1,66 @@
+import { endTrust } from "#maintenance/stamping";
+import { watchExpiry } from "#modules/certificates/expiry/services/watch";
+import { foldCounts } from "#modules/core/widgets/queries/counts";
+import { lookForSilence } from "#modules/fleet/agents/queries/watch";
+import { lookAtDueDates, lookAtEvidence } from "#modules/governance/frameworks/queries/watch";
+import { watchMetrics } from "#modules/governance/metric-thresholds/queries/watch";
+import { publish } from "#modules/issuance/pki/services/publish";
+import { renewDue } from "#modules/issuance/renewals/services/renew";
+import { askWindows } from "#modules/issuance/renewals/services/windows";
+import { issueDue } from "#modules/issuance/requests/services/work";
+import { deliverDue, tidyChannels } from "#modules/notifications/channels/services/deliver";
+import { lookAtCredentials } from "#modules/notifications/credentials/queries";
+import { tellEvents } from "#modules/notifications/events/services/tell";
+import { mailDigests } from "#modules/notifications/mail/services/digests";
+import { watchSeats } from "#modules/people/members/queries/seats";
+import { SAVE_EVERY_MS } from "#modules/platform/jobs/rules";
+import { applyPolicies } from "./apply-policies";
+import { writeAuditTrail } from "./audit-trail";
+import { forgetNotifications, forgettingNotifications } from "./forget-notifications";
+import { forgetReports, forgetting } from "./forget-reports";
+import { inBatches } from "./in-batches";
+import { indexDocument, indexing, indexingFailed, reportFailure } from "./index-document";
+import type { Job } from "./job";
+import { linkCertificates, linking } from "./link-certificates";
+import { maintainPartitions } from "./partitions";
+import { reconcileRollouts, reconciling } from "./reconcile-rollouts";
+import { giveUpMail, mailFailed, mailing, sendMail } from "./send-mail";
+import { sweeping, sweepObjects } from "./sweep-objects";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const DAY_MS = 1_440 * MINUTE_MS;
+
+/** All background work of a server: a new job is a row here. A queue for dead letters stands before the one that names it. */
+export const JOBS: readonly Job[] = [
+  { ...indexingFailed, work: reportFailure },
+  { ...indexing, work: indexDocument },
+  { ...sweeping, work: sweepObjects },
+  { ...reconciling, work: reconcileRollouts },
+  { ...linking, work: linkCertificates },
+  { ...forgetting, work: forgetReports },
+  { ...forgettingNotifications, work: forgetNotifications },
+  { ...mailFailed, work: giveUpMail },
+  { ...mailing, work: sendMail },
+  { name: "apply-policies", everyMs: 2 * SECOND_MS, run: applyPolicies },
+  { name: "fold-counts", everyMs: 5 * SECOND_MS, run: ({ sql }, signal) => foldCounts(sql, signal) },
+  { name: "issue-certificates", everyMs: SECOND_MS, run: (deps, signal) => issueDue(deps, signal) },
+  { name: "renew-certificates", everyMs: 2 * SECOND_MS, run: renewDue },
+  { name: "ask-renewal-windows", everyMs: 20 * SECOND_MS, run: (deps, signal) => askWindows(deps, signal) },
+  { name: "watch-expiry", everyMs: 20 * SECOND_MS, run: watchExpiry },
+  { name: "watch-agents", everyMs: 20 * SECOND_MS, run: inBatches(lookForSilence) },
+  { name: "watch-due-dates", everyMs: MINUTE_MS, run: inBatches(lookAtDueDates) },
+  { name: "watch-evidence", everyMs: 20 * SECOND_MS, run: inBatches(lookAtEvidence) },
+  { name: "watch-credentials", everyMs: MINUTE_MS, run: inBatches(lookAtCredentials) },
+  { name: "watch-seats", everyMs: MINUTE_MS, run: watchSeats },
+  { name: "watch-metrics", everyMs: MINUTE_MS, run: watchMetrics },
+  { name: "mail-digests", everyMs: 20 * SECOND_MS, run: mailDigests },
+  { name: "tell-events", everyMs: SECOND_MS, run: tellEvents },
+  { name: "deliver-notifications", everyMs: SECOND_MS, run: (deps, signal) => deliverDue(deps, signal) },
+  { name: "tidy-channels", everyMs: MINUTE_MS, run: tidyChannels },
+  { name: "publish-revocations", everyMs: SECOND_MS, run: publish },
+  { name: "maintain-partitions", everyMs: DAY_MS, run: maintainPartitions },
+  { name: "write-audit-trail", everyMs: 5 * SECOND_MS, run: writeAuditTrail, inEachProcess: true, lastTurnMs: 5 * SECOND_MS },
+  { name: "save-job-runs", everyMs: SAVE_EVERY_MS, run: ({ jobRuns }) => jobRuns.save(), inEachProcess: true, lastTurnMs: 5 * SECOND_MS },
+  { name: "end-trust", everyMs: MINUTE_MS, run: async (deps) => void (deps.stamps.isTrusting() && (await endTrust(deps))), inEachProcess: true },
+];

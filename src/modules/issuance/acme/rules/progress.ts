@@ -1,0 +1,48 @@
+import type { ChallengeType } from "./settings";
+
+/** What an issuer keeps of its account. `thumbprint` is that of its key, `contact` what the CA was told. */
+export type Account = { directoryUrl: string; url: string; thumbprint: string; contact: string[] };
+
+/** How control of one name is proven. */
+export type Proof = {
+  /** As the order names it, without the `*.` of a wildcard. */
+  name: string;
+  type: ChallengeType;
+  /** Which of the issuer's challenges it is. */
+  challenge: number;
+  challengeUrl: string;
+  token: string;
+  /** Of the account key, so that what was presented can be taken away after the key has changed. */
+  thumbprint: string;
+  /** `told` once the CA was asked to look. */
+  state: "planned" | "presented" | "told";
+};
+
+/** An order that the CA has. */
+export type Ordered = {
+  stage: "ordered";
+  since: string;
+  orderUrl: string;
+  /** Whose order it is: no other account of the issuer can do anything with it. */
+  accountUrl: string;
+  /** Undefined until every authorization was read. */
+  proofs?: Proof[];
+  /** Since when one that was presented cannot be seen. */
+  hiddenSince?: string;
+  /** The CA was, or is about to be, asked to issue. */
+  isFinalizing?: boolean;
+  /** How often the CA was asked since it last had something to do. */
+  polls: number;
+};
+
+/** What a request's progress holds. `ordering` is kept before an order is made. */
+export type Progress = { stage: "ordering"; since: string; withoutReplaces?: boolean } | Ordered;
+
+/** Returns the progress as it was kept; undefined before the first step, and after an order was given up for another. */
+export function readProgress(kept: unknown): Progress | undefined {
+  const progress = kept as Partial<Progress> | null | undefined;
+  return progress?.stage ? (progress as Progress) : undefined;
+}
+
+/** Progress of a request that begins again, without what it had presented. */
+export const AFRESH = {};

@@ -1,0 +1,27 @@
+import type { Deps } from "#deps";
+import { findStored } from "#modules/issuance/issuers/queries";
+import { openIssuer, sealSecrets } from "#modules/issuance/issuers/services/secrets";
+import { beginOrder, changeKey, findAccount, findUnclaimed, saveAccount } from "../queries/orders";
+import { createAcmeDriver, type Keep } from "./driver";
+import { createSolvers } from "./solvers";
+
+/** Keeps what outlives a step in the rows of the issuer and of the request. */
+const keepIn = ({ sql, config: { keyring } }: Pick<Deps, "sql" | "config">): Keep => ({
+  saveAccount: (issuer, account) => saveAccount(sql, issuer, account),
+  findAccount: (issuer) => findAccount(sql, issuer),
+  beginOrder: (request) => beginOrder(sql, request),
+  unclaimed: (request, orderUrls) => findUnclaimed(sql, request, orderUrls),
+  changeKey: (issuer, nextKeyPem, account) =>
+    sql.begin(async (tx) => {
+      const stored = await findStored(tx, issuer.organizationId, issuer.id, true);
+      const opened = stored && openIssuer(keyring, stored);
+      if (opened?.secrets.nextAccountKeyPem !== nextKeyPem) return; // changed by an admin, or by another server
+      const { nextAccountKeyPem: _, ...others } = opened.secrets;
+      const secrets = { ...others, accountKeyPem: nextKeyPem };
+      await changeKey(tx, issuer, { names: Object.keys(secrets), sealed: sealSecrets(keyring, secrets, issuer), account });
+    }),
+});
+
+/** The ACME driver of this server. */
+export const acmeDriver = (deps: Deps) =>
+  createAcmeDriver({ allowPrivate: deps.config.allowPrivateTargets, clock: deps.clock, keep: keepIn(deps), solvers: createSolvers(deps) });

@@ -1,0 +1,63 @@
+import type { Deps } from "#deps";
+import { DnsFault } from "#modules/issuance/dns/rules/fault";
+import type { ProviderKey } from "#modules/issuance/dns/rules/providers";
+import { createDnsSolver } from "#modules/issuance/dns/services/solver";
+import { forgetAnswer, keepAnswer } from "../queries/answers";
+import { keyAuthorizationOf, recordOf } from "../rules/challenges";
+import { Fault } from "../rules/problems";
+import type { Proof } from "../rules/progress";
+import type { ChallengeSettings } from "../rules/settings";
+
+type Request = { organizationId: string; requestId: string };
+
+/** Presents proofs of one kind, and takes them away. Each is done again where a server was killed in it. */
+export type Solver = {
+  present(proof: Proof, signal: AbortSignal): Promise<void>;
+  remove(proof: Proof, signal: AbortSignal): Promise<void>;
+  /** Says why, where the CA may still not see it. */
+  isVisible(proof: Proof, signal: AbortSignal): Promise<{ visible: true } | { visible: false; reason: string }>;
+};
+
+/** Returns what proves control in this way, for one certificate request. */
+export type Solvers = (settings: ChallengeSettings, secrets: Record<string, string>, request: Request) => Solver;
+
+/** How long an answer at http-01 is there, where nothing takes it away. */
+const ANSWER_MS = 7 * 86_400_000;
+
+/** http-01 by the servers of this database: an answer is there on all of them once it is kept. */
+export const http01 = ({ sql, clock }: Pick<Deps, "sql" | "clock">, { organizationId, requestId }: Request): Solver => ({
+  async present(proof) {
+    const expiresAt = new Date(clock().getTime() + ANSWER_MS);
+    const isKept = await keepAnswer(sql, { organizationId, requestId, token: proof.token, keyAuthorization: keyAuthorizationOf(proof), expiresAt });
+    if (!isKept) throw new Fault("The CA gave a token for http-01 that it had given before.", true);
+  },
+  remove: ({ token }) => forgetAnswer(sql, { organizationId, requestId, token }),
+  isVisible: async () => ({ visible: true }),
+});
+
+type Given = Pick<Deps, "clock"> & { allowPrivate: boolean };
+
+/** dns-01 by the provider that the challenge names. */
+function dns01({ clock, allowPrivate }: Given, { type: _, provider, ...config }: ChallengeSettings, secrets: Record<string, string>): Solver {
+  const solver = createDnsSolver({ provider: provider as ProviderKey, config, secrets, allowPrivate, clock });
+  const placed = (proof: Proof) => ({ ...recordOf(proof), token: proof.token, keyAuthorization: keyAuthorizationOf(proof) });
+  return {
+    present: (proof, signal) => telling(solver.present(placed(proof), signal)),
+    remove: (proof, signal) => telling(solver.remove(placed(proof), signal)),
+    isVisible: (proof, signal) => telling(solver.isVisible(placed(proof), signal)),
+  };
+}
+
+async function telling<Value>(work: Promise<Value>) {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof DnsFault ? new Fault(error.message, error.isFinal, error.retryAfterMs) : error;
+  }
+}
+
+/** Returns the solvers of this server. */
+export const createSolvers =
+  ({ sql, clock, config: { allowPrivateTargets: allowPrivate } }: Pick<Deps, "sql" | "clock" | "config">): Solvers =>
+  (settings, secrets, request) =>
+    settings.type === "http-01" ? http01({ sql, clock }, request) : dns01({ clock, allowPrivate }, settings, secrets);

@@ -1,0 +1,159 @@
+import type { Issuing, Step } from "#modules/issuance/requests/rules/driver";
+import { readRetryAfter } from "#outbound/call";
+import { planProof } from "../rules/challenges";
+import { describeDocument, isRecord, Problem } from "../rules/problems";
+import { AFRESH, type Ordered, type Progress, type Proof } from "../rules/progress";
+import type { AcmeSettings } from "../rules/settings";
+import type { Client, Signer } from "./directory";
+import { downloadChain, finalizeOrder, findOrders, newOrder, type Order, readAuthorization, readOrder, undefinedIfUnknown } from "./orders";
+import type { Solver } from "./solvers";
+
+/** Authorizations that one step reads or answers, so that it ends within its claim; and how many at the same time. */
+const BATCH_SIZE = 25;
+const AT_ONCE = 5;
+/** How long name servers have to show a record, and an order has in all. */
+const PROPAGATION_MS = 15 * 60_000;
+const ORDER_MS = 86_400_000;
+const VISIBLE_MS = 3_000;
+const POLL_MS = { first: 1_000, longest: 30_000 };
+const FAILURES_TOLD = 5;
+
+/** All that a step of one request needs. */
+export type Work = {
+  client: Client;
+  signer: Required<Signer>;
+  settings: AcmeSettings;
+  issuing: Issuing;
+  solverOf: (proof: Proof) => Solver;
+  /** True where this request came as far as making its order before: that order may be there, and not be kept. */
+  isRepeated: () => Promise<boolean>;
+  /** Returns those of these orders that no other request has. */
+  unclaimed: (urls: string[]) => Promise<string[]>;
+  now: Date;
+  signal: AbortSignal;
+};
+
+/** Takes the next step of a request. */
+export function takeStep(work: Work, progress: Progress | undefined): Promise<Step> | Step {
+  if (!progress) return goOn(work, "validating", { stage: "ordering", since: work.now.toISOString() });
+  if (progress.stage === "ordering") return makeOrder(work, progress);
+  if (work.now.getTime() - Date.parse(progress.since) > ORDER_MS) return { to: "failed", reason: "The CA did not come to an end with the order within a day." };
+  if (progress.accountUrl !== work.signer.accountUrl) return { to: "retry", at: work.now, reason: "The issuer has another account by now.", progress: AFRESH };
+  return advance(work, progress);
+}
+
+const later = ({ now }: Pick<Work, "now">, ms: number) => new Date(now.getTime() + ms);
+const goOn = (work: Work, to: "validating" | "issuing", progress: Progress, afterMs = 0, reason?: string): Step => ({
+  to,
+  progress,
+  againAt: later(work, afterMs),
+  ...(reason !== undefined && { reason }),
+});
+
+/** Makes the order, or finds the one that a killed server made and did not keep. */
+async function makeOrder(work: Work, { since, withoutReplaces }: Progress & { stage: "ordering" }): Promise<Step> {
+  const { client, signer, issuing, settings } = work;
+  const [found] = (await work.isRepeated()) ? await work.unclaimed(await findOrders(client, signer, issuing.names)) : [];
+  const wanted = { names: issuing.names, profile: issuing.profile ?? settings.profile ?? null, replaces: withoutReplaces ? null : issuing.replaces };
+  try {
+    const orderUrl = found ?? (await newOrder(client, signer, wanted));
+    return goOn(work, "validating", { stage: "ordered", since, orderUrl, accountUrl: signer.accountUrl, polls: 0 });
+  } catch (error) {
+    if (!(error instanceof Problem) || error.type !== "alreadyReplaced" || withoutReplaces) throw error;
+    return goOn(
+      work,
+      "validating",
+      { stage: "ordering", since, withoutReplaces: true },
+      0,
+      "The certificate was renewed before; the CA is told of no predecessor.",
+    );
+  }
+}
+
+/** Does what the CA's order waits for. */
+async function advance(work: Work, progress: Ordered): Promise<Step> {
+  const { client, signer, settings, issuing } = work;
+  if (progress.proofs?.some(({ state }) => state !== "told")) return prove(work, progress, progress.proofs);
+  const order = await readOrder(client, signer, progress.orderUrl).catch(undefinedIfUnknown);
+  if (!order) return { to: "retry", at: work.now, reason: "The CA has the order no more.", progress: AFRESH };
+  if (order.status === "pending") return progress.proofs ? poll(work, "validating", progress, order) : plan(work, progress, order);
+  if (order.status === "invalid") return { to: "failed", reason: await describeInvalid(work, order) };
+  // Two requests for the same names may have been given one order, which issues once.
+  if (!progress.isFinalizing && order.status !== "ready")
+    return { to: "retry", at: work.now, reason: "The order was finished for another request.", progress: AFRESH };
+  if (!progress.isFinalizing) return goOn(work, "issuing", { ...progress, isFinalizing: true, polls: 0 });
+  const issued = order.status === "ready" ? await finalizeOrder(client, signer, order, issuing.csr) : order;
+  if (issued.status === "valid") return { to: "issued", chainPem: await downloadChain(client, signer, issued, settings) };
+  if (issued.status === "invalid") return { to: "failed", reason: await describeInvalid(work, issued) };
+  return poll(work, "issuing", progress, issued);
+}
+
+/** Asks again: when the CA says, or after 1, 2, 4 … seconds, at last 30. */
+function poll(work: Work, to: "validating" | "issuing", progress: Ordered, { retryAfter }: Order): Step {
+  const wait = readRetryAfter(retryAfter, work.now, ORDER_MS) ?? Math.min(POLL_MS.first * 2 ** Math.min(progress.polls, 10), POLL_MS.longest);
+  return goOn(work, to, { ...progress, polls: progress.polls + 1 }, wait);
+}
+
+/** Reads every authorization and says how it will be proven. */
+async function plan(work: Work, progress: Ordered, { authorizations }: Order): Promise<Step> {
+  const { client, signer, settings } = work;
+  const read = await inGroups(authorizations, (url) => readAuthorization(client, signer, url));
+  const proofs = read.flatMap((authorization) => planProof(authorization, settings.challenges, signer.key.thumbprint) ?? []);
+  return goOn(work, "validating", { ...progress, proofs });
+}
+
+/** Presents proofs, waits until the CA can see them, and has it look. */
+async function prove(work: Work, progress: Ordered, all: Proof[]): Promise<Step> {
+  const { client, signer, signal } = work;
+  const batch = all.filter(({ state }) => state !== "told").slice(0, BATCH_SIZE);
+  for (const group of groupsOf(batch.filter(({ state }) => state === "planned"))) {
+    await Promise.all(group.map((proof) => work.solverOf(proof).present(proof, signal)));
+  }
+  const seen = await inGroups(batch, async (proof) => ({ proof, ...(await work.solverOf(proof).isVisible(proof, signal)) }));
+  const visible = seen.filter((each) => each.visible).map(({ proof }) => proof);
+  await inGroups(visible, ({ challengeUrl }) => tell(client, signer, challengeUrl));
+  const proofs = all.map((proof): Proof => (batch.includes(proof) ? { ...proof, state: visible.includes(proof) ? "told" : "presented" } : proof));
+  const next = { ...progress, proofs };
+  const [hidden] = seen.flatMap((each) => (each.visible ? [] : each));
+  if (!hidden) return goOn(work, "validating", next, proofs.every(({ state }) => state === "told") ? POLL_MS.first / 4 : 0);
+  const reason = `The proof for ${hidden.proof.name} cannot be seen yet. ${hidden.reason}`;
+  const { hiddenSince = work.now.toISOString() } = progress;
+  if (work.now.getTime() - Date.parse(hiddenSince) > PROPAGATION_MS)
+    return { to: "failed", reason: `${reason} That was so for ${PROPAGATION_MS / 60_000} minutes.` };
+  return goOn(work, "validating", { ...next, hiddenSince }, VISIBLE_MS, reason);
+}
+
+/** Has the CA look at a challenge; one that it is looking at, or has looked at, because a killed server had it do so, is left alone. */
+async function tell(client: Client, signer: Signer, challengeUrl: string) {
+  try {
+    await client.post(challengeUrl, {}, signer);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.type !== "malformed") throw error;
+    const { json } = await client.post(challengeUrl, undefined, signer).catch(() => ({ json: {} as Record<string, unknown> }));
+    if (json.status !== "processing" && json.status !== "valid" && json.status !== "invalid") throw error;
+  }
+}
+
+/** Returns why the CA gave the order up: its own error, and those of the challenges that failed. */
+async function describeInvalid({ client, signer }: Work, { authorizations, error }: Order) {
+  const read = await inGroups(authorizations.slice(0, BATCH_SIZE), (url) => readAuthorization(client, signer, url));
+  const failures = read.filter(({ status }) => status === "invalid").map(describeAuthorization);
+  const own = failures.length === 0 || error ? [describeDocument(error)] : [];
+  return ["The CA gave the order up.", ...own, ...failures.slice(0, FAILURES_TOLD)].join(" ");
+}
+
+function describeAuthorization({ identifier, challenges }: Record<string, unknown>) {
+  const failed = Array.isArray(challenges) ? challenges.find((each) => isRecord(each) && each.error) : undefined;
+  const name = isRecord(identifier) ? `${identifier.value}`.slice(0, 253) : "A name";
+  return `${name} by ${`${failed?.type ?? "no challenge"}`.slice(0, 50)}: ${describeDocument(failed?.error)}`;
+}
+
+/** Does something with each, a few at the same time, in order. */
+async function inGroups<Item, Result>(items: Item[], work: (item: Item) => Promise<Result>) {
+  const results: Result[] = [];
+  for (const group of groupsOf(items)) results.push(...(await Promise.all(group.map(work))));
+  return results;
+}
+
+const groupsOf = <Item>(items: Item[]) =>
+  Array.from({ length: Math.ceil(items.length / AT_ONCE) }, (_, index) => items.slice(index * AT_ONCE, (index + 1) * AT_ONCE));

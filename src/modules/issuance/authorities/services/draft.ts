@@ -1,0 +1,39 @@
+import type { KeyObject } from "node:crypto";
+import type { Deps } from "#deps";
+import type { NameConstraints } from "../rules/names";
+import type { Profile } from "../rules/profiles";
+import { type KeyAlgorithm, sealKey } from "./keys";
+
+export type Needs = Pick<Deps, "sql" | "config" | "stamps" | "clock">;
+/** A new authority as it was asked for, with its key. */
+export type Draft = {
+  id: string;
+  name: string;
+  key: KeyObject;
+  algorithm: KeyAlgorithm;
+  publicKey: Uint8Array;
+  subject: Uint8Array;
+  lifetimeDays: number | undefined;
+  pathLength: number | undefined;
+  constraints: NameConstraints | undefined;
+  profiles: Profile[];
+  publicUrl: string;
+};
+
+/** What is the same of every authority, with its key sealed. */
+export function rowOf(
+  keyring: Needs["config"]["keyring"],
+  organizationId: string,
+  { id, name, key, algorithm, publicKey, profiles, publicUrl }: Pick<Draft, "id" | "name" | "key" | "algorithm" | "publicKey" | "profiles" | "publicUrl">,
+) {
+  const spki = Buffer.from(publicKey).toString("base64");
+  return {
+    id,
+    name,
+    keyAlgorithm: algorithm,
+    publicKey: spki,
+    sealedPrivateKey: sealKey(keyring, key, { organizationId, id, publicKey: spki }),
+    profiles,
+    publicUrl,
+  };
+}

@@ -1,0 +1,27 @@
+import { toPem } from "#crypto/der";
+import { readOne } from "#modules/certificates/certificates/x509/der";
+import { formatName, readName } from "#modules/certificates/certificates/x509/names";
+import type { Scope } from "#modules/people/audit/queries";
+import { insertAuthority } from "../queries/authorities";
+import { requestAuthority } from "./certificates";
+import { type Draft, type Needs, rowOf } from "./draft";
+
+/** A key, and a request for an authority elsewhere: pending until the certificate is there. */
+export async function requestFromElsewhere({ sql, config, clock }: Needs, scope: Scope, draft: Draft) {
+  const pathLength = draft.pathLength ?? null;
+  const request = await requestAuthority(draft.key, { ...draft, pathLength });
+  const row = {
+    ...rowOf(config.keyring, scope.organizationId, draft),
+    kind: "issuing" as const,
+    parentId: null,
+    requestPem: toPem("CERTIFICATE REQUEST", request),
+    certificateId: null,
+    chainPem: "",
+    subject: formatName(readName(readOne(draft.subject))),
+    pathLength,
+    constraints: draft.constraints ? [draft.constraints] : [],
+    notBefore: null,
+    notAfter: null,
+  };
+  return insertAuthority(sql, scope, row, clock());
+}

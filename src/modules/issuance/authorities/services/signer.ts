@@ -1,0 +1,72 @@
+import type { Keyring } from "#crypto/keyring";
+import { children, contentOf, context, type Der, readOne, TAG } from "#modules/certificates/certificates/x509/der";
+import { readExtensions } from "#modules/certificates/certificates/x509/facts";
+import { readKeyIdentifiers } from "#modules/certificates/certificates/x509/key-identifiers";
+import { readPem } from "#modules/certificates/certificates/x509/pem";
+import type { StoredAuthority } from "../queries/authorities";
+import { formatNetwork, type NameConstraints } from "../rules/names";
+import { keyIdOf, type Signer } from "./certificates";
+import { openKey } from "./keys";
+
+/** Returns the DER of the one certificate that a PEM of ours holds. */
+export function derOf(pem: string) {
+  const [block] = readPem(pem);
+  if (!block || "fault" in block) throw new Error("a stored certificate cannot be read");
+  return block.bytes;
+}
+
+/** What others need of the certificate of an authority: its name and key in DER, its key identifier, its name constraints. */
+export function partsOf(der: Uint8Array) {
+  const [toBeSigned] = children(readOne(der), TAG.sequence);
+  const fields = children(toBeSigned, TAG.sequence).filter((each) => each.tag !== context(0));
+  const [, , , , subject, publicKey, ...rest] = fields;
+  if (!subject || !publicKey) throw new Error("a certificate without a name or key");
+  const constraints = readExtensions(rest.find((each) => each.tag === context(3)))("2.5.29.30");
+  return {
+    subject: subject.raw,
+    publicKey: publicKey.raw,
+    keyId: readKeyIdentifiers(der).subject ?? keyIdOf(publicKey.raw),
+    constraints: constraints && readConstraints(constraints),
+  };
+}
+
+function readConstraints(extension: Der): NameConstraints {
+  const lists = children(extension, TAG.sequence);
+  const names = (list: number, tag: number) =>
+    children(lists.find((each) => each.tag === list) ?? { tag: list, content: new Uint8Array(), raw: new Uint8Array() }, list).flatMap((subtree) => {
+      const [name] = children(subtree, TAG.sequence);
+      return name?.tag === tag ? [Buffer.from(contentOf(name, tag))] : [];
+    });
+  const domains = (list: number) => names(list, 0x82).map((each) => each.toString("latin1").toLowerCase().replace(/^\./, ""));
+  const networks = (list: number) => names(list, 0x87).map(formatNetwork);
+  return {
+    permittedDomains: domains(context(0)),
+    excludedDomains: domains(context(1)),
+    permittedAddresses: networks(context(0)),
+    excludedAddresses: networks(context(1)),
+  };
+}
+
+export const urlsOf = ({ publicUrl, id }: Pick<StoredAuthority, "publicUrl" | "id">) => ({
+  certificate: `${publicUrl}/pki/${id}/ca.crt`,
+  crl: `${publicUrl}/pki/${id}/crl`,
+  ocsp: `${publicUrl}/pki/${id}/ocsp`,
+});
+
+/** An authority that can sign: `openKey` for it. */
+export function openSigner(keyring: Keyring, authority: StoredAuthority): Signer {
+  const { subject, keyId } = partsOf(derOf(authority.pem ?? ""));
+  return { key: openKey(keyring, authority), subject, keyId, urls: urlsOf(authority) };
+}
+
+/** What follows a certificate of this authority in a chain: the root is left out, clients have it. */
+export const chainBelow = ({ kind, pem, chainPem }: Pick<StoredAuthority, "kind" | "pem" | "chainPem">) => (kind === "root" ? "" : `${pem}${chainPem}`);
+
+/** Why an authority issues nothing, as a sentence. */
+export function issuingFault(authority: StoredAuthority, now: Date) {
+  const { name, status, enabled, isRevoked, notAfter } = authority;
+  if (status === "pending") return `The authority "${name}" waits for its certificate.`;
+  if (!notAfter || notAfter <= now) return `The authority "${name}" has ended.`;
+  if (isRevoked) return `The authority "${name}" is revoked, or one above it.`;
+  if (!enabled) return `The authority "${name}" is disabled.`;
+}

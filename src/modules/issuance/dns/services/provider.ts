@@ -1,0 +1,16 @@
+import type { Values } from "#catalogue/fields";
+import type { Limits } from "#outbound/http-client";
+import type { Lookups } from "./lookups";
+
+/** A proof as a certificate authority wants it: `name` is _acme-challenge.<domain>. The token and the key authorization are for providers that make the value themselves. */
+export type Proof = { name: string; value: string; token?: string | undefined; keyAuthorization?: string | undefined };
+/** `target` is where the record stands: the name, or where it leads. */
+export type Placed = Proof & { target: string };
+
+/** Who keeps records. Both throw a DnsFault; each may be repeated. */
+export type Provider = {
+  add(placed: Placed, limits: Limits): Promise<void>;
+  /** Removes this value, and leaves others of the same name. */
+  remove(placed: Placed, limits: Limits): Promise<void>;
+};
+export type Context = { config: Values; secrets: Values; lookups: Lookups; clock: () => Date };

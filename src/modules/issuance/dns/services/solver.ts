@@ -1,0 +1,68 @@
+import type { Limits } from "#outbound/http-client";
+import { DnsFault } from "../rules/fault";
+import type { ProviderKey } from "../rules/providers";
+import type { DnsSettings } from "../rules/settings";
+import { readDnsName } from "../rules/wire/names";
+import { createLookups } from "./lookups";
+import { findVisible, type Visible } from "./propagation";
+import type { Context, Placed, Proof, Provider } from "./provider";
+import { createAcmeDns } from "./providers/acme-dns";
+import { createCloudflare } from "./providers/cloudflare";
+import { createHttpreq } from "./providers/httpreq";
+import { createRfc2136 } from "./providers/rfc2136";
+import { createRoute53 } from "./providers/route53";
+
+const PROVIDERS: Record<ProviderKey, (context: Context) => Provider> = {
+  rfc2136: createRfc2136,
+  "acme-dns": createAcmeDns,
+  httpreq: createHttpreq,
+  cloudflare: createCloudflare,
+  route53: createRoute53,
+};
+
+/** How long placing or removing one record may take, and asking for it. */
+const LIMIT_MS = 30_000;
+
+type Given = DnsSettings & {
+  allowPrivate: boolean;
+  clock?: () => Date;
+  /** Port of the name servers that NS records name: 53, but in a lab. */
+  nameserverPort?: number;
+};
+
+/** Proves control of names over DNS, with settings that `readDnsSettings` has read. */
+export function createDnsSolver({ provider, config, secrets, allowPrivate, clock = () => new Date(), nameserverPort }: Given) {
+  const lookups = createLookups({ config, allowPrivate, nameserverPort });
+  const { add, remove } = PROVIDERS[provider]({ config, secrets, lookups, clock });
+
+  async function place(proof: Proof, signal: AbortSignal): Promise<Placed> {
+    const name = readDnsName(proof.name);
+    if (!name) throw new DnsFault(`${proof.name} is no DNS name.`, { isFinal: true });
+    return { ...proof, name, target: config.followCname === false ? name : await lookups.follow(name, signal) };
+  }
+  const limit = (signal: AbortSignal): Limits => ({ allowPrivate, signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]) });
+
+  return {
+    /** Publishes the proof. Throws a DnsFault. */
+    async present(proof: Proof, signal: AbortSignal): Promise<void> {
+      const limits = limit(signal);
+      await add(await place(proof, limits.signal), limits);
+    },
+    /** Takes the proof away; one that is gone is no fault. Throws a DnsFault. */
+    async remove(proof: Proof, signal: AbortSignal): Promise<void> {
+      const limits = limit(signal);
+      await remove(await place(proof, limits.signal), limits);
+    },
+    /** Whether every authoritative server shows the proof, and if not, why. */
+    async isVisible(proof: Proof, signal: AbortSignal): Promise<Visible> {
+      const limits = limit(signal);
+      try {
+        const { target, value } = await place(proof, limits.signal);
+        return await findVisible({ config, lookups }, { target, value }, limits);
+      } catch (error) {
+        if (error instanceof DnsFault) return { visible: false, reason: error.message };
+        throw error;
+      }
+    },
+  };
+}

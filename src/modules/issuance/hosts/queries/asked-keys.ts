@@ -1,0 +1,57 @@
+import type { Facts, Stamps } from "#crypto/stamps";
+import type { Fragment, Sql } from "#db/connect";
+import { targetOf } from "#modules/fleet/assignments/queries/place";
+
+/** The deployment `json` of a request as the row `wanted`, with the columns of an assignment. */
+export const fromDeployment = (sql: Sql, json: Fragment) => sql`lateral (
+  select ${json}->>'applicationId' as application_id, ${json}->>'trustStoreType' as trust_store_type, ${json}->>'materialType' as material_type,
+    ${json}->'config' as config) as wanted`;
+
+/** What is stamped of a request: the key that an agent is to make, and what becomes of its certificate. */
+export const requestFacts = (facts: Record<string, unknown>): Facts => ["certificate-request", facts];
+
+/** The facts of the request `r`. */
+export const requestFactsJson = (sql: Sql, r = sql`r`) => sql`json_build_object('organizationId', ${r}.organization_id, 'id', ${r}.id, 'agentId', ${r}.agent_id,
+  'deployment', ${r}.deployment, 'names', ${r}.names, 'keyAlgorithm', ${r}.key_algorithm, 'replaces', ${r}.replaces)`;
+
+/** Stamps the request as this transaction has written it. */
+export async function stampRequest(tx: Sql, stamps: Stamps, organizationId: string, id: string) {
+  const [row] = await tx<{ facts: Record<string, unknown> }[]>`
+    select ${requestFactsJson(tx)} as facts from certificate_requests r where organization_id = ${organizationId} and id = ${id}`;
+  if (row)
+    await tx`update certificate_requests set stamp = ${stamps.of(requestFacts(row.facts))}::bytea where organization_id = ${organizationId} and id = ${id}`;
+}
+
+/** A key that an agent is asked for as the database has it: what the agent gets of it, and what proves it. */
+export type AskedKey = { request: { requestId: string }; facts: Record<string, unknown>; stamp: string | null };
+
+/** SQL condition: the request `r` is to have a key of its agent. */
+const isOpen = (sql: Sql) => sql`r.key_location = 'agent' and r.ended_at is null and r.approval in ('none', 'given')`;
+
+/**
+ * Part of a statement: the assignment that the certificate of the request `r` is for, as `place`. A renewal goes to where the certificate is
+ * that it replaces; else an assignment is made, with the id of the request.
+ */
+export const placeOf = (sql: Sql) => sql`
+  left join lateral (
+    select a.* from assignments a cross join ${fromDeployment(sql, sql`r.deployment`)}
+    where a.organization_id = r.organization_id and a.agent_id = r.agent_id and a.certificate_id = r.replaces and a.trust_store_type = wanted.trust_store_type and a.removing_since is null
+    order by a.target = ${targetOf(sql, sql`wanted`)} desc, a.id limit 1) as place on true`;
+
+/** Part of a statement: `asked`, the requests for which the `agent` is to make keys, or to keep those that it has made. */
+export const askedKeys = (sql: Sql, what: Fragment) => sql`
+  asked as (
+    select r.id, ${what} from agent
+    join certificate_requests r on r.organization_id = agent.organization_id and r.agent_id = agent.id and ${isOpen(sql)} ${placeOf(sql)})`;
+
+/** What of a request changes what its agent is told. */
+export const changing = (sql: Sql) => sql`concat_ws(' ', r.id, r.csr is not null, place.id, place.version) as change`;
+
+/** What the agent is told of a request, and what proves it. */
+export const askedJson = (sql: Sql) => sql`json_build_object('facts', ${requestFactsJson(sql)}, 'stamp', encode(r.stamp, 'hex'), 'request', json_build_object(
+  'requestId', r.id, 'algorithm', r.key_algorithm, 'names', r.names, 'hasCsr', r.csr is not null,
+  'commonName', (
+    select name->>'value' from jsonb_array_elements(r.names) with ordinality as each (name, place)
+    where name->>'type' = 'dns' and length(name->>'value') <= 64 order by each.place limit 1),
+  'assignment', json_build_object('id', coalesce(place.id, r.id), 'trustStoreType', coalesce(place.trust_store_type, r.deployment->>'trustStoreType'),
+    'materialType', coalesce(place.material_type, r.deployment->>'materialType'), 'config', coalesce(place.config, r.deployment->'config')))) as json`;

@@ -1,0 +1,126 @@
+import type { Values } from "#catalogue/fields";
+import type { Pool, Sql } from "#db/connect";
+import { MAX_UUID } from "#db/ids";
+import { lockName } from "#db/locks";
+import { type Resource, type Target, updateLocked } from "#db/outcome";
+import { matchesVersion } from "#db/versions";
+import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
+import type { IssuerKind } from "./rules/kinds";
+
+/** What every answer shows; of the secrets only their names. */
+const issuerJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'kind', kind, 'name', name,
+  'config', config, 'secretNames', secret_names,
+  'account', case when account is not null then json_build_object('url', account->'url', 'thumbprint', account->'thumbprint') end, 'retryAt', iso(retry_at),
+  'lastTest', case when tested_at is not null then json_build_object('outcome', test_outcome, 'message', test_message, 'testedAt', iso(tested_at)) end,
+  'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
+
+/** Serializes requests that name an issuer of the organization, so that a name that is seen free stays free. */
+const lockNames = (sql: Sql, organizationId: string) => lockName(sql, `issuers ${organizationId}`);
+
+type Position = { limit: number; before: string | undefined };
+
+/** Newest first; one more than `limit`. */
+export async function listIssuers(sql: Sql, organizationId: string, { limit, before }: Position, kind: string | undefined) {
+  const rows = await sql<{ id: string; json: string }[]>`
+    select id, ${issuerJson(sql)} as json from issuers
+    where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} ${kind ? sql`and kind = ${kind}` : sql``}
+    order by id desc limit ${limit + 1}`;
+  return rows.map(({ id, json }) => ({ json, key: [id] }));
+}
+
+export async function findIssuer(sql: Sql, organizationId: string, id: string) {
+  const [row] = await sql<Resource[]>`select ${issuerJson(sql)} as json, version from issuers where organization_id = ${organizationId} and id = ${id}`;
+  return row;
+}
+
+type Secrets = { names: string[]; sealed: Buffer | null };
+export type NewIssuer = { id: string; kind: IssuerKind; name: string; config: Values; secrets: Secrets };
+
+/** `name taken` when another issuer of the organization has it. */
+export const createIssuer = (pool: Pool, scope: Scope, { id, kind, name, config, secrets }: NewIssuer) =>
+  pool.begin(async (tx) => {
+    await lockNames(tx, scope.organizationId);
+    const [row] = await tx<Resource[]>`
+      with created as (
+        insert into issuers (organization_id, id, kind, name, config, secret_names, sealed_secrets)
+        values (${scope.organizationId}, ${id}, ${kind}, ${name}, ${JSON.stringify(config)}::text::jsonb, ${JSON.stringify(secrets.names)}::text::jsonb, ${secrets.sealed}::bytea)
+        on conflict (organization_id, name) do nothing returning *),
+      audited as (${audit(tx, scope, "issuer.created", tx`select id, jsonb_build_object('kind', kind, 'name', name) from created`)})
+      select ${issuerJson(tx)} as json, version from created`;
+    return row ?? ("name taken" as const);
+  });
+
+export type StoredIssuer = {
+  organizationId: string;
+  id: string;
+  kind: IssuerKind;
+  name: string;
+  config: Values;
+  secretNames: string[];
+  sealedSecrets: Uint8Array | null;
+  account: unknown;
+  version: number;
+};
+
+/** What no answer shows; `hold` keeps others from changing it until the transaction ends. */
+export async function findStored(sql: Sql, organizationId: string, id: string, hold = false): Promise<StoredIssuer | undefined> {
+  const [row] = await sql<StoredIssuer[]>`
+    select organization_id as "organizationId", id, kind, name, config, secret_names as "secretNames", sealed_secrets as "sealedSecrets", account, version
+    from issuers where organization_id = ${organizationId} and id = ${id} ${hold ? sql`for update` : sql``}`;
+  return row;
+}
+
+/** What a change makes of an issuer; `changed` names the parts that are new, `secrets` is there when they are among them. */
+export type Change = { name: string; config: Values; secrets: Secrets | undefined; changed: string[]; isElsewhere: boolean };
+type Decide = (stored: StoredIssuer) => Promise<Change | { invalid: string }>;
+
+/** Changes an issuer as `decide` says; `name taken` when another one has its new name. A new config or secret makes the last test void. */
+export const updateIssuer = (pool: Pool, scope: Scope, { id, versions }: Target, decide: Decide) =>
+  pool.begin(async (tx) => {
+    await lockNames(tx, scope.organizationId);
+    return updateLocked(await findStored(tx, scope.organizationId, id, true), versions, async (stored) => {
+      const change = await decide(stored);
+      if ("invalid" in change) return change;
+      const shown = change.changed.length === 0 ? await findIssuer(tx, scope.organizationId, id) : await writeChange(tx, scope, id, change);
+      return shown ?? "name taken";
+    });
+  });
+
+async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, secrets, changed, isElsewhere }: Change) {
+  const isOurs = sql`organization_id = ${scope.organizationId}`;
+  const isRenamedOnly = changed.every((each) => each === "name");
+  const [row] = await sql<Resource[]>`
+    with changed as (
+      update issuers set name = ${name}, config = ${JSON.stringify(config)}::text::jsonb, version = version + 1, updated_at = now()
+        ${secrets ? sql`, secret_names = ${JSON.stringify(secrets.names)}::text::jsonb, sealed_secrets = ${secrets.sealed}::bytea` : sql``}
+        ${isElsewhere ? sql`, account = null` : sql``}
+        ${isRenamedOnly ? sql`` : sql`, failures = 0, retry_at = null, tested_at = null, test_outcome = null, test_message = null`}
+      where ${isOurs} and id = ${id} and not exists (select from issuers where ${isOurs} and name = ${name} and id <> ${id})
+      returning *),
+    audited as (${audit(sql, scope, "issuer.updated", sql`select id, jsonb_build_object('changed', ${JSON.stringify(changed)}::text::jsonb) from changed`)})
+    select ${issuerJson(sql)} as json, version from changed`;
+  return row;
+}
+
+/** In the way is a request that the issuer still works on. */
+export const deleteIssuer = (pool: Pool, scope: Scope, target: Target) =>
+  pool.begin(async (tx) => {
+    const { organizationId } = scope;
+    const stored = await findStored(tx, organizationId, target.id, true);
+    const [open] = await tx<{ id: string }[]>`
+      select id from certificate_requests where organization_id = ${organizationId} and issuer_id = ${target.id} and ended_at is null limit 1`;
+    if (open && stored && matchesVersion(target.versions, stored.version))
+      return { inTheWay: `The certificate request ${open.id} is open at this issuer. Cancel it, or wait until it has ended.` };
+    return deleteAudited(tx, scope, target, { table: "issuers", action: "issuer.deleted", details: tx`jsonb_build_object('kind', kind, 'name', name)` });
+  });
+
+type Tested = { id: string; version: number; outcome: string; message: string };
+
+/** Keeps what a test found, unless the issuer has become another meanwhile. */
+export async function saveTest(sql: Sql, scope: Scope, { id, version, outcome, message }: Tested, now: Date) {
+  await sql`
+    with tested as (
+      update issuers set tested_at = ${now.toISOString()}, test_outcome = ${outcome}, test_message = ${message}
+      where organization_id = ${scope.organizationId} and id = ${id} and version = ${version} returning id)
+    ${audit(sql, scope, "issuer.tested", sql`select id, jsonb_build_object('outcome', ${outcome}::text) from tested`)}`;
+}

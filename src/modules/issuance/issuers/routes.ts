@@ -1,0 +1,131 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "#deps";
+import { inOrganization } from "#guards/in-organization";
+import { ifMatch } from "#http/etag";
+import { page, readCursor, UUID_PART } from "#http/pagination";
+import { respond, respondCreated } from "#http/respond";
+import { Conflict, Empty, EmptyObject, Message, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { createIssuer, deleteIssuer, findIssuer, findStored, listIssuers, type StoredIssuer, saveTest, updateIssuer } from "./queries";
+import { ISSUER_KINDS } from "./rules/kinds";
+import { applyPatch, readSettings } from "./rules/settings";
+import { Issuer, IssuerPatch, IssuerTest, NewIssuer } from "./schema";
+import { completeSecrets, openIssuer, sealSecrets } from "./services/secrets";
+import { testIssuer } from "./services/test";
+
+const NO_ISSUER = "There is no such issuer in this organization.";
+const nameTaken = (name: string) => ({ invalid: `body.name is taken: another issuer is named "${name}".` });
+const InOrganization = t.Object({ organizationId: Uuid });
+const OneIssuer = t.Object({ organizationId: Uuid, issuerId: PathId });
+
+export const issuers = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/issuers", tags: ["Issuance"] })
+    .use(inOrganization(deps))
+    .post(
+      "",
+      async ({ scope, body: { kind, name, config, secrets: given = {} } }) => {
+        const read = readSettings(kind, { config, secrets: given }, deps.config.allowPrivateTargets);
+        if ("invalid" in read) return respond(read);
+        const id = Bun.randomUUIDv7();
+        const secrets = await completeSecrets(kind, read.secrets);
+        const sealed = sealSecrets(deps.config.keyring, secrets, { organizationId: scope.organizationId, id });
+        const created = await createIssuer(deps.sql, scope, { id, kind, name, config: read.config, secrets: { names: Object.keys(secrets), sealed } });
+        if (created === "name taken") return respond(nameTaken(name));
+        return respondCreated(created, `/organizations/${scope.organizationId}/issuers/${id}`);
+      },
+      {
+        params: InOrganization,
+        body: NewIssuer,
+        response: { 201: Issuer, 400: Message },
+        detail: {
+          operationId: "createIssuer",
+          summary: "Create an issuer",
+          description:
+            "What certificate requests are sent to. The fields of config and secrets are checked for the kind. Secrets are sealed and never returned.",
+        },
+      },
+    )
+    .get(
+      "",
+      async ({ scope, query: { limit, cursor, kind } }) =>
+        page(await listIssuers(deps.sql, scope.organizationId, { limit, before: readCursor(cursor, UUID_PART)?.[0] }, kind), limit),
+      {
+        params: InOrganization,
+        query: t.Object({ ...PageQuery, kind: t.Optional(OneOf(ISSUER_KINDS, { description: "Only issuers of this kind" })) }),
+        response: { 200: Page(Issuer), 400: Message },
+        detail: { operationId: "listIssuers", summary: "List issuers", description: "Newest first." },
+      },
+    )
+    .get("/:issuerId", async ({ scope, params }) => respond(await findIssuer(deps.sql, scope.organizationId, params.issuerId), NO_ISSUER), {
+      params: OneIssuer,
+      response: { 200: Issuer, 400: Message, 404: Message },
+      detail: { operationId: "getIssuer", summary: "Get one issuer" },
+    })
+    .patch(
+      "/:issuerId",
+      async ({ scope, params, body, request }) => {
+        const target = { id: params.issuerId, versions: ifMatch(request.headers) };
+        const outcome = await updateIssuer(deps.sql, scope, target, (stored) => decide(deps, stored, body));
+        return respond(outcome === "name taken" ? nameTaken(body.name ?? "") : outcome, NO_ISSUER);
+      },
+      {
+        params: OneIssuer,
+        body: IssuerPatch,
+        response: { 200: Issuer, 400: Message, 404: Message, 412: EmptyObject },
+        detail: {
+          operationId: "updateIssuer",
+          summary: "Update an issuer",
+          description:
+            "A new config or secret makes the last test void. Where an address changes, the secrets that go there must be sent again; at another ACME directory it gets another account key.",
+        },
+      },
+    )
+    .delete(
+      "/:issuerId",
+      async ({ scope, params, request }) =>
+        respond(await deleteIssuer(deps.sql, scope, { id: params.issuerId, versions: ifMatch(request.headers) }), NO_ISSUER),
+      {
+        params: OneIssuer,
+        response: { 204: Empty, 404: Message, 409: Conflict, 412: EmptyObject },
+        detail: {
+          operationId: "deleteIssuer",
+          summary: "Delete an issuer",
+          description: "409 while a certificate request is open at it. Its secrets are gone with it.",
+        },
+      },
+    )
+    .post(
+      "/:issuerId/test",
+      async ({ scope, params: { issuerId: id } }) => {
+        const stored = await findStored(deps.sql, scope.organizationId, id);
+        if (!stored) return respond(stored, NO_ISSUER);
+        const outcome = await testIssuer(deps, stored);
+        await saveTest(deps.sql, scope, { id, version: stored.version, ...outcome }, deps.clock());
+        return outcome;
+      },
+      {
+        params: OneIssuer,
+        response: { 200: IssuerTest, 404: Message },
+        detail: {
+          operationId: "testIssuer",
+          summary: "Test an issuer",
+          description: "Asks within 4 s whether it would issue, has nothing issued, and keeps the outcome.",
+        },
+      },
+    );
+
+async function decide({ config: { keyring, allowPrivateTargets } }: Deps, stored: StoredIssuer, patch: typeof IssuerPatch.static) {
+  const current = { ...stored, secrets: openIssuer(keyring, stored)?.secrets ?? {} };
+  const read = applyPatch(current, patch, allowPrivateTargets);
+  if ("invalid" in read) return read;
+  const { name, config } = read.next;
+  const secrets = await completeSecrets(stored.kind, read.next.secrets);
+  const isNew = read.changed.includes("secrets") || secrets !== read.next.secrets;
+  const changed = isNew ? [...new Set([...read.changed, "secrets"])] : read.changed;
+  return {
+    name,
+    config,
+    secrets: isNew ? { names: Object.keys(secrets), sealed: sealSecrets(keyring, secrets, stored) } : undefined,
+    changed,
+    isElsewhere: read.isElsewhere,
+  };
+}

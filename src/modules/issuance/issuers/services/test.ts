@@ -1,0 +1,23 @@
+import type { Deps } from "#deps";
+import { driverOf } from "#modules/issuance/requests/services/drivers";
+import type { StoredIssuer } from "../queries";
+import { openIssuer } from "./secrets";
+
+/** Below the five seconds that a request may take, so that the outcome can still be kept and told. */
+const LIMIT_MS = 4_000;
+
+/** Asks whether the issuer would issue. */
+export async function testIssuer(deps: Deps, stored: StoredIssuer) {
+  const failed = (message: string) => ({ outcome: "failed" as const, message });
+  const driver = driverOf(deps, stored.kind);
+  if (!driver) return failed(`This server has no certificates issued by the kind ${stored.kind}.`);
+  const issuer = openIssuer(deps.config.keyring, stored);
+  if (!issuer) return failed("Its secrets were sealed with another SECRETS_KEY. Set them again.");
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  try {
+    return await driver.test(issuer, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return failed(`It did not answer within ${LIMIT_MS / 1_000} seconds.`);
+  }
+}

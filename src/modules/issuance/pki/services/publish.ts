@@ -1,0 +1,33 @@
+import type { Deps } from "#deps";
+import { endPublication, findPublication, listDue } from "../queries";
+import { isCrlDue, renewCrl } from "./crl";
+import { signDueAnswers } from "./ocsp";
+import { openHeld } from "./responder";
+
+/** Rows of one transaction, so that none is long. */
+const ANSWERS_AT_ONCE = 200;
+const MAX_AUTHORITIES = 10_000;
+
+/**
+ * Signs CRLs, responders' certificates and OCSP answers before they end, and at once what a revocation has made untrue. An authority of which
+ * the key does not open holds up no other: the job fails at the end of its turn.
+ */
+export async function publish(deps: Deps, signal: AbortSignal) {
+  const failures: unknown[] = [];
+  for (const authorityId of await listDue(deps.sql, deps.clock(), MAX_AUTHORITIES)) {
+    if (signal.aborted) return;
+    await publishOne(deps, authorityId).catch((error) => failures.push(error));
+  }
+  let count = ANSWERS_AT_ONCE;
+  while (!signal.aborted && count === ANSWERS_AT_ONCE) count = await deps.sql.begin((tx) => signDueAnswers(deps, tx, ANSWERS_AT_ONCE, failures));
+  if (failures.length > 0) throw failures[0];
+}
+
+const publishOne = (deps: Deps, authorityId: string) =>
+  deps.sql.begin(async (tx) => {
+    const held = await findPublication(tx, authorityId, "skip");
+    if (!held) return; // another server is at it
+    if (held.notAfter <= deps.clock()) return void (await endPublication(tx, held));
+    if (isCrlDue(held, deps.clock())) await renewCrl(deps, tx, held);
+    await openHeld(deps, tx, authorityId);
+  });

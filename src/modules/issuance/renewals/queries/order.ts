@@ -1,0 +1,50 @@
+import { inJson, type Stamps } from "#crypto/stamps";
+import { arrayOf, type Sql } from "#db/connect";
+import { requestFacts, requestFactsJson } from "#modules/issuance/hosts/queries/asked-keys";
+import { addSteps, firstDue, firstReason, wakeIssuer } from "#modules/issuance/requests/queries/requests";
+import { auditMany, type Scope } from "#modules/people/audit/queries";
+
+/**
+ * Orders successors of certificates from the issuer that looks after them, as they were ordered before. Nobody approves them again: who approved the first
+ * one approved its renewal. Returns the certificates of which an order was made; an open one for the same names is in the way of the others. The issuer and
+ * the renewals are locked.
+ */
+export async function orderSuccessors(tx: Sql, scope: Scope, issuerId: string, certificateIds: string[]) {
+  const details = tx`jsonb_build_object('issuerId', issuer_id, 'names', names, 'keyLocation', key_location, 'replaces', replaces, 'approval', approval)`;
+  const rows = await tx<{ replaces: string }[]>`
+    with created as (
+      insert into certificate_requests (organization_id, id, issuer_id, names, names_hash, key_algorithm, key_location, csr, agent_id, deployment, profile, auto_renew,
+        replaces, approval, reason, due_at, created_by, search)
+      select organization_id, new_id(), ${issuerId}, names, names_hash, key_algorithm, key_location, csr, agent_id, deployment, profile, true,
+        replaces, approval, ${firstReason(tx)}, ${firstDue(tx)}, ${JSON.stringify(scope.actor)}::text::jsonb, search
+      from (
+        select w.certificate_id as replaces, 'none'::certificate_request_approval as approval, t.organization_id, t.names, t.names_hash, t.key_algorithm, t.key_location,
+          case when t.key_location = 'csr' then t.csr end as csr, t.agent_id, t.deployment, t.profile, t.search
+        from renewals w cross join lateral (select * from certificate_requests where organization_id = w.organization_id and id = w.template_id offset 0) as t
+        where w.organization_id = ${scope.organizationId} and w.certificate_id = any(${arrayOf(certificateIds)}::uuid[])) as template
+      on conflict do nothing returning *),
+    stepped as (${addSteps(tx, tx`select organization_id, id, status, reason from created`)}),
+    woken as (${wakeIssuer(tx, tx`select distinct organization_id, issuer_id, due_at from created`)}),
+    audited as (${auditMany(tx, scope, "certificate-request.created", tx`select id, ${details} from created`)}),
+    taken as (
+      update renewals w set request_id = created.id, updated_at = now() from created
+      where w.organization_id = created.organization_id and w.certificate_id = created.replaces)
+    select replaces from created`;
+  return new Set(rows.map(({ replaces }) => replaces));
+}
+
+type Copied = { id: string; facts: Record<string, unknown>; template: Record<string, unknown>; stamp: string | null };
+
+/** Stamps the requests for keys of hosts that were made for these certificates, where the requests that they follow are stamped. */
+export async function stampSuccessors(tx: Sql, stamps: Stamps, organizationId: string, certificateIds: string[]) {
+  const copied = await tx<Copied[]>`
+    select r.id, ${requestFactsJson(tx)} as facts, ${requestFactsJson(tx, tx`t`)} as template, encode(t.stamp, 'hex') as stamp from renewals w
+    join certificate_requests r on r.organization_id = w.organization_id and r.id = w.request_id
+    join certificate_requests t on t.organization_id = w.organization_id and t.id = w.template_id
+    where w.organization_id = ${organizationId} and w.certificate_id = any(${arrayOf(certificateIds)}::uuid[]) and r.key_location = 'agent'`;
+  const proven = copied.filter(({ template, stamp }) => stamps.hold(stamp === null ? null : Buffer.from(stamp, "hex"), requestFacts(template)));
+  const rows = proven.map(({ id, facts }) => ({ id, stamp: inJson(stamps.of(requestFacts(facts))) }));
+  await tx`
+    update certificate_requests r set stamp = given.stamp from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (id uuid, stamp bytea)
+    where r.organization_id = ${organizationId} and r.id = given.id`;
+}

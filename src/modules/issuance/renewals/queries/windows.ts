@@ -1,0 +1,33 @@
+import type { Sql } from "#db/connect";
+import type { RenewalWindow } from "#modules/issuance/requests/rules/driver";
+
+/** A certificate whose CA is to be asked when it wants it renewed. */
+export type Asked = { organizationId: string; certificateId: string; issuerId: string; pem: string };
+
+/** Takes certificates of which the CA was not asked for the longest time; a killed server lets them go after five minutes. */
+export const claimWindows = (sql: Sql, count: number, now: Date) => sql<Asked[]>`
+  with due as (
+    select organization_id, certificate_id from renewals where ask_window_at <= ${now.toISOString()} order by ask_window_at limit ${count} for update skip locked),
+  claimed as (
+    update renewals w set ask_window_at = ${now.toISOString()}::timestamptz + interval '5 minutes' from due
+    where w.organization_id = due.organization_id and w.certificate_id = due.certificate_id returning w.*)
+  select w.organization_id as "organizationId", w.certificate_id as "certificateId", w.issuer_id as "issuerId", c.pem
+  from claimed w cross join lateral (select pem from certificates where organization_id = w.organization_id and id = w.certificate_id offset 0) as c
+  order by w.organization_id, w.issuer_id`;
+
+/** Notes when the CA is asked again; null: never. */
+export async function saveAsked(sql: Sql, { organizationId, certificateId }: Asked, askAgainAt: Date | null) {
+  await sql`
+    update renewals set ask_window_at = ${askAgainAt?.toISOString() ?? null}
+    where organization_id = ${organizationId} and certificate_id = ${certificateId} and state in ('scheduled', 'failed')`;
+}
+
+/** Keeps what the CA said. Another window than before has the job plan the renewal anew. */
+export async function saveWindow(sql: Sql, { organizationId, certificateId }: Asked, { start, end, explanationUrl, askAgainAt }: RenewalWindow) {
+  const [from, until] = [start.toISOString(), end.toISOString()];
+  await sql`
+    update renewals set ask_window_at = ${askAgainAt.toISOString()}, window_start = ${from}, window_end = ${until}, explanation_url = ${explanationUrl ?? null},
+      is_planned = is_planned and (window_start, window_end) is not distinct from (${from}::timestamptz(3), ${until}::timestamptz(3)),
+      look_at = case when (window_start, window_end) is distinct from (${from}::timestamptz(3), ${until}::timestamptz(3)) then now() else look_at end
+    where organization_id = ${organizationId} and certificate_id = ${certificateId} and state in ('scheduled', 'failed')`;
+}

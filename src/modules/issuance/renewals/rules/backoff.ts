@@ -1,0 +1,41 @@
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** Of the wait, at most, so that what has failed together is not tried again together. */
+const JITTER = 0.25;
+/** Of what is left of the validity, at most; but never sooner than after SHORTEST. */
+const OF_WHAT_IS_LEFT = 1 / 8;
+const SHORTEST = 10_000;
+
+type Failed = { failures: number; notAfter: Date };
+
+/**
+ * Returns when a renewal is ordered again after so many requests in a row that failed for good: after 1, 2, 4 … hours, a day at last, sooner where
+ * little is left. `chance` is from 0 to 1.
+ */
+export function retryAfter({ failures, notAfter }: Failed, now: Date, chance: number) {
+  const left = notAfter.getTime() - now.getTime();
+  const most = left > 0 ? Math.max(left * OF_WHAT_IS_LEFT, SHORTEST) : DAY;
+  return new Date(now.getTime() + Math.round(Math.min(HOUR * 2 ** Math.min(failures - 1, 10), DAY, most) * (1 + JITTER * chance)));
+}
+
+/** So many renewals of one issuer may fail in a row before it is spared: then one is tried alone, after each rest. */
+export const FORGIVEN = 5;
+
+/** Returns for how many milliseconds no renewal is ordered of an issuer of which so many have failed in a row: 5, 10, 20 … minutes, an hour at last. */
+export const restAfter = (failures: number) => (failures < FORGIVEN ? 0 : Math.min(5 * MINUTE * 2 ** Math.min(failures - FORGIVEN, 10), HOUR));
+
+/** Returns when it is looked again whether a host has what was issued at `since`: soon at first, after an hour at last. */
+export const lookAgain = (since: Date, now: Date) => new Date(now.getTime() + Math.min(Math.max((now.getTime() - since.getTime()) / 4, SHORTEST), HOUR));
+
+/** How the renewals of an issuer fare. Nothing is ordered before `restsUntil`. */
+export type Fare = { failures: number; restsUntil: Date | null };
+
+/** Judges how an issuer's renewals fare, from what has come of some requests since. */
+export function fareOf({ failures, restsUntil }: Fare, outcomes: (string | undefined)[], now: Date): Fare {
+  if (outcomes.includes("issued")) return { failures: 0, restsUntil: null };
+  const failed = outcomes.filter((each) => each === "failed").length;
+  if (failed === 0) return { failures, restsUntil };
+  const rest = restAfter(failures + failed);
+  return { failures: failures + failed, restsUntil: rest === 0 ? restsUntil : new Date(now.getTime() + rest) };
+}

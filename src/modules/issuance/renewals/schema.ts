@@ -1,0 +1,67 @@
+import { t } from "elysia";
+import { Answer, Body, BodyId, DateTime, Integer, Nullable, OneOf, Uuid } from "#http/schema";
+import { KEY_ALGORITHMS, KEY_LOCATIONS } from "#modules/issuance/requests/rules/policy";
+import { STATES } from "./rules/next";
+
+const EXAMPLE_ID = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01";
+
+export const State = OneOf(STATES, {
+  description:
+    "scheduled until it is ordered; ordered while a certificate request is open; failed until it is ordered again; issued until a rotation brings the successor to the hosts; then renewed. ended: nothing renews it any more",
+  examples: ["scheduled"],
+});
+
+const Window = Answer(
+  { start: DateTime, end: DateTime, explanationUrl: Nullable(t.String({ examples: ["https://ca.certitude.example/incidents/7"] })) },
+  { title: "RenewalWindow", description: "When the CA wants it renewed (RFC 9773)" },
+);
+
+export const Renewal = Answer(
+  {
+    certificateId: Uuid,
+    organizationId: Uuid,
+    commonName: t.String({ examples: ["www.certitude.example"] }),
+    notAfter: DateTime,
+    issuerId: Uuid,
+    state: State,
+    renewAt: {
+      ...DateTime,
+      description: "Two thirds of the lifetime, somewhat spread; earlier where the CA or the certificate request says so; at once when it is revoked",
+    },
+    lateAt: { ...DateTime, description: "From then on it is late: the CA's window has ended, or half of what was left at renewAt has passed" },
+    lateSince: Nullable(DateTime),
+    window: Nullable(Window),
+    failures: Integer({ minimum: 0, description: "Certificate requests in a row that failed", examples: [0] }),
+    reason: Nullable(
+      t.String({ description: "Why it failed or has ended, or what the certificate request waits for", examples: ["It waits for the agent's key."] }),
+    ),
+    nextAttemptAt: Nullable({ ...DateTime, description: "After a failure" }),
+    requestId: Nullable({ ...Uuid, description: "The last certificate request that is to renew it" }),
+    successorId: Nullable({ ...Uuid, description: "The certificate that was issued in its place" }),
+    updatedAt: DateTime,
+  },
+  { title: "Renewal" },
+);
+
+export const Renew = Body(
+  {
+    issuerId: t.Optional(BodyId({ description: "In place of the one that looks after the certificate; needed where none does", examples: [EXAMPLE_ID] })),
+    key: t.Optional(
+      Body(
+        {
+          location: t.Optional(
+            OneOf(KEY_LOCATIONS, {
+              description: "In place of where the key was; csr only with the CSR that the certificate was issued for",
+              examples: ["agent"],
+            }),
+          ),
+          algorithm: t.Optional(OneOf(KEY_ALGORITHMS, { examples: ["ecdsa-p256"] })),
+        },
+        { title: "RenewedKey" },
+      ),
+    ),
+    reuseKey: t.Optional(t.Boolean({ default: false, description: "The next certificate has the same key, which must be stored here; by default it is new" })),
+  },
+  { title: "RenewCertificate" },
+);
+export type Renew = typeof Renew.static;

@@ -1,0 +1,99 @@
+import type { Sql } from "#db/connect";
+import type { Failure, Resource } from "#db/outcome";
+import type { Deps } from "#deps";
+import { keyContext } from "#modules/certificates/certificates/rules/key-context";
+import { findPolicy, lockIssuer } from "#modules/issuance/requests/queries/requests";
+import { DEFAULT_POLICY, type KeyLocation } from "#modules/issuance/requests/rules/policy";
+import { type Asked, addRequest } from "#modules/issuance/requests/services/create";
+import { requestOf } from "#modules/issuance/requests/services/keys";
+import type { Scope } from "#modules/people/audit/queries";
+import { findIssuerOf, holdRenewable, type Renewable, saveKey, saveOrdered } from "../queries/renew";
+import { algorithmOf, namesOf } from "../rules/template";
+import type { Renew } from "../schema";
+
+type Refusal = Exclude<Extract<Failure, object>, { missing: string }>;
+
+/** Orders the successor of a certificate because a person asks for it. */
+export async function renewNow(deps: Deps, scope: Scope, certificateId: string, wish: Renew): Promise<(Resource & { id: string }) | Failure> {
+  const { organizationId } = scope;
+  return deps.sql.begin(async (tx) => {
+    const found = await findIssuerOf(tx, organizationId, certificateId);
+    if (!found) return "not found";
+    const issuerId = wish.issuerId ?? found.issuerId;
+    if (issuerId === null) return { inTheWay: "No issuer looks after this certificate: name one in body.issuerId." };
+    await lockIssuer(tx, organizationId, issuerId); // before the certificate, as everybody does
+    const held = await holdRenewable(tx, organizationId, certificateId);
+    if (!held) return "not found";
+    const asked = findHindrance(held) ?? readTemplate(held, wish, issuerId);
+    if (!("names" in asked)) return asked;
+    return order(deps, tx, scope, { certificateId, held, asked: { ...asked, replaces: certificateId }, wish });
+  });
+}
+
+function findHindrance({ status, isCa, openId, successorId }: Renewable): Refusal | undefined {
+  if (openId !== null) return { inTheWay: `The certificate request ${openId} renews this certificate.` };
+  if (successorId !== null) return { inTheWay: `The certificate has a successor already: ${successorId}.` };
+  if (status === "retired") return { inTheWay: "The certificate is retired." };
+  if (isCa) return { inTheWay: "The certificate is an authority's, which no issuer renews." };
+}
+
+/** What is ordered: what was ordered before or, without that, what the certificate says; but for what is wished. */
+function readTemplate(held: Renewable, wish: Renew, issuerId: string): Asked | Refusal {
+  const { template } = held;
+  const read = template ?? namesOf(held);
+  if ("invalid" in read) return read;
+  const location = wish.key?.location ?? template?.keyLocation ?? "server";
+  const invalid = findKeyFault(held, wish, location);
+  if (invalid !== undefined) return { invalid };
+  const host = location === "agent" ? findHost(held) : { agentId: null, deployment: null };
+  if ("inTheWay" in host) return host;
+  const isSameKind = template !== null && template.keyLocation === location && !wish.reuseKey;
+  return {
+    issuerId,
+    names: read.names,
+    keyLocation: location,
+    keyAlgorithm: wish.key?.algorithm ?? (isSameKind ? template.keyAlgorithm : algorithmOf(held.key)),
+    csr: location === "csr" && template?.csr ? Buffer.from(template.csr, "base64") : null,
+    agentId: host.agentId,
+    deployment: host.deployment,
+    profile: issuerId === held.issuerId ? (template?.profile ?? null) : null,
+    autoRenew: true,
+    renewAt: null,
+    replaces: null,
+  };
+}
+
+function findKeyFault({ template, sealedPrivateKey }: Renewable, { key, reuseKey }: Renew, location: KeyLocation) {
+  const hasAlgorithm = key?.algorithm !== undefined;
+  if (location === "csr" && template?.keyLocation !== "csr") return "body.key.location must be agent or server: the certificate was not issued here for a CSR.";
+  if (location === "csr" && hasAlgorithm) return "body.key.algorithm must not be given: the CSR has its key.";
+  if (!reuseKey) return;
+  if (location === "agent") return "body.reuseKey must be false: a host makes a new key for each certificate.";
+  if (location === "server" && (sealedPrivateKey === null || hasAlgorithm))
+    return "body.reuseKey needs a certificate whose private key is stored here, and no body.key.algorithm.";
+}
+
+/** The host that is to make the key: the one that made it before, else the one where the certificate is. */
+function findHost({ template, places: [place, another] }: Renewable): Pick<Asked, "agentId" | "deployment"> | Extract<Refusal, { inTheWay: string }> {
+  if (template?.agentId) return template;
+  if (!place || another) {
+    const where = place ? "in several places" : "nowhere";
+    return { inTheWay: `The certificate is ${where}: order one for the host that is to make the key, by a certificate request.` };
+  }
+  const { agentId, ...deployment } = place;
+  return { agentId, deployment };
+}
+
+type Order = { certificateId: string; held: Renewable; asked: Asked; wish: Renew };
+
+async function order({ config: { keyring }, stamps }: Deps, tx: Sql, scope: Scope, { certificateId, held, asked, wish }: Order) {
+  const { organizationId } = scope;
+  const added = await addRequest(tx, stamps, scope, asked, (await findPolicy(tx, organizationId)) ?? DEFAULT_POLICY);
+  if (!("id" in added)) return added;
+  if (wish.reuseKey && asked.keyLocation === "server" && held.sealedPrivateKey) {
+    const pem = keyring.unseal(held.sealedPrivateKey, keyContext(organizationId, held.fingerprintSha256));
+    await saveKey(tx, organizationId, added.id, await requestOf(keyring, asked.names, pem, { organizationId, id: added.id }));
+  }
+  await saveOrdered(tx, organizationId, { certificateId, issuerId: asked.issuerId, requestId: added.id });
+  return added;
+}

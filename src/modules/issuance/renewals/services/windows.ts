@@ -1,0 +1,48 @@
+import type { Deps } from "#deps";
+import { findStored } from "#modules/issuance/issuers/queries";
+import { openIssuer } from "#modules/issuance/issuers/services/secrets";
+import type { Driver, OpenIssuer } from "#modules/issuance/requests/rules/driver";
+import { type Drivers, driverOf } from "#modules/issuance/requests/services/drivers";
+import { type Asked, claimWindows, saveAsked, saveWindow } from "../queries/windows";
+
+/** Below what can be asked within the time of a claim. */
+const AT_ONCE = 40;
+const CALL_MS = 5_000;
+const TURN_MS = 60_000;
+/** When a CA that did not answer is asked again. */
+const AGAIN_MS = 6 * 3_600_000;
+
+/** Asks CAs when they want certificates to be renewed (RFC 9773), each as often as it says. */
+export async function askWindows(deps: Deps, stopping: AbortSignal, drivers?: Drivers) {
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(TURN_MS)]);
+  for (let count = AT_ONCE; count === AT_ONCE && !signal.aborted; ) {
+    const claimed = await claimWindows(deps.sql, AT_ONCE, deps.clock());
+    count = claimed.length;
+    for (const asked of Map.groupBy(claimed, ({ organizationId, issuerId }) => `${organizationId} ${issuerId}`).values()) await askIssuer(deps, drivers, asked);
+  }
+}
+
+/** Asks one issuer of all these. One that does not answer is asked no more for now. */
+async function askIssuer(deps: Deps, drivers: Drivers | undefined, asked: Asked[]) {
+  const { sql, config, clock, log } = deps;
+  const { organizationId = "", issuerId = "" } = asked[0] ?? {};
+  const stored = await findStored(sql, organizationId, issuerId);
+  const issuer = stored && openIssuer(config.keyring, stored);
+  const driver = stored && driverOf(deps, stored.kind, drivers);
+  for (const [index, each] of asked.entries())
+    try {
+      await askOne(deps, issuer, driver, each);
+    } catch (err) {
+      log.warn({ err, organizationId, issuerId }, "a CA was asked in vain when it wants certificates to be renewed; it is asked again in six hours");
+      for (const rest of asked.slice(index)) await saveAsked(sql, rest, new Date(clock().getTime() + AGAIN_MS * (1 + Math.random())));
+      return;
+    }
+}
+
+async function askOne({ sql, clock }: Deps, issuer: OpenIssuer | undefined, driver: Driver | undefined, asked: Asked) {
+  if (!driver?.findRenewalWindow) return saveAsked(sql, asked, null);
+  if (!issuer) throw new Error("its secrets were sealed with another SECRETS_KEY");
+  const window = await driver.findRenewalWindow(issuer, asked.pem, AbortSignal.timeout(CALL_MS));
+  if (window) return saveWindow(sql, asked, window);
+  return saveAsked(sql, asked, new Date(clock().getTime() + AGAIN_MS * 4));
+}

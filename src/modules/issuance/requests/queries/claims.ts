@@ -1,0 +1,60 @@
+import { arrayOf, type Pool } from "#db/connect";
+import type { Name } from "../rules/driver";
+import type { OpenStatus } from "../rules/next";
+
+/** How long a server has a request; a killed one lets it go then. Longer than any step takes. */
+export const LEASE = "90 seconds";
+
+/** A request that this server has, until `until`. Where it has ended, only its proofs are left to be taken away. */
+export type Claim = {
+  organizationId: string;
+  id: string;
+  issuerId: string;
+  issuerFailures: number;
+  until: string;
+  names: Name[];
+  keyAlgorithm: string;
+  keyLocation: string;
+  csr: Uint8Array | null;
+  sealedPrivateKey: Uint8Array | null;
+  profile: string | null;
+  replaces: string | null;
+  replacedPem: string | null;
+  status: OpenStatus;
+  hasEnded: boolean;
+  progress: unknown;
+  attempts: number;
+  failingSince: Date | null;
+};
+
+/**
+ * Takes requests that are due at the issuer whose turn it is, at most `limit`; undefined where no issuer has any. Issuers take turns, so that the many
+ * requests of one hold up no other. Of an issuer that has failed one request alone is taken, to try.
+ */
+export const claimRequests = (pool: Pool, busy: string[], limit: number) =>
+  pool.begin(async (tx) => {
+    const [issuer] = await tx<{ organizationId: string; id: string; hasFailed: boolean }[]>`
+      select organization_id as "organizationId", id, failures > 0 as "hasFailed" from issuers
+      where due_at <= now() and id <> all(${arrayOf(busy)}::uuid[]) order by due_at limit 1 for update skip locked`;
+    if (!issuer) return;
+    const { organizationId, id, hasFailed } = issuer;
+    const isOfIssuer = tx`organization_id = ${organizationId} and issuer_id = ${id}`;
+    const claims = await tx<Claim[]>`
+      with due as (
+        select id from certificate_requests where ${isOfIssuer} and due_at <= now() order by due_at limit ${hasFailed ? 1 : limit} for update skip locked),
+      claimed as (
+        update certificate_requests r set due_at = now() + ${LEASE}::interval, claimed_until = now() + ${LEASE}::interval
+        from due where r.organization_id = ${organizationId} and r.id = due.id returning r.*)
+      select claimed.organization_id as "organizationId", claimed.id, issuer_id as "issuerId", i.failures as "issuerFailures", iso(claimed_until) as until, names,
+        key_algorithm as "keyAlgorithm", key_location as "keyLocation", csr, sealed_private_key as "sealedPrivateKey", profile, replaces,
+        (select pem from certificates c where c.organization_id = claimed.organization_id and c.id = replaces) as "replacedPem",
+        status, ended_at is not null as "hasEnded", progress, attempts, iso(failing_since) as "failingSince"
+      from claimed join issuers i on i.organization_id = claimed.organization_id and i.id = issuer_id`;
+    // Behind the others that are due, and a little later where another server has locked what is due. One that has failed waits for the outcome.
+    const next = claims.length > 0 ? tx`now()` : tx`now() + interval '100 milliseconds'`;
+    await tx`
+      update issuers i set due_at = case when ${hasFailed && claims.length > 0} then now() + ${LEASE}::interval else (
+        select greatest(r.due_at, ${next}, i.retry_at) from certificate_requests r where ${isOfIssuer} and r.due_at is not null order by r.due_at limit 1) end
+      where organization_id = ${organizationId} and id = ${id}`;
+    return claims.map((claim) => ({ ...claim, failingSince: claim.failingSince && new Date(claim.failingSince) }));
+  });

@@ -1,0 +1,161 @@
+import { Elysia, t } from "elysia";
+import type { Deps } from "#deps";
+import { inOrganization } from "#guards/in-organization";
+import { Refusal } from "#http/errors";
+import { etag, ifMatch } from "#http/etag";
+import { page, readCursor, UUID_PART } from "#http/pagination";
+import { isFailure, jsonText, respond } from "#http/respond";
+import { Conflict, EmptyObject, Message, OneOf, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
+import { cancelRequest, decideRequest } from "./queries/end";
+import { findIssuancePolicy, putIssuancePolicy } from "./queries/policy";
+import { findRequest, listRequests } from "./queries/requests";
+import { readName } from "./rules/names";
+import { DEFAULT_POLICY, readPolicy } from "./rules/policy";
+import {
+  CertificateRequest,
+  CertificateRequestWithSteps,
+  IssuancePolicyAnswer,
+  NewCertificateRequest,
+  PutIssuancePolicy,
+  RefuseRequest,
+  STATUSES,
+} from "./schema";
+import { createRequest, readNewRequest } from "./services/create";
+
+const NO_REQUEST = "There is no such certificate request in this organization.";
+const InOrganization = t.Object({ organizationId: Uuid });
+const OneRequest = t.Object({ organizationId: Uuid, requestId: PathId });
+const FILTERED = { status: t.Optional(OneOf(STATUSES, { description: "Only requests in this state" })), issuerId: t.Optional(Uuid) };
+
+export const certificateRequests = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/certificate-requests", tags: ["Issuance"] })
+    .use(inOrganization(deps))
+    .post(
+      "",
+      async ({ scope, body }) => {
+        const asked = readNewRequest(body);
+        if ("invalid" in asked) return respond(asked);
+        const created = await createRequest(deps.sql, deps.stamps, scope, asked);
+        if (isFailure(created)) return respond(created);
+        const location = `/organizations/${scope.organizationId}/certificate-requests/${created.id}`;
+        return jsonText(created.json, 202, { etag: etag(created.version), location });
+      },
+      {
+        params: InOrganization,
+        body: NewCertificateRequest,
+        response: { 202: CertificateRequest, 400: Message, 404: Message, 409: Conflict },
+        detail: {
+          operationId: "createCertificateRequest",
+          summary: "Order a certificate",
+          description:
+            "It is proven, issued and stored in the background: GET the Location for what happened. 409 while one is open for the same names at the same issuer (and, with keys on hosts, on the same host).",
+        },
+      },
+    )
+    .get(
+      "",
+      async ({ scope, query: { limit, cursor, name, ...filter } }) => {
+        const read = name === undefined ? undefined : readName(name);
+        if (read && "fault" in read) return respond({ invalid: `query.name ${read.fault}.` });
+        const list = () =>
+          listRequests(deps.sql, scope.organizationId, { ...filter, name: read?.value }, { limit, before: readCursor(cursor, UUID_PART)?.[0] });
+        const mayReadMany = [filter.status, filter.issuerId, name].filter((each) => each !== undefined).length > 1;
+        return page(await (mayReadMany ? deps.lanes.run(scope.organizationId, list) : list()), limit);
+      },
+      {
+        params: InOrganization,
+        query: t.Object({ ...PageQuery, ...FILTERED, name: t.Optional(Text({ max: 300, description: "Only requests for exactly this name, among others" })) }),
+        response: { 200: Page(CertificateRequest), 400: Message },
+        detail: { operationId: "listCertificateRequests", summary: "List certificate requests", description: "Newest first." },
+      },
+    )
+    .get("/:requestId", async ({ scope, params }) => respond(await findRequest(deps.sql, scope.organizationId, params.requestId), NO_REQUEST), {
+      params: OneRequest,
+      response: { 200: CertificateRequestWithSteps, 400: Message, 404: Message },
+      detail: { operationId: "getCertificateRequest", summary: "Get one certificate request", description: "With every step and its reason." },
+    })
+    .post(
+      "/:requestId/cancel",
+      async ({ scope, params, request }) =>
+        respond(decided(await cancelRequest(deps.sql, scope, { id: params.requestId, versions: ifMatch(request.headers) })), NO_REQUEST),
+      {
+        params: OneRequest,
+        response: { 200: CertificateRequest, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        detail: {
+          operationId: "cancelCertificateRequest",
+          summary: "Cancel a certificate request",
+          description: "409 when it has ended. What the issuer issues in the same moment is not stored.",
+        },
+      },
+    )
+    .post(
+      "/:requestId/approve",
+      async ({ scope, params, request }) => {
+        const target = { id: params.requestId, versions: ifMatch(request.headers) };
+        return respond(decided(await decideRequest(deps.sql, scope, target, { isApproved: true, reason: "" })), NO_REQUEST);
+      },
+      {
+        params: OneRequest,
+        response: { 200: CertificateRequest, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        detail: {
+          operationId: "approveCertificateRequest",
+          summary: "Approve a certificate request",
+          description:
+            "Needs the token of a user other than its author, or than who made the author's API token: else 403. 409 unless it waits for an approval.",
+        },
+      },
+    )
+    .post(
+      "/:requestId/refuse",
+      async ({ scope, params, body, request }) => {
+        const target = { id: params.requestId, versions: ifMatch(request.headers) };
+        return respond(decided(await decideRequest(deps.sql, scope, target, { isApproved: false, reason: body.reason })), NO_REQUEST);
+      },
+      {
+        params: OneRequest,
+        body: RefuseRequest,
+        response: { 200: CertificateRequest, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        detail: {
+          operationId: "refuseCertificateRequest",
+          summary: "Refuse a certificate request",
+          description: "By whom it may be approved. It is cancelled.",
+        },
+      },
+    );
+
+/** What a decision came to; who may not decide hears why. */
+function decided<Outcome>(outcome: Outcome | { forbidden: string }): Exclude<Outcome, { forbidden: string }> {
+  if (typeof outcome === "object" && outcome !== null && "forbidden" in outcome) throw new Refusal(403, outcome.forbidden);
+  return outcome as Exclude<Outcome, { forbidden: string }>;
+}
+
+export const issuancePolicy = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/issuance-policy", tags: ["Issuance"] })
+    .use(inOrganization(deps))
+    .get("", async ({ scope }) => respond(await findIssuancePolicy(deps.sql, scope.organizationId), "There is no such organization."), {
+      params: InOrganization,
+      response: { 200: IssuancePolicyAnswer, 404: Message },
+      detail: {
+        operationId: "getIssuancePolicy",
+        summary: "What may be ordered",
+        description: "The default, which allows everything without an approval, has version 0.",
+      },
+    })
+    .put(
+      "",
+      async ({ scope, body, request }) => {
+        const policy = readPolicy({ ...DEFAULT_POLICY, ...body });
+        if ("invalid" in policy) return respond(policy);
+        return respond(await putIssuancePolicy(deps.sql, scope, policy, ifMatch(request.headers)));
+      },
+      {
+        params: InOrganization,
+        body: PutIssuancePolicy,
+        response: { 200: IssuancePolicyAnswer, 400: Message, 412: EmptyObject },
+        detail: {
+          operationId: "putIssuancePolicy",
+          summary: "Decide what may be ordered",
+          description: "Takes the place of the policy that is there; what is left out is as by default. It counts for requests that are made from now on.",
+        },
+      },
+    );

@@ -1,0 +1,57 @@
+/** A name that a certificate is for: DNS in A-labels and lower case, or an address in its canonical form. */
+export type Name = { type: "dns" | "ip"; value: string };
+
+/** What a driver is to have issued. */
+export type Issuing = {
+  organizationId: string;
+  requestId: string;
+  issuerId: string;
+  names: Name[];
+  profile: string | null;
+  /** PKCS #10 in DER, of exactly these names. */
+  csr: Uint8Array;
+  /** PEM of the certificate that it renews. */
+  replaces: string | null;
+  /** What the last step returned; undefined before the first. */
+  progress: unknown;
+};
+
+/**
+ * What one step came to. A step with an effect outside first returns `progress` that says what it intends: that is kept before the next
+ * call, so that a server that takes over can look for what may have been made.
+ */
+export type Step =
+  /** Kept before the next call. */
+  | { to: "validating" | "issuing"; progress: object; reason?: string; againAt: Date }
+  /** PEM, the leaf first. It is judged before it is stored. */
+  | { to: "issued"; chainPem: string }
+  /** For good. `reason` is a sentence for a person. */
+  | { to: "failed"; reason: string }
+  /** A fault that may pass: tried again with backoff, not before `at`. With `ofIssuer` nothing else asks this issuer before `at` either (a rate limit, a CA that is away). */
+  | { to: "retry"; at: Date; reason: string; progress?: object; ofIssuer?: boolean };
+
+/** An issuer with its secrets opened. `account` is the driver's own, kept in the issuer's row. */
+export type OpenIssuer = {
+  organizationId: string;
+  id: string;
+  kind: string;
+  name: string;
+  config: Record<string, unknown>;
+  secrets: Record<string, string>;
+  account: unknown;
+};
+
+/** Of a certificate (RFC 9773). */
+export type RenewalWindow = { start: Date; end: Date; explanationUrl: string | undefined; askAgainAt: Date };
+
+/** What has certificates issued by one kind of issuer. Any server may take the next step; whoever throws is tried again later. */
+export type Driver = {
+  /** Whether the issuer would issue, without having it issue. */
+  test(issuer: OpenIssuer, signal: AbortSignal): Promise<{ outcome: "ok" | "failed"; message: string }>;
+  /** One step. A server that was killed in it leaves it to another, which calls it again with the progress that was kept last. */
+  take(issuer: OpenIssuer, issuing: Issuing, signal: AbortSignal): Promise<Step>;
+  /** Takes away what proofs left behind (DNS records, tokens), once issued, failed or cancelled. Called again where a server was killed in it. */
+  end(issuer: OpenIssuer, issuing: Issuing, signal: AbortSignal): Promise<void>;
+  /** When the CA wants a certificate to be renewed, and when it wants to be asked again; undefined where it does not say. */
+  findRenewalWindow?(issuer: OpenIssuer, pem: string, signal: AbortSignal): Promise<RenewalWindow | undefined>;
+};

@@ -1,0 +1,65 @@
+import ipaddr from "ipaddr.js";
+import type { Name } from "./driver";
+import { isWildcard, readName } from "./names";
+
+export const KEY_ALGORITHMS = ["ecdsa-p256", "ecdsa-p384", "rsa-2048", "rsa-3072", "rsa-4096"] as const;
+/** Those of a CSR too. */
+export const ALL_KEY_ALGORITHMS = [...KEY_ALGORITHMS, "ecdsa-p521", "ed25519"] as const;
+export const KEY_LOCATIONS = ["agent", "server", "csr"] as const;
+export type KeyLocation = (typeof KEY_LOCATIONS)[number];
+
+/** What may be ordered; null allows all. A domain `*.example.com` allows whatever is below example.com, wildcards too. */
+export type IssuancePolicy = {
+  allowedDomains: string[] | null;
+  allowedAddresses: string[] | null;
+  allowedKeyAlgorithms: string[] | null;
+  allowedKeyLocations: KeyLocation[] | null;
+  needsApproval: boolean;
+};
+export const DEFAULT_POLICY: IssuancePolicy = {
+  allowedDomains: null,
+  allowedAddresses: null,
+  allowedKeyAlgorithms: null,
+  allowedKeyLocations: null,
+  needsApproval: false,
+};
+
+/** A policy with its domains and networks as they are compared, or the first fault. */
+export function readPolicy(given: IssuancePolicy): IssuancePolicy | { invalid: string } {
+  const allowedDomains: string[] = [];
+  for (const [index, each] of (given.allowedDomains ?? []).entries()) {
+    const name = readName(each);
+    if ("fault" in name || name.type !== "dns") return { invalid: `body.allowedDomains[${index}] ${"fault" in name ? name.fault : "must be a DNS name"}.` };
+    allowedDomains.push(name.value);
+  }
+  const bad = (given.allowedAddresses ?? []).findIndex((each) => !ipaddr.isValidCIDR(each) && !ipaddr.isValid(each));
+  if (bad !== -1) return { invalid: `body.allowedAddresses[${bad}] must be an IP address or a network such as 10.0.0.0/8.` };
+  return { ...given, allowedDomains: given.allowedDomains && [...new Set(allowedDomains)] };
+}
+
+type Asked = { names: readonly Name[]; key: { algorithm: string; location: KeyLocation } };
+
+/** What a policy has against a request, or undefined. */
+export function findPolicyFault(policy: IssuancePolicy, { names, key }: Asked) {
+  const { allowedDomains, allowedAddresses, allowedKeyAlgorithms, allowedKeyLocations } = policy;
+  const isAllowed = ({ type, value }: Name) => (type === "dns" ? isWithin(value, allowedDomains) : isInNetwork(value, allowedAddresses));
+  const other = names.find((each) => !isAllowed(each));
+  if (other) return `body.names has ${other.value}, which the issuance policy of the organization does not allow.`;
+  if (allowedKeyAlgorithms && !allowedKeyAlgorithms.includes(key.algorithm))
+    return `The issuance policy of the organization allows keys of ${allowedKeyAlgorithms.join(", ")}, not ${key.algorithm}.`;
+  if (allowedKeyLocations && !allowedKeyLocations.includes(key.location))
+    return `The issuance policy of the organization allows keys at ${allowedKeyLocations.join(", ")}, not at ${key.location}.`;
+}
+
+function isWithin(domain: string, allowed: string[] | null) {
+  return allowed === null || allowed.some((each) => domain === each || (isWildcard({ type: "dns", value: each }) && domain.endsWith(each.slice(1))));
+}
+
+function isInNetwork(address: string, allowed: string[] | null) {
+  if (allowed === null) return true;
+  const parsed = ipaddr.process(address);
+  return allowed.some((each) => {
+    const [network, length] = each.includes("/") ? ipaddr.parseCIDR(each) : [ipaddr.process(each), undefined];
+    return network.kind() === parsed.kind() && parsed.match(network, length ?? (network.kind() === "ipv4" ? 32 : 128));
+  });
+}

@@ -1,0 +1,83 @@
+import type { Stamps } from "#crypto/stamps";
+import type { Pool, Sql } from "#db/connect";
+import type { Failure, Resource } from "#db/outcome";
+import { readNewAssignment } from "#modules/fleet/assignments/rules";
+import { stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
+import { provesWildcards } from "#modules/issuance/issuers/rules/challenges";
+import type { Scope } from "#modules/people/audit/queries";
+import { findAgent, findOpen, findPolicy, insertRequest, lockIssuer, type NewRequest } from "../queries/requests";
+import { readCsr } from "../rules/csr";
+import { isWildcard, readNames } from "../rules/names";
+import { DEFAULT_POLICY, findPolicyFault, type IssuancePolicy } from "../rules/policy";
+import type { NewCertificateRequest } from "../schema";
+
+export type Asked = Omit<NewRequest, "id" | "isApproved">;
+
+/** A request as it is kept, or what is wrong with it whatever is stored here. */
+export function readNewRequest({ key, csrPem, deployment, ...body }: NewCertificateRequest): Asked | { invalid: string } {
+  const read = readNames(body.names, "body.names");
+  if ("invalid" in read) return read;
+  const own = readKey(key, csrPem, read.names);
+  if ("invalid" in own) return own;
+  if ((key.location === "agent") !== (deployment !== undefined)) return { invalid: "body.deployment belongs to the key location agent, and only to it." };
+  const place = deployment && readDeployment(deployment);
+  if (place && "invalid" in place) return place;
+  return {
+    issuerId: body.issuerId,
+    names: read.names,
+    keyLocation: key.location,
+    ...own,
+    agentId: deployment?.agentId ?? null,
+    deployment: place?.assignment ?? null,
+    profile: body.profile ?? null,
+    autoRenew: body.autoRenew ?? true,
+    renewAt: body.renewAt ?? null,
+    replaces: null,
+  };
+}
+
+function readKey(
+  { algorithm, location }: NewCertificateRequest["key"],
+  csrPem: string | undefined,
+  names: Asked["names"],
+): Pick<Asked, "keyAlgorithm" | "csr"> | { invalid: string } {
+  if ((location === "csr") !== (csrPem !== undefined)) return { invalid: "body.csrPem belongs to the key location csr, and only to it." };
+  if (csrPem === undefined) return { keyAlgorithm: algorithm ?? "ecdsa-p256", csr: null };
+  const csr = readCsr(csrPem, names);
+  if ("fault" in csr) return { invalid: `body.csrPem ${csr.fault}.` };
+  if (algorithm !== undefined && algorithm !== csr.algorithm) return { invalid: `body.csrPem has a key of ${csr.algorithm}, not of body.key.algorithm.` };
+  return { keyAlgorithm: csr.algorithm, csr: csr.der };
+}
+
+/** The assignment that is made of the certificate, without it. */
+function readDeployment({ agentId, ...given }: NonNullable<NewCertificateRequest["deployment"]>): { assignment: object } | { invalid: string } {
+  const read = readNewAssignment({ ...given, certificateId: "", includePrivateKey: false });
+  if ("invalid" in read) return { invalid: read.invalid.replace("body.", "body.deployment.") };
+  const { applicationId, trustStoreType, materialType, config } = read;
+  return { assignment: { agentId, applicationId, trustStoreType, materialType, config } };
+}
+
+/** Adds a request that came over the API: the organization's policy says whether it may, and whether it waits for an approval. */
+export const createRequest = (pool: Pool, stamps: Stamps, scope: Scope, asked: Asked) =>
+  pool.begin(async (tx) => addRequest(tx, stamps, scope, asked, (await findPolicy(tx, scope.organizationId)) ?? DEFAULT_POLICY));
+
+type Added = Resource & { id: string };
+
+/** Adds a request. In the way is one that is open for the same names at the issuer. */
+export async function addRequest(tx: Sql, stamps: Stamps, scope: Scope, asked: Asked, policy: IssuancePolicy): Promise<Added | Extract<Failure, object>> {
+  const { organizationId } = scope;
+  const issuer = await lockIssuer(tx, organizationId, asked.issuerId);
+  if (!issuer) return { missing: "There is no such issuer in this organization." };
+  if (asked.agentId !== null && !(await findAgent(tx, organizationId, asked.agentId))) return { missing: "There is no such agent in this organization." };
+  if (issuer.kind === "acme" && asked.names.some(isWildcard) && !provesWildcards(issuer.config))
+    return { invalid: "body.names has a wildcard, which only dns-01 can prove: this issuer has no such challenge." };
+  const invalid = findPolicyFault(policy, { names: asked.names, key: { algorithm: asked.keyAlgorithm, location: asked.keyLocation } });
+  if (invalid !== undefined) return { invalid };
+  const id = Bun.randomUUIDv7();
+  const row = await insertRequest(tx, scope, { ...asked, id, isApproved: !policy.needsApproval });
+  if (row && asked.keyLocation === "agent") await stampRequest(tx, stamps, organizationId, id);
+  if (row) return { id, ...row };
+  const open = await findOpen(tx, organizationId, asked);
+  if (open === undefined) return addRequest(tx, stamps, scope, asked, policy); // it has ended meanwhile
+  return { inTheWay: `The certificate request ${open} is open for these names at this issuer.` };
+}

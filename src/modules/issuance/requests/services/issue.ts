@@ -1,0 +1,40 @@
+import type { Deps } from "#deps";
+import { copyAnnotations } from "#modules/certificates/certificates/queries/annotate";
+import { listAuthorities } from "#modules/certificates/certificates/queries/authorities";
+import { importCertificates } from "#modules/certificates/certificates/services/import";
+import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
+import { readPem } from "#modules/certificates/certificates/x509/pem";
+import { deployIssued } from "#modules/issuance/hosts/queries/deploy";
+import type { Scope } from "#modules/people/audit/queries";
+import type { Claim } from "../queries/claims";
+import { holdClaim, saveIssued } from "../queries/save";
+import { judgeChain } from "../rules/judge";
+import { openKey } from "./keys";
+
+type Services = Pick<Deps, "sql" | "config" | "stamps" | "clock">;
+
+/**
+ * Stores what the issuer answered, where it is what was asked for, with the key that the server made, and ends the request: all or nothing.
+ * Returns what the answer differs in as a sentence.
+ */
+export async function storeIssued({ sql, config: { keyring }, stamps, clock }: Services, claim: Claim & { csr: Uint8Array }, chainPem: string) {
+  const { organizationId, names, csr, sealedPrivateKey, replaces, keyLocation } = claim;
+  const judged = await judgeChain(chainPem, { csr, names, now: clock() }, async (subjectHash) => {
+    const pems = await listAuthorities(sql, organizationId, subjectHash);
+    return pems.flatMap((pem) => readPem(pem).flatMap((block) => ("bytes" in block ? parseCertificate(block.bytes) : [])));
+  });
+  if ("fault" in judged) return judged.fault;
+  const { leaf } = judged;
+  const privateKeyPem = sealedPrivateKey ? openKey(keyring, sealedPrivateKey, claim) : undefined;
+  const scope: Scope = { organizationId, actor: { type: "server" }, requestId: null };
+  await sql.begin(async (tx) => {
+    if (!(await holdClaim(tx, claim))) return;
+    const report = await importCertificates(tx, { keyring, stamps }, scope, { pem: chainPem, privateKeyPem });
+    if ("invalid" in report) throw new Error(`a chain that was judged cannot be stored: ${report.invalid}`);
+    const stored = [...report.imported, ...report.duplicates].find(({ fingerprintSha256 }) => fingerprintSha256 === leaf.fingerprintSha256);
+    if (!stored) throw new Error(`certificate ${leaf.fingerprintSha256} vanished during its import`);
+    if (replaces) await copyAnnotations(tx, scope, { from: replaces, to: stored.id });
+    const notDeployed = keyLocation === "agent" ? await deployIssued(tx, stamps, scope, claim.id, stored.id) : undefined;
+    await saveIssued(tx, claim, { id: stored.id, notAfter: leaf.notAfter }, notDeployed);
+  });
+}

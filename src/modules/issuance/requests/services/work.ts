@@ -1,0 +1,132 @@
+import type { Deps } from "#deps";
+import { findStored } from "#modules/issuance/issuers/queries";
+import { openIssuer } from "#modules/issuance/issuers/services/secrets";
+import { type Claim, claimRequests } from "../queries/claims";
+import { releaseClaim, saveCleaned, saveKey, saveTransition } from "../queries/save";
+import type { Driver, OpenIssuer, Step } from "../rules/driver";
+import { backoff, isGivenUp, nextOf } from "../rules/next";
+import { type Drivers, driverOf } from "./drivers";
+import { storeIssued } from "./issue";
+import { makeKey } from "./keys";
+
+/** Requests that one server works on at once, of all issuers and of one. */
+const AT_ONCE = 32;
+const AT_ONCE_OF_ISSUER = 8;
+/** How often it is looked for what has become due meanwhile, and how long a turn of the job goes on, but for the steps at hand. */
+const LOOK_MS = 500;
+const TURN_MS = 20_000;
+/** Below the time for which a request is claimed. */
+const STEP_MS = 45_000;
+
+type Work = { claim: Claim; issuer: OpenIssuer; driver: Driver };
+
+/**
+ * Takes the next step of every request that is due. Each step is kept before the next one; what a killed server had is taken over once its
+ * claim ends.
+ */
+export async function issueDue(deps: Deps, stopping: AbortSignal, drivers?: Drivers) {
+  const { sql, log } = deps;
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(TURN_MS)]);
+  const running = new Map<Promise<void>, string>();
+  const countOf = (issuerId: string) => [...running.values()].filter((each) => each === issuerId).length;
+
+  /** Takes what is due at one issuer. Returns false where there is no such issuer, or no room. */
+  async function begin() {
+    const busy = [...new Set(running.values())].filter((each) => countOf(each) >= AT_ONCE_OF_ISSUER);
+    const room = signal.aborted ? 0 : AT_ONCE - running.size;
+    const claims = room > 0 ? await claimRequests(sql, busy, Math.min(room, AT_ONCE_OF_ISSUER)) : undefined;
+    for (const claim of claims ?? []) {
+      const run: Promise<void> = serve(deps, claim, stopping, drivers)
+        .catch((err) =>
+          log.warn({ err, organizationId: claim.organizationId, requestId: claim.id }, "a certificate request could not be served; the next try is in 90 s"),
+        )
+        .finally(() => running.delete(run));
+      running.set(run, claim.issuerId);
+    }
+    return claims !== undefined;
+  }
+
+  try {
+    for (;;) {
+      while (await begin());
+      if (running.size === 0 || signal.aborted) break;
+      await Promise.race([Bun.sleep(LOOK_MS), ...running.keys()]);
+    }
+  } finally {
+    await Promise.all(running.keys());
+  }
+}
+
+/** Takes the steps of a request that are due one after the other, until the server stops. */
+async function serve(deps: Deps, claim: Claim, stopping: AbortSignal, drivers?: Drivers): Promise<void> {
+  const stored = await findStored(deps.sql, claim.organizationId, claim.issuerId);
+  const driver = stored && driverOf(deps, stored.kind, drivers);
+  const issuer = stored && openIssuer(deps.config.keyring, stored);
+  if (claim.hasEnded) return driver && issuer ? clean(deps, { claim, issuer, driver }) : saveCleaned(deps.sql, claim);
+  if (!driver) return fail(deps, claim, `This server has no certificates issued by the kind ${stored?.kind}.`);
+  if (!issuer) return fail(deps, claim, "The issuer's secrets were sealed with another SECRETS_KEY. Set them again.");
+  for (let next: Claim | undefined = claim; next; ) {
+    next = next.csr ? await takeStep(deps, { claim: next, issuer, driver }, next.csr, stopping) : await prepare(deps, next);
+    if (next && stopping.aborted) return releaseClaim(deps.sql, next);
+  }
+}
+
+async function fail({ sql }: Deps, claim: Claim, reason: string) {
+  await saveTransition(sql, claim, { status: "failed", reason, waitMs: 0, isFailure: true });
+}
+
+/** Makes the key of a request, where the server is to have it. */
+async function prepare({ sql, config: { keyring } }: Deps, claim: Claim): Promise<Claim | undefined> {
+  const key = await makeKey(keyring, claim.names, claim.keyAlgorithm, claim);
+  return (await saveKey(sql, claim, key)) ? { ...claim, ...key } : undefined;
+}
+
+const issuingOf = ({ organizationId, id, issuerId, names, profile, replacedPem, progress }: Claim, csr: Uint8Array) => ({
+  organizationId,
+  requestId: id,
+  issuerId,
+  names,
+  profile,
+  csr,
+  replaces: replacedPem,
+  progress: progress ?? undefined,
+});
+
+/** Takes one step and keeps what it came to. Returns the request as it is then, where the next step is due at once. */
+async function takeStep(deps: Deps, { claim, issuer, driver }: Work, csr: Uint8Array, stopping: AbortSignal): Promise<Claim | undefined> {
+  const signal = AbortSignal.any([AbortSignal.timeout(STEP_MS), stopping]);
+  const step = await ask(deps, claim, () => driver.take(issuer, issuingOf(claim, csr), signal));
+  if (stopping.aborted && step.to === "retry") return releaseClaim(deps.sql, claim); // the fault may be the stop alone
+  if (step.to === "issued") {
+    const fault = await storeIssued(deps, { ...claim, csr }, step.chainPem);
+    if (fault !== undefined) await fail(deps, claim, `What the issuer answered was not taken. ${fault}`);
+    return;
+  }
+  const transition = nextOf(claim, step, deps.clock(), Math.random());
+  const until = await saveTransition(deps.sql, claim, transition);
+  if (until === undefined || transition.status === "failed") return;
+  return { ...claim, until, status: transition.status, progress: transition.progress ?? claim.progress, attempts: 0, failingSince: null, issuerFailures: 0 };
+}
+
+/** What a driver throws may pass. */
+async function ask({ clock, log }: Deps, { organizationId, id }: Claim, take: () => Promise<Step>): Promise<Step> {
+  try {
+    return await take();
+  } catch (err) {
+    log.warn({ err, organizationId, requestId: id }, "a step of a certificate request failed; it is tried again");
+    return { to: "retry", at: clock(), reason: "The step failed; the server's log says why. It is tried again." };
+  }
+}
+
+/** Takes away what the proofs of a request that has ended left behind, and tries that for three days. */
+async function clean({ sql, clock, log }: Deps, { claim, issuer, driver }: Work) {
+  try {
+    if (claim.progress !== null && claim.csr) await driver.end(issuer, issuingOf(claim, claim.csr), AbortSignal.timeout(STEP_MS));
+    await saveCleaned(sql, claim);
+  } catch (err) {
+    const { organizationId, id, attempts, failingSince } = claim;
+    const isLast = isGivenUp(failingSince, clock());
+    log.warn({ err, organizationId, requestId: id }, `what a certificate request left behind could not be taken away${isLast ? "" : "; it is tried again"}`);
+    await saveCleaned(sql, claim, isLast ? undefined : backoff(attempts + 1, 0, Math.random()));
+  }
+}

@@ -1,0 +1,93 @@
+import { t } from "elysia";
+import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { KIND_NAMES } from "../events/rules/kinds";
+import { SEVERITIES } from "./rules/routes";
+
+const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
+const STATES = ["pending", "delivered", "failed"] as const;
+const CONNECTION = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01";
+
+const Kinds = t.Array(OneOf(KIND_NAMES), { minItems: 1, maxItems: 100, examples: [["certificate_expiring", "certificate_expired"]] });
+const TARGET = "One of: a connection (webhook, slack, microsoft_teams, pagerduty or smtp), some members, or all members with a role";
+const target = {
+  connectionId: t.Optional(Uuid),
+  userIds: t.Optional(t.Array(Uuid, { minItems: 1, maxItems: 100, uniqueItems: true, examples: [[CONNECTION]] })),
+  role: t.Optional(OneOf(ROLES, { description: "ORG_MEMBER: all members, admins too" })),
+};
+const GivenTarget = Body(target, {
+  title: "NotificationTarget",
+  minProperties: 1,
+  maxProperties: 1,
+  description: TARGET,
+  examples: [{ connectionId: CONNECTION }],
+});
+
+const Name = Text({ examples: ["Expiries of production"] });
+const Severity = OneOf(SEVERITIES, { description: "At least this severe", default: "info" });
+const Selector = Text({
+  max: 2_000,
+  description: "Only what is about certificates with such labels, or about agents with them and their assignments, in the grammar of Kubernetes",
+  examples: ["env=prod,tier!=edge"],
+});
+
+const given = {
+  kinds: t.Optional(Nullable(Kinds)),
+  severity: t.Optional(Severity),
+  selector: t.Optional(Nullable(Selector)),
+  enabled: t.Optional(t.Boolean({ default: true })),
+};
+
+export const NewRoute = Body({ name: Name, target: GivenTarget, ...given }, { title: "NewNotificationRoute" });
+
+export const RoutePatch = Body({ name: t.Optional(Name), target: t.Optional(GivenTarget), ...given }, { title: "NotificationRoutePatch", minProperties: 1 });
+
+export const NotificationRoute = Answer(
+  {
+    id: Uuid,
+    organizationId: Uuid,
+    name: t.String({ examples: ["Expiries of production"] }),
+    kinds: Nullable(Kinds),
+    severity: Severity,
+    selector: Nullable(t.String({ examples: ["env=prod,tier!=edge"] })),
+    target: Answer(target, { examples: [{ connectionId: CONNECTION }] }),
+    targetMissing: t.Boolean({ description: "The connection was deleted, or none of the users is a member any more" }),
+    enabled: t.Boolean(),
+    version: Integer(),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+  },
+  { title: "NotificationRoute" },
+);
+
+const Status = Nullable(Integer({ description: "The HTTP status, or the code of a mail server", examples: [200] }));
+const Reason = Nullable(t.String({ description: "Why it failed", examples: ["It answered 503."] }));
+
+export const Delivery = Answer(
+  {
+    id: Uuid,
+    routeId: Uuid,
+    connectionId: Uuid,
+    state: OneOf(STATES),
+    test: t.Boolean(),
+    notification: Answer({ kind: OneOf(KIND_NAMES), severity: OneOf(SEVERITIES), title: t.String(), message: t.String(), link: t.String() }),
+    attempts: t.Array(Answer({ at: DateTime, status: Status, reason: Reason }), { description: "The last hundred" }),
+    lastStatus: Status,
+    reason: Reason,
+    nextAttemptAt: Nullable(DateTime),
+    createdAt: DateTime,
+    endedAt: Nullable(DateTime),
+  },
+  { title: "NotificationDelivery" },
+);
+
+export const DeliveryState = OneOf(STATES, { description: "Only deliveries in this state" });
+
+export const RouteTest = Answer(
+  {
+    outcome: OneOf(["delivered", "failed", "unsupported"], { description: "unsupported: nothing was tried, and the message says why" }),
+    status: Status,
+    message: t.String({ examples: ["It was delivered."] }),
+    deliveryId: Nullable(Uuid),
+  },
+  { title: "NotificationRouteTest" },
+);

@@ -1,0 +1,78 @@
+import type { Values } from "#catalogue/fields";
+import { readAddress } from "#mail/address";
+import type { Mail } from "#mail/message";
+import type { MailSettings } from "#mail/settings";
+import { createMailTransport } from "#mail/transport";
+import type { Limits } from "#outbound/http-client";
+import { openSockets } from "#outbound/sockets";
+import { explainSmtp } from "../rules/formats/smtp";
+import { type Failed, fail, type Outcome } from "../rules/outcome";
+import { headline, linesOf, type Told } from "../rules/told";
+
+type Given = { values: Values; told: Told; done: readonly string[] };
+export type Mailed = { outcome: Outcome; done: string[] };
+
+/**
+ * Mails the recipients of a channel, each on its own, but for those in `done`. Returns who has the mail now, and how it went: a failure that
+ * is to be tried again counts before one that is final.
+ */
+export async function deliverByMail({ values, told, done }: Given, limits: Limits): Promise<Mailed> {
+  const settings = readSettings(values);
+  const recipients = ((values.recipients ?? []) as string[]).filter((each) => !done.includes(each));
+  if (!settings) return { outcome: fail("The connection's fromAddress is none that mail can be sent from.", true), done: [...done] };
+  if (recipients.length + done.length === 0) return { outcome: fail("The connection has no recipients.", true), done: [] };
+  const sockets = openSockets({ host: String(values.host), port: Number(values.port) }, limits);
+  const transport = createMailTransport(settings, {
+    getSocket: (_, give) =>
+      void sockets.open().then(
+        (connection) => give(null, { connection }),
+        (error) => give(error),
+      ),
+    explainFailure: (error: unknown) => error as Error,
+  });
+  async function mail(address: string): Promise<{ address: string; failed?: Failed }> {
+    try {
+      await sockets.untilEnd(transport.send({ id: `${told.id}.${keyOf(address)}`, queuedAt: new Date(told.occurredAt), mail: toMail(told, address) }));
+      return { address };
+    } catch (error) {
+      return { address, failed: limits.signal.aborted ? fail("It did not answer in time.", false) : explainSmtp(error) };
+    }
+  }
+  try {
+    const results = await Promise.all(recipients.map(mail));
+    const failures = results.flatMap(({ failed }) => failed ?? []);
+    const taken = results.filter(({ failed }) => !failed).map(({ address }) => address);
+    return { outcome: failures.find(({ isFinal }) => !isFinal) ?? failures[0] ?? { state: "delivered", status: null }, done: [...done, ...taken] };
+  } finally {
+    transport.close();
+    sockets.close();
+  }
+}
+
+const keyOf = (address: string) => Bun.hash(address).toString(36);
+
+function readSettings({ host, port, security, username, password, fromAddress }: Values): MailSettings | undefined {
+  const address = readAddress(String(fromAddress));
+  if (!address) return;
+  const name = String(host).replace(/^\[|\]$/g, "");
+  const server = {
+    host: name,
+    port: Number(port),
+    isSecure: security === "tls",
+    requiresTls: security === "starttls",
+    isVerified: security !== "none",
+    ...(username !== undefined && { user: String(username), password: String(password ?? "") }),
+  };
+  return { server, sender: { name: "Certitude", address: address.address } };
+}
+
+const toMail = (told: Told, address: string): Mail => ({
+  to: { name: "", address },
+  subject: headline(told),
+  body: [
+    told.message,
+    ...linesOf(told).map((line) => `• ${line}`),
+    told.organization.name,
+    ...(told.url ? [{ label: "Open in Certitude", url: told.url }] : []),
+  ],
+});

@@ -1,0 +1,54 @@
+import type { Deps } from "#deps";
+import type { Scope } from "#modules/people/audit/queries";
+import { send } from "#outbound/http-client";
+import { exampleOf, kindOf } from "../../events/rules/kinds";
+import { findConnection } from "../queries/channels";
+import { saveTest } from "../queries/deliveries";
+import type { StoredRoute } from "../queries/routes";
+import { attempt, urlOf } from "./attempt";
+import type { Reach } from "./http";
+
+/** Below the five seconds that a request may take, so that the outcome can still be kept and told. */
+const LIMIT_MS = 4_000;
+const KIND = "certificate_expiring";
+const MEMBERS = "The route leads to members, who have an inbox: there is no channel to test.";
+
+type TestOutcome = { outcome: "delivered" | "failed" | "unsupported"; status: number | null; message: string; deliveryId: string | null };
+
+/** Delivers an example to the channel of a route, at once and once. It is marked as a test. */
+export async function tryRoute(
+  { sql, config, clock }: Pick<Deps, "sql" | "config" | "clock">,
+  scope: Scope,
+  { id: routeId, target, organizationName }: StoredRoute,
+  reach: Reach = send,
+): Promise<TestOutcome> {
+  const { connectionId } = target;
+  if (connectionId === undefined) return { outcome: "unsupported", status: null, message: MEMBERS, deliveryId: null };
+  const { organizationId } = scope;
+  const id = Bun.randomUUIDv7();
+  const link = `/organizations/${organizationId}/notification-routes/${routeId}`;
+  const example = kindOf(KIND).example;
+  const content = {
+    kind: KIND,
+    severity: "info" as const,
+    ...exampleOf(KIND),
+    link,
+    count: 1,
+    items: [{ id: routeId, words: exampleOf(KIND).title, facts: example }],
+    occurredAt: clock().toISOString(),
+  };
+  const connection = await findConnection(sql, organizationId, connectionId);
+  const isIncident = connection?.kind === "pagerduty";
+  const told = {
+    ...content,
+    id,
+    organization: { id: organizationId, name: organizationName },
+    url: urlOf(config, link),
+    incident: isIncident ? { key: id, isResolved: false } : undefined,
+    isTest: true,
+  };
+  const { outcome } = await attempt({ config, clock, reach }, { organizationId, connectionId, connection, told, maxMs: LIMIT_MS });
+  const reason = outcome.state === "failed" ? outcome.reason : null;
+  await saveTest(sql, scope, { id, routeId, connectionId, content, status: outcome.status, reason, incidentKey: isIncident ? id : null });
+  return { outcome: outcome.state, status: outcome.status, message: reason ?? "It was delivered.", deliveryId: id };
+}

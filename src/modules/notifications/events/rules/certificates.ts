@@ -1,0 +1,122 @@
+import { describeLeft, describeMoment, type KindOf, nameFirst, type Told } from "./kind";
+
+/** `hasIssuer`: an issuer renews it; older events do not say. */
+type ExpiryFacts = { commonName: string; notAfter: string; days: number; hasIssuer?: boolean };
+type CertificateFacts = { commonName: string };
+
+const path = {
+  one: (id: string) => `/certificates/${id}`,
+  many: ({ items }: Told<ExpiryFacts>) => `/certificates?expiresBefore=${items.at(-1)?.notAfter ?? ""}`,
+};
+const listed = { one: path.one, many: () => "/certificates" };
+const names = ({ items, count }: Told<CertificateFacts>) =>
+  `${nameFirst(
+    items.map(({ commonName }) => commonName),
+    count,
+  )}.`;
+const end = ({ items: [first] }: Told<ExpiryFacts>) => first?.notAfter ?? "";
+
+const expiring: KindOf<ExpiryFacts> = {
+  severity: "warning",
+  audience: "ORG_ADMIN",
+  mail: "at_once",
+  begins: { condition: "certificate expiry", repeats: true },
+  groupBy: ({ days }) => days,
+  orderBy: ({ notAfter }) => notAfter,
+  one: ({ commonName, notAfter, hasIssuer }, now) => ({
+    title: `${commonName} expires ${describeLeft(notAfter, now)}`,
+    message: `The certificate ${commonName} expires on ${describeMoment(notAfter)}.${hasIssuer === false ? " No issuer renews it." : ""}`,
+  }),
+  many: (told) => ({
+    title: `${told.count} certificates expire soon, the first ${describeLeft(end(told), told.now)}`,
+    message: `${names(told)} The first expires on ${describeMoment(end(told))}.${told.items.every(({ hasIssuer }) => hasIssuer === false) ? " No issuer renews them." : ""}`,
+  }),
+  path,
+  example: { commonName: "www.example.com", notAfter: "2030-01-15T12:00:00.000Z", days: 14 },
+};
+
+const expired: KindOf<ExpiryFacts> = {
+  ...expiring,
+  severity: "critical",
+  begins: { condition: "certificate expiry", repeats: true, endsSnooze: true },
+  one: ({ commonName, notAfter }) => ({
+    title: `${commonName} has expired`,
+    message: `The certificate ${commonName} expired on ${describeMoment(notAfter)}.`,
+  }),
+  many: (told) => ({
+    title: `${told.count} certificates have expired`,
+    message: `${names(told)} The first expired on ${describeMoment(end(told))}.`,
+  }),
+  example: { ...expiring.example, days: 0 },
+};
+
+const renewed: KindOf<CertificateFacts & { notAfter: string }> = {
+  severity: "info",
+  audience: "ORG_ADMIN",
+  mail: "daily",
+  ends: { condition: "certificate expiry" },
+  one: ({ commonName, notAfter }) => ({
+    title: `${commonName} was renewed`,
+    message: `The certificate ${commonName} has a successor, which is valid until ${describeMoment(notAfter)}.`,
+  }),
+  many: (told) => ({ title: `${told.count} certificates were renewed`, message: names(told) }),
+  path: listed,
+  example: { commonName: "www.example.com", notAfter: "2030-03-01T12:00:00.000Z" },
+};
+
+const revoked: KindOf<CertificateFacts & { reason: string }> = {
+  severity: "warning",
+  audience: "ORG_ADMIN",
+  mail: "at_once",
+  ends: { condition: "certificate expiry", always: true },
+  one: ({ commonName, reason }) => ({ title: `${commonName} was revoked`, message: `The certificate ${commonName} was revoked: ${reason}.` }),
+  many: (told) => ({ title: `${told.count} certificates were revoked`, message: names(told) }),
+  path: listed,
+  example: { commonName: "www.example.com", reason: "keyCompromise" },
+};
+
+type RequestFacts = { requestId: string; name: string };
+const requested = ({ items, count }: Told<RequestFacts>) =>
+  `${nameFirst(
+    items.map(({ name }) => name),
+    count,
+  )}.`;
+
+const requestFailed: KindOf<RequestFacts & { reason: string }> = {
+  severity: "critical",
+  audience: "ORG_ADMIN",
+  mail: "at_once",
+  begins: { condition: "certificate request failure", repeats: true },
+  one: ({ name, reason }) => ({ title: `No certificate was issued for ${name}`, message: `The certificate request for ${name} failed. ${reason}` }),
+  many: (told) => ({ title: `${told.count} certificate requests failed`, message: requested(told) }),
+  path: { one: (_, { requestId }) => `/certificate-requests/${requestId}`, many: () => "/certificate-requests?status=failed" },
+  example: { requestId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01", name: "www.example.com", reason: "The issuer refused the name." },
+};
+
+const issued: KindOf<RequestFacts & { certificateId: string; notAfter: string }> = {
+  severity: "info",
+  audience: "ORG_ADMIN",
+  mail: "daily",
+  ends: { condition: "certificate request failure", always: true },
+  one: ({ name, notAfter }) => ({
+    title: `A certificate was issued for ${name}`,
+    message: `A certificate for ${name} was issued, which is valid until ${describeMoment(notAfter)}.`,
+  }),
+  many: (told) => ({ title: `${told.count} certificates were issued`, message: requested(told) }),
+  path: { one: (_, { certificateId }) => `/certificates/${certificateId}`, many: () => "/certificate-requests?status=issued" },
+  example: {
+    requestId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01",
+    certificateId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c02",
+    name: "www.example.com",
+    notAfter: "2030-03-01T12:00:00.000Z",
+  },
+};
+
+export const CERTIFICATE_KINDS = {
+  certificate_expiring: expiring,
+  certificate_expired: expired,
+  certificate_renewed: renewed,
+  certificate_revoked: revoked,
+  certificate_request_failed: requestFailed,
+  certificate_issued: issued,
+};

@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import type { OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
+import { dnsNames, newAccountKey, newCsr, newDriver, newIssuer, newName, takeSteps } from "../../../support/issuance/acme";
+import { type Pebble, type PebbleOptions, startPebble } from "../../../support/issuance/pebble";
+import { world } from "../../../support/server/world";
+
+setDefaultTimeout(60_000);
+
+const httpPort = Number(new URL(world.url).port);
+const signal = new AbortController().signal;
+const running: Pebble[] = [];
+async function start(options: PebbleOptions = {}) {
+  const pebble = await startPebble({ httpPort, ...options });
+  running.push(pebble);
+  return pebble;
+}
+let pebble: Pebble;
+beforeAll(async () => {
+  pebble = await start();
+});
+afterAll(() => Promise.all(running.map((each) => each.stop())));
+
+const chainOf = (step: Step) => {
+  if (step.to !== "issued") throw new Error(`it came to ${JSON.stringify(step)}`);
+  return step.chainPem
+    .split(/(?<=-----END CERTIFICATE-----\n)/)
+    .filter(Boolean)
+    .map((pem) => new X509Certificate(pem));
+};
+const reasonOf = (step: Step) => ("reason" in step ? step.reason : undefined);
+
+describe("an order", () => {
+  test("is proven by http-01 at this server, issued, and leaves no answer behind", async () => {
+    const issuer = newIssuer(pebble);
+    const driver = newDriver();
+    const names = dnsNames(newName(), newName());
+    const { csr, privateKey } = newCsr(names);
+    const { last, steps, issuing } = await takeSteps(driver, issuer, { names, csr });
+    const [leaf, intermediate] = chainOf(last);
+    expect(leaf?.checkPrivateKey(privateKey)).toBe(true);
+    expect(leaf?.subjectAltName?.split(", ").sort()).toEqual(names.map(({ value }) => `DNS:${value}`).sort());
+    expect(intermediate && leaf?.checkIssued(intermediate)).toBe(true);
+    expect(steps.map(({ to }) => to)).not.toContain("retry");
+    const answers = () => world.sql`select from acme_http_answers where request_id = ${issuing.requestId}`;
+    expect(await answers()).toHaveLength(2);
+    await driver.end(issuer, issuing, signal);
+    expect(await answers()).toHaveLength(0);
+    expect(issuer.account).toMatchObject({ url: expect.stringContaining("https://localhost"), contact: [] });
+  });
+
+  test("is proven for an IP address", async () => {
+    const issuer = newIssuer(pebble);
+    const { last } = await takeSteps(newDriver(), issuer, { names: [{ type: "ip", value: "127.0.0.1" }] });
+    expect(chainOf(last)[0]?.subjectAltName).toBe("IP Address:127.0.0.1");
+  });
+
+  test("goes on where half of all nonces are rejected", async () => {
+    const issuer = newIssuer(await start({ rejectedNonces: 50 }));
+    const { last } = await takeSteps(newDriver(), issuer, { names: dnsNames(newName()) });
+    expect(chainOf(last)).toHaveLength(2);
+  });
+
+  test("needs no proof for names that the CA has validated before", async () => {
+    const issuer = newIssuer(await start({ reusedAuthorizations: 100 }));
+    const driver = newDriver();
+    const names = dnsNames(newName());
+    await takeSteps(driver, issuer, { names });
+    const { last, issuing } = await takeSteps(driver, issuer, { names });
+    expect(chainOf(last)).toHaveLength(2);
+    expect(issuing.progress).not.toHaveProperty("proofs.0");
+  });
+
+  test("fails with the CA's words for each name where nothing answers", async () => {
+    const issuer = newIssuer(await start({ httpPort: 1 }));
+    const name = newName();
+    const { last } = await takeSteps(newDriver(), issuer, { names: dnsNames(name) });
+    expect(last.to).toBe("failed");
+    expect(reasonOf(last)).toContain(`${name} by http-01: The CA could not connect to the host that it validates.`);
+  });
+
+  test("fails where a wildcard is to be proven and the issuer has http-01 alone", async () => {
+    const issuer = newIssuer(pebble);
+    const name = newName();
+    const { last } = await takeSteps(newDriver(), issuer, { names: dnsNames(`*.${name}`) });
+    expect(last).toEqual({ to: "failed", reason: `*.${name}: the CA offers dns-01, and the issuer has http-01.` });
+  });
+
+  test("fails where the CSR has other names", async () => {
+    const issuer = newIssuer(pebble);
+    const { last } = await takeSteps(newDriver(), issuer, { names: dnsNames(newName()), csr: newCsr(dnsNames(newName())).csr });
+    expect(last.to).toBe("failed");
+  });
+
+  test("fails where a profile is asked for and the CA has none", async () => {
+    const issuer = newIssuer(pebble);
+    const { last } = await takeSteps(newDriver(), issuer, { names: dnsNames(newName()), profile: "shortlived" });
+    expect(last).toEqual({ to: "failed", reason: "The CA has no profiles, so none called shortlived." });
+  });
+});
+
+describe("dns-01", () => {
+  test("proves a wildcard beside its domain, once the records can be seen", async () => {
+    const issuer = newIssuer(pebble, { challenges: [{ type: "http-01" }, { type: "dns-01" }] });
+    const name = newName();
+    const shown: string[] = [];
+    let looks = 0;
+    const driver = newDriver({
+      solvers: () => ({
+        present: async (proof) => void shown.push(proof.token),
+        remove: async () => {},
+        isVisible: async () => (++looks > 2 ? { visible: true } : { visible: false, reason: "ns1.example does not show it." }),
+      }),
+    });
+    const { last, steps } = await takeSteps(driver, issuer, { names: dnsNames(`*.${name}`) }, ({ to }) => to === "retry");
+    expect(shown).toHaveLength(1);
+    expect(steps.map(reasonOf)).toContain(`The proof for ${name} cannot be seen yet. ns1.example does not show it.`);
+    // The CA sees no record: what it found is told.
+    expect(reasonOf(last)).toContain(`${name} by dns-01: `);
+  });
+});
+
+describe("an account", () => {
+  test("is bound to a customer of the CA", async () => {
+    const hmacKey = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
+    const bound = await start({ externalAccounts: { "kid-1": hmacKey } });
+    const test = (config: object, secrets: Record<string, string>) => {
+      const issuer = newIssuer(bound, config, secrets);
+      return newDriver().test(issuer, signal);
+    };
+    expect(await test({ externalAccountKeyId: "kid-1" }, { externalAccountHmacKey: hmacKey })).toEqual({
+      outcome: "ok",
+      message: "The directory answers and accepts the account.",
+    });
+    expect(await test({}, {})).toMatchObject({ outcome: "failed", message: expect.stringContaining("external account binding") });
+    const wrong = Buffer.alloc(32, 1).toString("base64url");
+    expect(await test({ externalAccountKeyId: "kid-1" }, { externalAccountHmacKey: wrong })).toMatchObject({ outcome: "failed" });
+  });
+
+  test("is found again by its key, and told of new contacts", async () => {
+    const secrets = { accountKeyPem: newAccountKey() };
+    const [first, second] = [newIssuer(pebble, {}, secrets), newIssuer(pebble, {}, secrets)];
+    await newDriver().test(first, signal);
+    await newDriver().test(second, signal);
+    expect(second.account).toEqual(first.account);
+    second.config.contact = ["pki@certitude.example"];
+    expect(await newDriver().test(second, signal)).toMatchObject({ outcome: "ok" });
+    expect(second.account).toMatchObject({ contact: ["mailto:pki@certitude.example"] });
+  });
+
+  test("needs agreement to terms that the CA has", async () => {
+    const issuer = newIssuer(pebble, { termsOfServiceAgreed: false });
+    expect(await newDriver().test(issuer, signal)).toMatchObject({ outcome: "failed", message: expect.stringContaining("set termsOfServiceAgreed") });
+  });
+
+  test("changes its key where the issuer has a next one, and is then known by that alone", async () => {
+    const issuer = newIssuer(pebble);
+    const driver = newDriver();
+    await driver.test(issuer, signal);
+    const before = structuredClone(issuer);
+    const nextAccountKeyPem = newAccountKey();
+    issuer.secrets.nextAccountKeyPem = nextAccountKeyPem;
+    expect(chainOf((await takeSteps(driver, issuer, { names: dnsNames(newName()) })).last)).toHaveLength(2);
+    expect(issuer.secrets).toEqual({ accountKeyPem: nextAccountKeyPem });
+    expect(issuer.account).toMatchObject({ url: (before.account as { url: string }).url });
+    // A server that was killed before it kept the change makes it again, and one that does not know of it tries again.
+    const again: OpenIssuer = { ...structuredClone(before), secrets: { ...before.secrets, nextAccountKeyPem } };
+    expect(await newDriver().test(again, signal)).toMatchObject({ outcome: "ok" });
+    expect(again.secrets).toEqual(issuer.secrets);
+    const { last } = await takeSteps(
+      driver,
+      before,
+      { names: dnsNames(newName()), progress: { stage: "ordering", since: new Date().toISOString() } },
+      () => true,
+    );
+    expect(last).toMatchObject({ to: "retry", reason: "The issuer has another account key by now." });
+  });
+
+  test.each([
+    ["RSA", () => generateKeyPairSync("rsa", { modulusLength: 2_048 })],
+    ["P-384", () => generateKeyPairSync("ec", { namedCurve: "P-384" })],
+  ])("has a key of the kind %s", async (_, make) => {
+    const issuer = newIssuer(pebble, {}, { accountKeyPem: String(make().privateKey.export({ type: "pkcs8", format: "pem" })) });
+    expect(await newDriver().test(issuer, signal)).toMatchObject({ outcome: "ok" });
+  });
+
+  test("that the CA has forgotten is registered again, and the order made again", async () => {
+    const issuer = newIssuer(pebble);
+    const driver = newDriver();
+    await driver.test(issuer, signal);
+    issuer.account = { ...(issuer.account as object), url: `${pebble.url}/my-account/ffffffff` };
+    const { last, steps } = await takeSteps(driver, issuer, { names: dnsNames(newName()) });
+    expect(steps.map(({ to }) => to)).toContain("retry");
+    expect(chainOf(last)).toHaveLength(2);
+  });
+});
+
+describe("a chain", () => {
+  test("is the one that leads to the preferred root, or else the CA's own", async () => {
+    const several = await start({ alternateRoots: 2, chainLength: 2 });
+    const rootNames = await Promise.all([0, 1, 2].map(async (index) => /CN=(.+)/.exec(new X509Certificate(await several.root(index)).subject)?.[1] ?? ""));
+    expect(new Set(rootNames).size).toBe(3);
+    const topOf = async (config: object) => {
+      const issuer = newIssuer(several, config);
+      return chainOf((await takeSteps(newDriver(), issuer, { names: dnsNames(newName()) })).last).at(-1)?.issuer;
+    };
+    for (const name of rootNames) expect(await topOf({ preferredChain: name })).toBe(`CN=${name}`);
+    expect(await topOf({ preferredChain: "No such root" })).toBe(`CN=${rootNames[0]}`);
+  });
+});
+
+describe("a certificate", () => {
+  test("is revoked by the account that ordered it, and a second time changes nothing", async () => {
+    const issuer = newIssuer(pebble);
+    const driver = newDriver();
+    const [leaf] = chainOf((await takeSteps(driver, issuer, { names: dnsNames(newName()) })).last);
+    if (!leaf) throw new Error("there is no leaf");
+    await driver.revoke(issuer, leaf.toString(), 4, signal);
+    await driver.revoke(issuer, leaf.toString(), 4, signal);
+    expect(await pebble.statusOf(leaf.serialNumber)).toMatchObject({ Status: "Revoked", Reason: 4 });
+  });
+
+  test("has no window of renewal where the CA knows none", async () => {
+    const issuer = newIssuer(pebble);
+    const driver = newDriver();
+    const [leaf] = chainOf((await takeSteps(driver, issuer, { names: dnsNames(newName()) })).last);
+    expect(await driver.findRenewalWindow(issuer, `${leaf}`, signal)).toBeUndefined();
+  });
+});

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { issueDue } from "#modules/issuance/requests/services/work";
+import { newAccountKey, newName } from "../../../support/issuance/acme";
+import { type Conduct, startDirectory } from "../../../support/issuance/directory";
+import { type Pebble, startPebble } from "../../../support/issuance/pebble";
+import { otherAlgorithms, startZones, type Zones } from "../../../support/issuance/zones";
+import { newOrganization } from "../../../support/server/people";
+import { startServer, world } from "../../../support/server/world";
+
+setDefaultTimeout(60_000);
+
+const { sql } = world;
+let server: ReturnType<typeof startServer>;
+let zones: Zones;
+let pebble: Pebble;
+const stops: (() => unknown)[] = [];
+beforeAll(async () => {
+  await sql`update certificate_requests set due_at = null where due_at is not null`; // of other tests
+  server = startServer({ ...world.config, allowPrivateTargets: true }, world.database);
+  zones = await startZones();
+  pebble = await startPebble({ dnsServer: zones.server });
+  stops.push(() => server.server.stop(true), zones.stop, pebble.stop);
+});
+afterAll(() => Promise.all(stops.map((stop) => stop())));
+
+type Directory = { directoryUrl: string; caBundlePem: string };
+
+/** An organization with an issuer, and what it does there. */
+async function newSetting({ directoryUrl, caBundlePem }: Directory, { config = {}, secrets = {} }: { config?: object; secrets?: object } = {}) {
+  const organization = await newOrganization();
+  const send = (method: string, path: string, body?: object) => organization.admin(method, path, { url: server.url, ...(body && { body }) });
+  const given = { kind: "acme", name: "A CA", config: { directoryUrl, caBundlePem, termsOfServiceAgreed: true, ...config }, secrets };
+  const { status, body: issuer, text } = await send("POST", "/issuers", given);
+  if (status !== 201) throw new Error(text);
+  /** Orders a certificate. Returns the request as it is once it has ended, and nothing is left behind. */
+  async function order(...names: string[]) {
+    const { body } = await send("POST", "/certificate-requests", { issuerId: issuer.id, names, key: { location: "server" } });
+    for (;;) {
+      await sql`update certificate_requests set due_at = now() where id = ${body.id} and due_at is not null`;
+      await sql`update issuers set due_at = now(), retry_at = null where id = ${issuer.id}`;
+      await issueDue(server.deps, new AbortController().signal);
+      const [row] = await sql<
+        { isDone: boolean }[]
+      >`select ended_at is not null and due_at is null as "isDone" from certificate_requests where id = ${body.id}`;
+      if (row?.isDone) return (await send("GET", `/certificate-requests/${body.id}`)).body;
+      await Bun.sleep(20); // the CA validates
+    }
+  }
+  return { organization, issuer, send, order, path: `/issuers/${issuer.id}` };
+}
+
+/** dns-01 at the zones of these tests. */
+function overDns() {
+  const [key] = otherAlgorithms;
+  if (!key) throw new Error("there is no key");
+  const { server: primary } = zones;
+  const challenge = {
+    type: "dns-01",
+    provider: "rfc2136",
+    server: primary,
+    keyName: key.name,
+    algorithm: key.algorithm,
+    resolvers: [primary],
+    nameservers: [primary],
+  };
+  return { config: { challenges: [challenge] }, secrets: { tsigSecret: key.secret } };
+}
+
+describe("an issuer that proves names over DNS", () => {
+  test("has a wildcard and its domain issued by a CA that asks the same name servers, and leaves no record behind", async () => {
+    const { order } = await newSetting(pebble, overDns());
+    const name = `${crypto.randomUUID()}.example.test`;
+    expect(await order(name, `*.${name}`)).toMatchObject({ status: "issued", reason: null });
+    expect(await zones.valuesOf(`_acme-challenge.${name}`)).toEqual([]);
+  });
+
+  test("tells that the name server has another key, and is not asked to take away what it never had", async () => {
+    const { config } = overDns();
+    const { order } = await newSetting(pebble, { config, secrets: { tsigSecret: Buffer.alloc(32, 1).toString("base64") } });
+    const { status, reason } = await order(`${crypto.randomUUID()}.example.test`);
+    expect({ status, reason }).toEqual({ status: "failed", reason: expect.stringContaining("has another secret for the key") });
+  });
+});
+
+describe("an issuer with a next account key", () => {
+  test("has the directory change to it when it is tested, and keeps its account", async () => {
+    const { organization, send, path, order } = await newSetting(pebble, overDns());
+    const test = async () => (await send("POST", `${path}/test`)).body;
+    expect(await test()).toEqual({ outcome: "ok", message: "The directory answers and accepts the account." });
+    const before = (await send("GET", path)).body;
+    const changed = (await send("PATCH", path, { secrets: { nextAccountKeyPem: newAccountKey() } })).body;
+    expect(changed).toMatchObject({ account: before.account, secretNames: expect.arrayContaining(["nextAccountKeyPem"]) });
+    expect(await test()).toMatchObject({ outcome: "ok" });
+    const after = (await send("GET", path)).body;
+    expect(after.account.url).toBe(before.account.url);
+    expect(after.account.thumbprint).not.toBe(before.account.thumbprint);
+    expect(after.secretNames.toSorted()).toEqual(["accountKeyPem", "tsigSecret"]);
+    const actions = await sql<
+      { action: string }[]
+    >`select action from audit_events where organization_id = ${organization.id} and target_type = 'issuer' order by id`;
+    expect(actions.map(({ action }) => action)).toEqual(expect.arrayContaining(["issuer.account-changed", "issuer.account-key-changed"]));
+    expect(await order(`${crypto.randomUUID()}.example.test`)).toMatchObject({ status: "issued" });
+  });
+});
+
+describe("a certificate that is not what was asked for fails its request", () => {
+  const at = async (conduct: Conduct, name = newName()) => {
+    const directory = startDirectory(conduct);
+    stops.push(directory.stop);
+    const { status, reason } = await (await newSetting(directory)).order(name);
+    return { status, reason };
+  };
+
+  test("where it is for another key", async () => {
+    const reason = "What the issuer answered was not taken. The certificate has another key than was asked for.";
+    expect(await at({})).toEqual({ status: "failed", reason });
+  });
+
+  test("where the chain is none", async () => {
+    const reason = "The CA sent a chain that holds something which is no certificate.";
+    expect(await at({ "/certificate": () => new Response("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n") })).toEqual({
+      status: "failed",
+      reason,
+    });
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "bun:test";
+import { readNames } from "#modules/issuance/requests/rules/names";
+import { DEFAULT_POLICY, findPolicyFault, type IssuancePolicy, readPolicy } from "#modules/issuance/requests/rules/policy";
+
+function judge(policy: Partial<IssuancePolicy>, names: string[], key = { algorithm: "ecdsa-p256", location: "server" as const }) {
+  const read = readPolicy({ ...DEFAULT_POLICY, ...policy });
+  const asked = readNames(names, "names");
+  if ("invalid" in read || "invalid" in asked) throw new Error("the test is wrong");
+  return findPolicyFault(read, { names: asked.names, key });
+}
+
+const not = (name: string) => `body.names has ${name}, which the issuance policy of the organization does not allow.`;
+
+describe("findPolicyFault", () => {
+  test("has nothing against anything by default", () => {
+    expect(judge({}, ["a.example", "*.a.example", "192.0.2.1"])).toBeUndefined();
+  });
+
+  test.each([
+    [["example.org"], "example.org", true],
+    [["example.org"], "www.example.org", false],
+    [["example.org"], "*.example.org", false],
+    [["*.example.org"], "www.example.org", true],
+    [["*.example.org"], "a.b.example.org", true],
+    [["*.example.org"], "*.example.org", true],
+    [["*.example.org"], "*.b.example.org", true],
+    [["*.example.org"], "example.org", false],
+    [["*.example.org"], "notexample.org", false],
+    [["*.BÜCHER.example"], "www.bücher.example", true],
+    [[], "example.org", false],
+  ])("of domains %j: %s %p", (allowedDomains, name, isAllowed) => {
+    expect(judge({ allowedDomains }, [name]) === undefined).toBe(isAllowed);
+  });
+
+  test.each([
+    [["10.0.0.0/8"], "10.1.2.3", true],
+    [["10.0.0.0/8"], "11.1.2.3", false],
+    [["192.0.2.1"], "192.0.2.1", true],
+    [["192.0.2.1"], "192.0.2.2", false],
+    [["2001:db8::/32"], "2001:db8::1", true],
+    [["2001:db8::/32"], "10.0.0.1", false],
+    [["2001:db8::5"], "2001:db8::5", true],
+  ])("of addresses %j: %s %p", (allowedAddresses, name, isAllowed) => {
+    expect(judge({ allowedAddresses }, [name]) === undefined).toBe(isAllowed);
+  });
+
+  test("names the first name, key and place that it does not allow", () => {
+    expect(judge({ allowedDomains: ["a.example"] }, ["a.example", "b.example"])).toBe(not("b.example"));
+    expect(judge({ allowedKeyAlgorithms: ["rsa-3072"] }, ["a.example"])).toBe(
+      "The issuance policy of the organization allows keys of rsa-3072, not ecdsa-p256.",
+    );
+    expect(judge({ allowedKeyLocations: ["agent"] }, ["a.example"])).toBe("The issuance policy of the organization allows keys at agent, not at server.");
+  });
+});
+
+test.each([
+  [{ allowedDomains: ["a.example", "x y"] }, "body.allowedDomains[1] must be a DNS name or an IP address."],
+  [{ allowedDomains: ["192.0.2.1"] }, "body.allowedDomains[0] must be a DNS name."],
+  [{ allowedAddresses: ["10.0.0.0/33"] }, "body.allowedAddresses[0] must be an IP address or a network such as 10.0.0.0/8."],
+])("readPolicy refuses %j", (policy, invalid) => {
+  expect(readPolicy({ ...DEFAULT_POLICY, ...policy })).toEqual({ invalid });
+});

@@ -1,0 +1,127 @@
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createServer } from "node:net";
+import { deliverDue } from "#modules/notifications/channels/services/deliver";
+import { deliver, openChannel } from "../../../support/server/channels";
+import { reply, startMailServer } from "../../../support/server/mail-server";
+import { newOrganization } from "../../../support/server/people";
+import { addEvent, tell } from "../../../support/server/telling";
+import { world } from "../../../support/server/world";
+
+setDefaultTimeout(120_000);
+
+const stops: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+const RECIPIENTS = ["ada@team.example", "grace@team.example", "alan@team.example"];
+
+/** An organization with a mail server of its own; `told` makes an event and has it told. */
+async function withServer(behaviour: Parameters<typeof startMailServer>[0] = {}, config: object = {}, secrets: object = {}) {
+  const server = await startMailServer(behaviour);
+  stops.push(server.stop);
+  const organization = await newOrganization();
+  const fields = { host: "127.0.0.1", port: server.port, security: "none", fromAddress: "pki@team.example", recipients: RECIPIENTS, ...config };
+  const channel = await openChannel(organization, "smtp", fields, secrets);
+  async function told(title = "Handbook") {
+    await addEvent(organization.id, { kind: "document_failed", facts: { title } });
+    await tell();
+    await deliver();
+    return (await channel.deliveries())[0];
+  }
+  const again = async () => {
+    await channel.hurry();
+    await deliver();
+    return (await channel.deliveries())[0];
+  };
+  return { server, organization, channel, told, again, reached: () => server.received.map(({ to }) => to).toSorted() };
+}
+
+describe("a channel that is a mail server", () => {
+  test("mails each recipient on its own, from the address of its config", async () => {
+    const { server, told, reached } = await withServer();
+    expect(await told("{{title}}\r\nBcc: eve@evil.example")).toMatchObject({ state: "delivered", lastStatus: null });
+    expect(reached()).toEqual(RECIPIENTS.toSorted());
+    const [mail] = server.received;
+    expect(mail?.headers).toMatch(/^From: Certitude <pki@team\.example>$/m);
+    expect(mail?.headers).not.toMatch(/^Bcc/m);
+    expect(mail?.headers).toContain("Subject: {{title}}  Bcc: eve@evil.example could not be indexed");
+    expect(new Set(server.received.map(({ messageId }) => messageId)).size).toBe(3);
+  });
+
+  test("refuses one of three for good: the others have it, and get no second one", async () => {
+    const { server, channel, told, reached } = await withServer({
+      recipient: (address, attempt) => (address === RECIPIENTS[1] && attempt === 1 ? 550 : "take"),
+    });
+    const failed = await told();
+    expect(failed).toMatchObject({ state: "failed", lastStatus: 550, reason: "The mail server refuses the recipient (550)." });
+    expect(reached()).toEqual([RECIPIENTS[0], RECIPIENTS[2]].toSorted() as string[]);
+    await channel.redeliver(failed.id);
+    await deliver();
+    expect(await channel.deliveries()).toMatchObject([{ state: "delivered" }]);
+    expect([reached(), server.received.length]).toEqual([RECIPIENTS.toSorted(), 3]);
+  });
+
+  test("greylists one of three: it is tried again, alone, with the same Message-ID", async () => {
+    const { server, told, again, reached } = await withServer({ recipient: (address, attempt) => (address === RECIPIENTS[0] && attempt === 1 ? 450 : "take") });
+    expect(await told()).toMatchObject({ state: "pending", lastStatus: 450, reason: "The mail server does not take the recipient yet (450)." });
+    expect(await again()).toMatchObject({ state: "delivered" });
+    expect([reached(), server.received.length]).toEqual([RECIPIENTS.toSorted(), 3]);
+  });
+
+  test("dies in the middle of DATA: nothing is lost or doubled", async () => {
+    const { told, again, reached } = await withServer({ begun: (attempt) => (attempt === 1 ? "drop" : "take") });
+    const first = await told();
+    expect(first.state).toBe("pending");
+    expect(first.reason).not.toContain("team.example");
+    expect(await again()).toMatchObject({ state: "delivered" });
+    expect(reached()).toEqual(RECIPIENTS.toSorted());
+  });
+
+  test("refuses the password: the reason quotes nothing of it", async () => {
+    const options = {
+      authOptional: false,
+      allowInsecureAuth: true,
+      onAuth: (_: unknown, __: unknown, done: (error: Error) => void) => done(reply(535, "no s3cr3t")),
+    };
+    const { told } = await withServer({ options }, { username: "ada" }, { password: "s3cr3t" });
+    expect(await told()).toMatchObject({ state: "pending", lastStatus: 535, reason: "The mail server refuses the user name and the password (535)." });
+  });
+
+  test("cannot prove its name where the connection asks for TLS: nothing is sent", async () => {
+    const { server, told } = await withServer({}, { security: "starttls" });
+    expect(await told()).toMatchObject({ state: "pending", reason: "Its TLS certificate is not trusted." });
+    expect(server.received).toEqual([]);
+  });
+
+  test("is away, or never greets", async () => {
+    const { server, channel, told } = await withServer();
+    await server.stop();
+    stops.splice(0);
+    expect(await told()).toMatchObject({ state: "pending", reason: "It refused the connection." });
+    const silent = createServer((socket) => socket.on("error", () => {}).resume());
+    await new Promise<void>((resolve) => silent.listen(server.port, "127.0.0.1", resolve));
+    stops.push(() => silent.close());
+    expect(await channel.tryOut()).toMatchObject({ outcome: "failed", message: "It did not answer in time." });
+  });
+
+  test("is not reached at a private address, unless that is allowed", async () => {
+    const { server, channel, organization } = await withServer();
+    await addEvent(organization.id, { kind: "document_failed", facts: { title: "x" } });
+    await tell();
+    await deliverDue(world.deps, new AbortController().signal);
+    expect(await channel.deliveries()).toMatchObject([{ state: "failed", reason: "Its host name leads to a private, local or reserved address." }]);
+    expect(server.connections().all).toBe(0);
+  });
+
+  test("has no recipients", async () => {
+    const { told } = await withServer({}, { recipients: [] });
+    expect(await told()).toMatchObject({ state: "failed", reason: "The connection has no recipients." });
+  });
+
+  test("a test delivery is marked as one", async () => {
+    const { server, channel } = await withServer();
+    expect(await channel.tryOut()).toMatchObject({ outcome: "delivered", status: null, message: "It was delivered." });
+    expect(server.received[0]?.headers).toMatch(/^Subject: Test: /m);
+  });
+});
