@@ -41,6 +41,14 @@ export function readConfig(env: Environment) {
     return Number(value);
   }
 
+  /** Milliseconds. */
+  function requestTimeout() {
+    const value = text("REQUEST_TIMEOUT") ?? "5";
+    if (!/^\d{1,3}$/.test(value) || Number(value) < 1 || Number(value) > 300)
+      fault(`REQUEST_TIMEOUT must be a number of seconds from 1 to 300, not "${value}".`);
+    return Number(value) * 1_000;
+  }
+
   function url(name: string, protocols: string[]) {
     const value = text(name);
     if (!value) return;
@@ -131,6 +139,7 @@ export function readConfig(env: Environment) {
     mail: readMailSettings({ url: text("SMTP_URL"), from: text("MAIL_FROM"), publicUrl: text("PUBLIC_URL") }, fault),
     corsOrigins: list("CORS_ORIGINS"),
     rateLimits: rateLimits(),
+    requestTimeout: requestTimeout(),
     allowPrivateTargets: choice("ALLOW_PRIVATE_TARGETS", ["true", "false"], "false") === "true",
     logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
   };

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { quoteWords, splitWords } from "#shell-words";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const WORDS = fc.array(fc.string({ unit: "grapheme" }), { minLength: 1, maxLength: 5 });
 

@@ -14,6 +14,9 @@ export type Settings = { max?: number; statementTimeout?: number; silence?: numb
 /** Connections of a server. */
 export const POOL_SIZE = 8;
 
+/** For a server whose requests may take `requestTimeout` ms: a statement ends before its request does, and a connection that was lost soon after. */
+export const forRequests = (requestTimeout: number): Settings => ({ statementTimeout: 0.9 * requestTimeout, silence: 1.1 * requestTimeout });
+
 /** For work that may take minutes, such as a migration: no statement is ever cut short. */
 export const MAINTENANCE: Settings = { max: 1, statementTimeout: 0, silence: 0 };
 

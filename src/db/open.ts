@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { type Config, ConfigError } from "#config";
-import { connectDatabase, type Db, MAINTENANCE, type Pool, type Settings } from "./connect";
+import { connectDatabase, type Db, forRequests, MAINTENANCE, type Pool, type Settings } from "./connect";
 import { startEmbedded } from "./embedded";
 import { isDatabaseAway } from "./failures";
 import { migrate } from "./migrate";
@@ -13,7 +13,7 @@ const CONNECT_TIMEOUT_MS = 30_000;
 export type Database = { db: Db; stop: () => Promise<void> };
 
 type Where = Pick<Config, "databaseUrl" | "dataDir"> & { isBare?: boolean };
-type Opened = Where & Pick<Config, "keyring">;
+type Opened = Where & Pick<Config, "keyring" | "requestTimeout">;
 
 /** The database of the configuration, reachable: DATABASE_URL, tried for 30 s, or the embedded one. */
 export async function reachDatabase(
@@ -56,7 +56,7 @@ export async function openDatabase(config: Opened, log: Pick<Logger, "warn" | "i
   }
   if (!config.databaseUrl) return first;
   await first.stop();
-  return reachDatabase(config, log);
+  return reachDatabase(config, log, forRequests(config.requestTimeout));
 }
 
 function close(dataDir: string, log: Pick<Logger, "warn">) {

@@ -4,7 +4,7 @@ import type { Deps } from "#deps";
 import { isReading } from "./body";
 import { compressAnswer, isCompressible } from "./compression";
 import { dropNeedlessCors } from "./cors";
-import { answerInTime } from "./deadline";
+import { createDeadlines } from "./deadline";
 import { FAILED } from "./errors";
 import { exchangeOf } from "./exchange";
 import { isHost } from "./host";
@@ -18,6 +18,7 @@ const LATE = "The server took too long, most likely because the database is away
 
 /** What stands before the routes: a sane Host, an answer in time, and a record of every request, however it ends. */
 export function createFetch(app: AnyElysia, deps: Pick<Deps, "config" | "sql" | "log" | "metrics" | "denials" | "limits">) {
+  const answerInTime = createDeadlines(deps.config.requestTimeout);
   const namesOrigins = deps.config.corsOrigins.length > 0;
 
   function handle(request: Request) {

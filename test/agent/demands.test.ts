@@ -5,7 +5,7 @@ import type { Result } from "#agent/report";
 import { newAgentHost } from "../support/agent/agent-host";
 import { assigned, FAMILY, failed, newStock, placesIn, type Stock } from "../support/agent/directory-family";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let stock: Stock;
 beforeAll(async () => {

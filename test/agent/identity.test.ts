@@ -15,7 +15,7 @@ import { newJoinToken } from "../support/server/hosts";
 import { newOrganization, type TestOrganization } from "../support/server/people";
 import { startServer, world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const HOUR_MS = 3_600_000;
 const scratch = mkdtempSync(join(tmpdir(), "certitude-identity-"));

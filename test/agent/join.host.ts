@@ -10,7 +10,7 @@ import { PROGRAM } from "../support/server/program";
 import { startReverseProxy } from "../support/server/reverse-proxy";
 import { world } from "../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const scratch = mkdtempSync(join(tmpdir(), "certitude-joining-"));
 

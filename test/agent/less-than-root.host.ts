@@ -5,7 +5,7 @@ import { conductAsNobody, OWN, passAsNobody } from "../support/agent/other-user"
 import { type Issued, newAuthority } from "../support/pki/authority";
 import { runs, serveRepository } from "../support/pki/tls-clients";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let authority: Awaited<ReturnType<typeof newAuthority>>;
 let leaf: Issued;

@@ -10,7 +10,7 @@ import { holding } from "../support/agent/policies";
 import { newAuthority } from "../support/pki/authority";
 import type { AgentHost } from "../support/pki/tls-clients";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let authority: Awaited<ReturnType<typeof newAuthority>>;
 beforeAll(async () => {

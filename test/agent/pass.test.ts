@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { newConnectedAgent } from "../support/agent/connected-agent";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const MINUTE = 60_000;
 const FAILURE = "failed: sh ended with exit code 1: it said nothing. Rolled back: the store is as it was.";

@@ -8,7 +8,7 @@ import { assigned, FAMILY, failed, newStock, type Place, placesIn, type Stock } 
 import { stateOf } from "../support/agent/observing";
 import { passAsNobody } from "../support/agent/other-user";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let stock: Stock;
 beforeAll(async () => {

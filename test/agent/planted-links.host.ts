@@ -7,7 +7,7 @@ import { stateOf } from "../support/agent/observing";
 import { startSwapping } from "../support/agent/swapping";
 import { newAuthority } from "../support/pki/authority";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const NOBODY = 65_534;
 const PASSES = 1_000;

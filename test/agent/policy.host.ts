@@ -12,7 +12,7 @@ import { holding } from "../support/agent/policies";
 import { newKnowingHost, newParties, type Parties } from "../support/agent/store-behaviour";
 import type { AgentHost } from "../support/pki/tls-clients";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 type Config = Desired["config"];
 

@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { newConnectedAgent } from "../support/agent/connected-agent";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 async function newInstalled() {
   const agent = await newConnectedAgent();

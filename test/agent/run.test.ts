@@ -10,7 +10,7 @@ import { connectTo } from "../support/server/postgres";
 import { startProxy, targetOf } from "../support/server/proxy";
 import { startServer, world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 /** Runs the agent for good, with so many milliseconds between two passes, until it is told to stop. */
 function start(

@@ -9,7 +9,7 @@ import { newAuthority } from "../support/pki/authority";
 import { connectTo } from "../support/server/postgres";
 import { startServer, world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const TOKEN = `cag_${"x".repeat(43)}`;
 /** As before the first signed answer. */

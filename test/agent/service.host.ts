@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "../support/server/program";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const directory = mkdtempSync(join(tmpdir(), "certitude-service-"));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -6,7 +6,7 @@ import { verifyEndpoint } from "#agent/verify";
 import type { StartTls } from "#modules/fleet/trust-stores/rules/start-tls";
 import { type Issued, newAuthority } from "../support/pki/authority";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(300_000);
 
 let authority: Awaited<ReturnType<typeof newAuthority>>;
 let leaf: Issued;

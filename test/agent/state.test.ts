@@ -6,7 +6,7 @@ import { newRecord, noteReport, openState } from "#agent/state";
 import { newConnectedAgent } from "../support/agent/connected-agent";
 import { stateOf } from "../support/agent/observing";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const scratch = () => mkdtempSync(join(tmpdir(), "certitude-state-"));
 const ID = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01";

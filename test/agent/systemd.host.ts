@@ -6,7 +6,7 @@ import { newJoinToken } from "../support/server/hosts";
 import { newOrganization, type TestOrganization } from "../support/server/people";
 import { world } from "../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const UNIT = "/etc/systemd/system/certitude-agent.service";
 const STATE = "/var/lib/certitude-agent";

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { newConnectedAgent } from "../support/agent/connected-agent";
 import { world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 test("a pass that is answered with a state of another signer goes by the last good one, and says so as an error", async () => {
   const agent = await newConnectedAgent();

@@ -7,7 +7,7 @@ import { verifyEndpoint } from "#agent/verify";
 import { type Issued, newAuthority } from "../support/pki/authority";
 import { freePort } from "../support/pki/tls-servers";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(300_000);
 
 let authority: Awaited<ReturnType<typeof newAuthority>>;
 let other: Awaited<ReturnType<typeof newAuthority>>;

@@ -16,7 +16,7 @@ import { wrongCounts } from "../support/server/counts";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { addSecrets } from "../support/server/sealed";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 const root = mkdtempSync(join(tmpdir(), "certitude-restore-"));
 const keyring = createKeyring([Buffer.alloc(32, 1)]);
 const store = createFileStore(join(root, "objects"), keyring);

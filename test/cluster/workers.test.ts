@@ -5,7 +5,7 @@ import { connectTo } from "../support/server/postgres";
 import { newPlace, run } from "../support/server/program";
 import { connectToWorker, figures, serveWithWorkers, sum } from "../support/server/workers";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 // The embedded database is one session.
 if (Bun.env.TEST_DATABASE_URL)

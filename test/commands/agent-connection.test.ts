@@ -9,7 +9,7 @@ import { newAuthority } from "../support/pki/authority";
 import { certificate } from "../support/pki/certificates";
 import { run } from "../support/server/program";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const directory = mkdtempSync(join(tmpdir(), "certitude-connection-"));
 const write = (name: string, content: string, mode = 0o600) => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const directory = mkdtempSync(join(tmpdir(), "certitude-hangup-"));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Ajv from "ajv";
 import { newDirectory, run } from "../support/server/program";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 const { directory, remove } = newDirectory();
 afterAll(remove);
 

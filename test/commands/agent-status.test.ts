@@ -6,7 +6,7 @@ import { createLog } from "#log";
 import { type ConnectedAgent, newConnectedAgent } from "../support/agent/connected-agent";
 import { run } from "../support/server/program";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 /** One pass of an agent with a directory of its own, which it leaves. */
 async function passOnce({ server, token, pathOf, policySource }: ConnectedAgent) {

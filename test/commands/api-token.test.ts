@@ -3,7 +3,7 @@ import { API_TOKENS } from "../support/server/api-tokens";
 import { call } from "../support/server/call";
 import { endServers, newPlace, run, serve } from "../support/server/program";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const DAY = 86_400_000;
 const user = crypto.randomUUID();

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { endServers, newPlace, run, serve } from "../support/server/program";
 
-setDefaultTimeout(180_000);
+setDefaultTimeout(300_000);
 afterEach(endServers);
 
 const COUNTED = ["certificates", "trust-store-coverage", "assignment-drifts", "inbox-reads"].map((each) => `${each}: counted again`).join("\n");

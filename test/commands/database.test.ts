@@ -3,7 +3,7 @@ import { startEmbedded } from "#db/embedded";
 import { connectTo } from "../support/server/postgres";
 import { newPlace, run } from "../support/server/program";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 let place: Awaited<ReturnType<typeof newPlace>>;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { reply, startMailServer } from "../support/server/mail-server";
 import { newDirectory, run } from "../support/server/program";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const place = newDirectory();
 afterAll(() => place.remove());

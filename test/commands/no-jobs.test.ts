@@ -5,7 +5,7 @@ import { endServers, newDirectory, newPlace, run, serve } from "../support/serve
 import { figures } from "../support/server/workers";
 import { environment } from "../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 describe("certitude serve --no-jobs", () => {
   const { env, remove } = newDirectory();

@@ -6,7 +6,7 @@ import { sign } from "../support/server/people";
 import { newDirectory, run } from "../support/server/program";
 import { environment, JWT_SECRET, world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 const { env, remove } = newDirectory();
 afterAll(remove);
 

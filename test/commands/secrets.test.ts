@@ -6,7 +6,7 @@ import { certificate } from "../support/pki/certificates";
 import { call } from "../support/server/call";
 import { endServers, newDirectory, newPlace, run, serve } from "../support/server/program";
 
-setDefaultTimeout(180_000);
+setDefaultTimeout(300_000);
 afterEach(endServers);
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString("base64");

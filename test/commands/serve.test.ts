@@ -9,7 +9,7 @@ import { openRaw } from "../support/server/raw";
 import { figures, sum } from "../support/server/workers";
 import { environment, world } from "../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 const DEMO = "0193b3c0-0000-7000-8000-00000000d350";
 
 let place: Awaited<ReturnType<typeof newPlace>>;

@@ -7,7 +7,7 @@ import { populatedOrganization, withQueue } from "../support/server/populated-or
 import { newDirectory, run } from "../support/server/program";
 import { environment, world } from "../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 withQueue();
 
 const { SECRETS_KEY } = environment;

@@ -4,7 +4,7 @@ import { endServers, newDirectory, newPlace, run, serve } from "../support/serve
 import { allGone, connectToWorker, figures, isOpen, nthWorker, serveWithWorkers, startedWorkers, sum } from "../support/server/workers";
 import { environment } from "../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 describe("certitude serve --workers", () => {
   const { env, remove } = newDirectory();

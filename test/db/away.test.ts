@@ -10,7 +10,7 @@ import { connectTo, startPostgres } from "../support/server/postgres";
 import { startProxy, targetOf, viaPort } from "../support/server/proxy";
 import { startServer, world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const AWAY = { message: "The database is away or too slow. Try again in a moment." };
 
@@ -53,7 +53,7 @@ describe("a server whose database is away", () => {
 
   beforeAll(async () => {
     const log = createLog("info", { write: (line) => void lines.push(line) });
-    server = startServer(world.config, { db: connectTo(url) }, undefined, log);
+    server = startServer({ ...world.config, requestTimeout: 5_000 }, { db: connectTo(url) }, undefined, log);
     headers = { authorization: `Bearer ${await sign({ sub: crypto.randomUUID() })}` };
     expect(await ask()).toMatchObject({ status: 200 });
   });

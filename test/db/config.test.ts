@@ -67,6 +67,8 @@ const FAULTS: [string, string, string][] = [
     "user=lots",
     'RATE_LIMITS: "user=lots" is not off, nor requests and seconds of one of user, api-token, agent, ingest-key, gateway, address, such as user=6000/60.',
   ],
+  ["REQUEST_TIMEOUT", "0", 'REQUEST_TIMEOUT must be a number of seconds from 1 to 300, not "0".'],
+  ["REQUEST_TIMEOUT", "5s", 'REQUEST_TIMEOUT must be a number of seconds from 1 to 300, not "5s".'],
   ["MAIL_FROM", "ops@example.org", "SMTP_URL is required with MAIL_FROM: the mail server, such as smtp://user:password@mail.example:587."],
   ["LOG_LEVEL", "loud", 'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud".'],
 ];

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { generateDrizzleJson, generateMigration } from "drizzle-kit/api";
 import { world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 type Named = Record<string, { name: string }>;
 type Table = {

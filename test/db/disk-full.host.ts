@@ -12,7 +12,7 @@ import { environment, JWT_SECRET } from "../support/server/world";
 
 // As root, because it mounts file systems of a few megabytes and fills them to the last byte.
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const EXHAUSTED = { message: "The server has run out of disk, memory or another resource. Try again later." };
 const MIB = 1024 * 1024;

@@ -8,7 +8,7 @@ import { newOrganization } from "../support/server/people";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { world } from "../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 let postgres: Awaited<ReturnType<typeof startPostgres>>;
 let sql: Pool;

@@ -7,7 +7,7 @@ import { applyFirst, migrationFiles } from "../support/server/migrations";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 describe("migrate", () => {
   let postgres: Awaited<ReturnType<typeof startPostgres>>;
@@ -41,7 +41,9 @@ describe("migrate", () => {
     expect((await migrationStatus(sql)).unknown).toEqual(["2100-01-01T00:00:00.000Z"]);
     const message = "The database was migrated by a newer certitude: it has what this one does not know (made 2100-01-01T00:00:00.000Z)";
     expect(migrate(sql)).rejects.toThrow(message);
-    expect(openDatabase({ databaseUrl: postgres.url, keyring: world.config.keyring, dataDir: "" }, createLog("silent"))).rejects.toThrow(message);
+    expect(openDatabase({ databaseUrl: postgres.url, keyring: world.config.keyring, requestTimeout: 5_000, dataDir: "" }, createLog("silent"))).rejects.toThrow(
+      message,
+    );
     await sql`delete from drizzle.__drizzle_migrations where created_at = ${madeAt}`;
     await sql.end();
   });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { closeDirectory } from "#db/private-directory";
 import { endServers, newDirectory, run, serve } from "../support/server/program";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 const root = mkdtempSync(join(tmpdir(), "certitude-private-"));
 afterAll(() => {
   endServers();

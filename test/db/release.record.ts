@@ -16,7 +16,7 @@ import { world } from "../support/server/world";
 // Not a test: `bun run record:release` writes down what this release sends to its database, for the next one to be tested against.
 // Run it at each release, on a real Postgres (TEST_DATABASE_URL), and commit the file.
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 withQueue();
 
 const FIXTURE = resolve(import.meta.dir, "../fixtures/previous-release.json.gz");

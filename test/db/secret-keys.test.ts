@@ -9,7 +9,7 @@ import { STAMPED_COLUMNS } from "#maintenance/stamped-rows";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { addConnection, addSecrets, readSecrets, unmark } from "../support/server/sealed";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const [OLD, NEW, OTHER] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2), Buffer.alloc(32, 3)] as const;
 const [old, renewed, other] = [createKeyring([OLD]), createKeyring([NEW, OLD]), createKeyring([OTHER])] as const;

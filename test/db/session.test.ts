@@ -18,7 +18,7 @@ import { connectTo, startPostgres } from "../support/server/postgres";
 import { targetOf, viaPort } from "../support/server/proxy";
 import { startServer, world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 /** Defaults of a database, each of which changes what statements do or what their results look like. */
 const HOSTILE = {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "#db/embedded";
 import { migrationStatus } from "#db/migrate";
-import { packTemplate } from "#db/pack-template";
+import { packOnce } from "#db/pack-template";
 import { unpack } from "#db/template";
 
 setDefaultTimeout(600_000);
@@ -14,7 +14,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 describe("the database that the executable carries", () => {
   test("was stopped in order, has every migration, and no row of its own", async () => {
     const dataDir = join(directory, "data");
-    await unpack(await packTemplate(), join(dataDir, "postgres"));
+    await unpack(await (await packOnce()).bytes(), join(dataDir, "postgres"));
     expect(readdirSync(join(dataDir, "postgres"))).not.toContain("postmaster.pid");
     const { db, stop } = await startEmbedded(dataDir);
     const { migrations, unknown } = await migrationStatus(db.$client);

@@ -10,7 +10,7 @@ import { type Minted, mint } from "#demo/mint";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { startProxy, targetOf, viaPort } from "../support/server/proxy";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const directory = mkdtempSync(join(tmpdir(), "certitude-tls-"));
 const life = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 86_400_000) };

@@ -15,7 +15,7 @@ import { withQueue } from "../support/server/populated-organization";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { numberIds, type Recording, replay } from "../support/server/recording";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 withQueue();
 
 /** What migrations change in rows that exist, each with its reason; everything else stays to the letter. */

@@ -3,7 +3,7 @@ import { databaseUrlFault, readUrl } from "#db/url";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { newPlace, run } from "../support/server/program";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 describe("what the environment says of Postgres", () => {
   test("moves neither the embedded database nor that of DATABASE_URL", async () => {

@@ -8,7 +8,7 @@ import { withJobs } from "../support/server/knowledge";
 import { sign } from "../support/server/people";
 import { world } from "../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 /** An agent that was left half made is removed, created, given an assignment, and reports. */
 const MOST_WRITES = 4;
 const INTERRUPTED = new Error("interrupted");

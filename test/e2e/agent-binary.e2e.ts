@@ -5,7 +5,7 @@ import { type Installation, newInstallation } from "../support/agent/installatio
 import { newAuthority } from "../support/pki/authority";
 import { PROGRAM } from "../support/server/executable";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const AGENT = join(dirname(PROGRAM), "certitude-agent");
 let installation: Installation;

@@ -5,7 +5,7 @@ import { stateOf } from "../support/agent/observing";
 import { newAuthority } from "../support/pki/authority";
 import { run } from "../support/server/executable";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 let installation: Installation;
 let authority: Awaited<ReturnType<typeof newAuthority>>;

@@ -6,7 +6,7 @@ import { curl, newAnchor, readOwnStore, rebuildBundle } from "../support/agent/o
 import { newAuthority, serveTls } from "../support/pki/authority";
 import { presentedAt, startNginx, writePair } from "../support/pki/tls-servers";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 type Authority = Awaited<ReturnType<typeof newAuthority>>;
 let installation: Installation;

@@ -5,7 +5,7 @@ import { rootCertificates } from "node:tls";
 import { newPlace, type Place, run, serve } from "../support/server/executable";
 import { createScratchDatabase } from "../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const USER = "7b0e2f0a-3c9d-4f55-9a53-0d6d0f6d2c11";
 const places: ReturnType<typeof newPlace>[] = [];

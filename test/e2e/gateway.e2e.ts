@@ -3,7 +3,7 @@ import { newPlace, type Place, run, serve } from "../support/server/executable";
 import { startReverseProxy } from "../support/server/reverse-proxy";
 import { createScratchDatabase, environment } from "../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const USER = crypto.randomUUID();
 const DEMO = "0193b3c0-0000-7000-8000-00000000d350";

@@ -6,7 +6,7 @@ import { mint } from "#demo/mint";
 import { newPlace, run } from "../support/server/executable";
 import { startMailServer } from "../support/server/mail-server";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const place = newPlace();
 const directory = mkdtempSync(join(tmpdir(), "certitude-mail-"));

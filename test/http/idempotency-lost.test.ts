@@ -12,7 +12,7 @@ import { endServers, newDirectory, serve } from "../support/server/program";
 import { startProxy, targetOf, viaPort } from "../support/server/proxy";
 import { environment, startServer, world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const LOST = { message: expect.stringContaining("was done, at least in part, but the server stopped before it could answer") };
 const REFUSE_ANSWER = `
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await migrate(sql);
   await sql.end();
   proxy = await startProxy(targetOf(postgres.url));
-  server = startServer(world.config, { db: connectTo(viaPort(postgres.url, proxy.port)) });
+  server = startServer({ ...world.config, requestTimeout: 5_000 }, { db: connectTo(viaPort(postgres.url, proxy.port)) });
 });
 afterAll(async () => {
   endServers();
@@ -143,7 +143,7 @@ if (Bun.env.TEST_DATABASE_URL)
     });
 
     test("201 once when another replica takes it over while the first is still at it", async () => {
-      const replica = startServer(world.config, { db: connectTo(postgres.url) });
+      const replica = startServer({ ...world.config, requestTimeout: 5_000 }, { db: connectTo(postgres.url) });
       const release = await holdAgents();
       const first = ask("POST", "taken-over");
       await isTrue(isWaiting, first);

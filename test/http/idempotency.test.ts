@@ -8,7 +8,7 @@ import { populatedOrganization, withQueue } from "../support/server/populated-or
 import { prepare } from "../support/server/prepare";
 import { startServer, world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 withQueue();
 
 const withKey = (key: string, wish: Wish = {}): Wish => ({ ...wish, headers: { ...wish.headers, "idempotency-key": key } });

@@ -8,7 +8,7 @@ import { connectTo, startPostgres } from "../support/server/postgres";
 import { openRaw, sendRaw } from "../support/server/raw";
 import { startServer, world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 describe("a path", () => {

@@ -60,8 +60,8 @@ if (Bun.env.TEST_DATABASE_URL) {
   afterAll(() => world.deps.queue.stop());
 
   describe("a process that is killed right before each of its writes, while it has certificates issued", () => {
-    test.each(ENDINGS)("is taken over, and each order is issued once: %s", async (_, ending) => {
-      const steps = await killAtEachStep({ jobs, tables, make: () => ordered(), afterKill: endClaims, verify: isIssuedOnce }, ending);
+    test.each(ENDINGS)("is taken over, and each order is issued once: %s", async (_, endings) => {
+      const steps = await killAtEachStep({ jobs, tables, make: () => ordered(), afterKill: endClaims, verify: isIssuedOnce }, endings);
       expect(steps).toBeGreaterThanOrEqual(10);
     });
 

@@ -50,8 +50,8 @@ describe("a process that is killed right before each of its writes, while it ind
     expect(await count(eventsOf(organization, "document.indexing-failed"))).toBe(0);
   }
 
-  test.each(ENDINGS)("is taken over, and each passage is stored once: %s", async (_, ending) => {
-    const steps = await killAtEachStep({ jobs, tables, make: uploaded, verify: isIndexedOnce }, ending);
+  test.each(ENDINGS)("is taken over, and each passage is stored once: %s", async (_, endings) => {
+    const steps = await killAtEachStep({ jobs, tables, make: uploaded, verify: isIndexedOnce }, endings);
     expect(steps).toBeGreaterThanOrEqual(5);
   });
 

@@ -51,8 +51,8 @@ describe("a process that is killed right before each of its writes, while it bri
     ]);
   }
 
-  test.each(ENDINGS)("is taken over, and each ring opens once: %s", async (_, ending) => {
-    const steps = await killAtEachStep({ jobs, tables, make: dueRollout, verify: isOpenedOnce }, ending);
+  test.each(ENDINGS)("is taken over, and each ring opens once: %s", async (_, endings) => {
+    const steps = await killAtEachStep({ jobs, tables, make: dueRollout, verify: isOpenedOnce }, endings);
     expect(steps).toBeGreaterThanOrEqual(3);
   });
 

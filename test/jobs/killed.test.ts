@@ -56,8 +56,8 @@ if (Bun.env.TEST_DATABASE_URL) {
       expect(notices.flatMap(({ items }) => items.map(({ id }) => id)).toSorted()).toEqual(ids.toSorted());
     }
 
-    test.each(ENDINGS)("is taken over, and members are told once: %s", async (_, ending) => {
-      const steps = await killAtEachStep({ jobs, tables, make: () => expiring(), verify: isToldOnce }, ending);
+    test.each(ENDINGS)("is taken over, and members are told once: %s", async (_, endings) => {
+      const steps = await killAtEachStep({ jobs, tables, make: () => expiring(), verify: isToldOnce }, endings);
       expect(steps).toBeGreaterThanOrEqual(4);
     });
 
@@ -99,7 +99,7 @@ if (Bun.env.TEST_DATABASE_URL) {
     const config = () => ({ ...world.config, publicUrl: "https://certitude.example", mail: mailSettings(mailServer.url) });
     const receivedBy = (email: string) => mailServer.received.filter(({ to }) => to === email);
 
-    test.each(ENDINGS)("is taken over: the mail is sent, a second time only as the same message, and is noted once: %s", async (_, ending) => {
+    test.each(ENDINGS)("is taken over: the mail is sent, a second time only as the same message, and is noted once: %s", async (_, endings) => {
       const doubled: number[] = [];
       async function verify({ organization, email }: Invited, killedAt = 0) {
         const received = receivedBy(email);
@@ -108,7 +108,7 @@ if (Bun.env.TEST_DATABASE_URL) {
         if (received.length === 2) doubled.push(killedAt);
         expect(await count(eventsOf(organization, "member.invitation-mailed"))).toBe(1);
       }
-      const steps = await killAtEachStep({ jobs, tables, env, config: config(), make: invited, verify }, ending);
+      const steps = await killAtEachStep({ jobs, tables, env, config: config(), make: invited, verify }, endings);
       expect(steps).toBeGreaterThanOrEqual(3);
       expect(doubled).not.toContain(0);
       expect(doubled.length).toBeLessThan(steps); // before the mail is handed over, and once it is noted, none is sent again

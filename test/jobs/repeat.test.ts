@@ -6,7 +6,7 @@ import { certificate, importInto } from "../support/pki/certificates";
 import { newOrganization } from "../support/server/people";
 import { world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 test("a server adds up what was changed, again and again until it stops", async () => {
   const organization = await newOrganization();

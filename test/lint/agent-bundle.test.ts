@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const ROOT = resolve(import.meta.dir, "../..");
 /** What the agent takes of the database's room: a lock, and two leaves that schemas need. */

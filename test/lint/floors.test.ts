@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { Glob } from "bun";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const ROOT = resolve(import.meta.dir, "../..");
 const FILES = [...new Glob("src/**/*.ts").scanSync(ROOT)].filter((path) => !path.endsWith(".d.ts"));

@@ -9,7 +9,7 @@ import { createMailTransport } from "#mail/transport";
 import { reply, startMailServer } from "../support/server/mail-server";
 import { mailSettings } from "../support/server/mailing";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const directory = mkdtempSync(join(tmpdir(), "certitude-mail-"));
 afterAll(() => rmSync(directory, { recursive: true }));

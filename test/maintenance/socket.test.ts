@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { askServer, serveTasks, type Tasks } from "#maintenance/socket";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {

@@ -14,7 +14,7 @@ import { withQueue } from "../support/server/populated-organization";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { world } from "../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 withQueue();
 
 const HOUR = 3_600_000;

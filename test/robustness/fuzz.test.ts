@@ -10,7 +10,7 @@ import { EXAMPLES, UNIQUE } from "./examples";
 import { findLeak } from "./leaks";
 
 /** More with CERTITUDE_FUZZ_RUNS; a failure names its seed and path. */
-const numRuns = Number(Bun.env.CERTITUDE_FUZZ_RUNS ?? 60);
+const numRuns = Number(Bun.env.CERTITUDE_FUZZ_RUNS ?? 30);
 const seed = 20_260_101;
 
 withQueue();

@@ -8,7 +8,7 @@ import { cleanFileName, readKind, splitPassages } from "#modules/knowledge/docum
 import { inDays } from "../support/pki/certificates";
 import { growthOf, SUPER_LINEAR } from "../support/server/growth";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 type Reader = [name: string, run: (text: string) => unknown, worst: Record<string, string>];
 

@@ -3,7 +3,7 @@ import { check } from "recheck";
 import { growthOf, SUPER_LINEAR } from "../support/server/growth";
 import { type Pattern, readPatterns, readSchemaPatterns } from "../support/server/patterns";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 /** Patterns that may take longer than their input grows, and why no input is long. */
 const BOUNDED = new Map<string, string>([]);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type KeyAlgorithm, makeCsr, makePrivateKey, signerOf } from "#agent/host/private-key";
 import { algorithmOf, type Subject } from "#modules/certificates/certificates/x509/signing-request";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const directory = mkdtempSync(join(tmpdir(), "certitude-csr-"));
 afterAll(() => rmSync(directory, { recursive: true }));

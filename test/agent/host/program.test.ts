@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { thisHost } from "#agent/host/host";
 import { ProgramFailure, runProgram } from "#agent/host/program";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const host = thisHost({ PATH: Bun.env.PATH, HOME: "/home/agent", SECRET: "of the agent", LD_PRELOAD: "/evil.so", JAVA_HOME: "/jdk" });
 const run = (argv: string[], options = {}) => runProgram(host, argv, options);

@@ -10,7 +10,7 @@ import { until } from "../../support/agent/observing";
 import { policyAt } from "../../support/agent/policies";
 import { newDirectory, PROGRAM } from "../../support/server/program";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 const { directory, remove } = newDirectory();
 afterAll(remove);
 

@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readPolicyFile, writePolicyFile } from "#agent/policy/file";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const STRANGER = 65_534;
 const POLICY = { privateKeys: true };

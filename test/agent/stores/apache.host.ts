@@ -8,7 +8,7 @@ import { APACHE } from "../../support/pki/presets/web";
 import type { AgentHost } from "../../support/pki/tls-clients";
 import { endServers, freePort, presentedAt, writePair } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const leaves = await newLeaves();
 afterAll(() => {

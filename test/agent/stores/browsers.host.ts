@@ -6,7 +6,7 @@ import { newParties } from "../../support/agent/store-behaviour";
 import { chromiumTrusts, firefoxTrusts, newProfile } from "../../support/pki/browsers";
 import { runs } from "../../support/pki/tls-clients";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const parties = await newParties();
 const { authority, known, server, knownServer } = parties;

@@ -6,7 +6,7 @@ import { withScratchCaTrust } from "../../support/agent/scratch-ca-trust";
 import { newParties, type Parties } from "../../support/agent/store-behaviour";
 import { curlTrusts } from "../../support/pki/tls-clients";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let parties: Parties;
 beforeAll(async () => {

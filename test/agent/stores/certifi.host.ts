@@ -7,7 +7,7 @@ import { desired } from "../../support/agent/agent-host";
 import { newKnowingHost, newParties, type Parties, testBehaviour } from "../../support/agent/store-behaviour";
 import { contentOf, newVirtualEnvironment, requestsTrusts, runs } from "../../support/pki/tls-clients";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const directory = mkdtempSync(join(tmpdir(), "certitude-venv-"));
 const pythonVenvPath = join(directory, "venv");

@@ -5,7 +5,7 @@ import { desired, desiredServer } from "../../support/agent/agent-host";
 import { newKnowingHost, newParties, type Parties, put, testBehaviour } from "../../support/agent/store-behaviour";
 import { type AgentHost, contentOf, runs, serveRepository, trusts } from "../../support/pki/tls-clients";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 type Repository = Awaited<ReturnType<typeof serveRepository>>;
 let parties: Parties & { [each in "private" | "public" | "closed"]: Repository };

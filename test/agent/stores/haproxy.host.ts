@@ -6,7 +6,7 @@ import { stateOf, until, withPrograms } from "../../support/agent/observing";
 import { type Leaves, newLeaves, testServer } from "../../support/agent/server-behaviour";
 import { endServers, presentedAt, startHaproxy, writePair } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const leaves = await newLeaves();
 afterAll(() => {

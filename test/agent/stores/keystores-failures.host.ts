@@ -5,7 +5,7 @@ import { withoutTools } from "../../support/agent/program-stores";
 import { keystoreOf, newHost, newKeystores, TYPES } from "../../support/pki/keystores";
 import { type AgentHost, contentOf } from "../../support/pki/tls-clients";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const { anchor, putKnown, end } = await newKeystores();
 afterAll(end);

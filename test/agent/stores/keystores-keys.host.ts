@@ -11,7 +11,7 @@ import { aliasesIn, configOf, deleteFrom, FORMATS, importAs, keystoreOf, newHost
 import { type AgentHost, contentOf } from "../../support/pki/tls-clients";
 import { presentedAt } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const { authority, known, java, putKnown, end } = await newKeystores();
 afterAll(end);

@@ -7,7 +7,7 @@ import { installed } from "../../support/agent/program-stores";
 import { keytool } from "../../support/pki/java";
 import { keystoreOf, newHost, newKeystores } from "../../support/pki/keystores";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const { authority, known, server, knownServer, java, isTrusting, putKnown, end } = await newKeystores();
 afterAll(end);

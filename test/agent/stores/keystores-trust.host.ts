@@ -5,7 +5,7 @@ import { installed, leftIn, withoutTools } from "../../support/agent/program-sto
 import { aliasesIn, configOf, deleteFrom, keystoreOf, newHost, newKeystores, TYPES } from "../../support/pki/keystores";
 import { contentOf } from "../../support/pki/tls-clients";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const { known, server, knownServer, java, anchor, isTrusting, putKnown, end } = await newKeystores();
 afterAll(end);

@@ -9,7 +9,7 @@ import { accountOf, startPreset } from "../../support/pki/presets/server";
 import { runs } from "../../support/pki/tls-clients";
 import { endServers, freePort, presentedAt, writePair } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const leaves = await newLeaves();
 const { leaf, next, bootstrap } = leaves;

@@ -7,7 +7,7 @@ import { type Issued, newAuthority } from "../../support/pki/authority";
 import { type AgentHost, runs } from "../../support/pki/tls-clients";
 import { endServers, presentedAt, startNginx, writePair } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const leaves = await newLeaves();
 afterAll(() => {

@@ -5,7 +5,7 @@ import { desired } from "../../support/agent/agent-host";
 import { newKnowingHost, newParties, type Parties, put, testBehaviour } from "../../support/agent/store-behaviour";
 import { type AgentHost, contentOf, nodeTrusts, runs, variablesIn } from "../../support/pki/tls-clients";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let parties: Parties;
 beforeAll(async () => {

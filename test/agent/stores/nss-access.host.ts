@@ -4,7 +4,7 @@ import { installed, leftIn, passInChild, withoutTools } from "../../support/agen
 import { client, failed, KNOWN, newHost, newNss, ownerOf, PASSWORD } from "../../support/pki/nss";
 import { contentOf, runs } from "../../support/pki/tls-clients";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const { authority, server, anchor, newKnowing, end } = await newNss();
 afterAll(end);

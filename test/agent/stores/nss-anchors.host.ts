@@ -5,7 +5,7 @@ import { installed, leftIn, withoutTools } from "../../support/agent/program-sto
 import { failed, itemOf, KNOWN, newDatabase, newHost, newNss } from "../../support/pki/nss";
 import { contentOf } from "../../support/pki/tls-clients";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const { authority, known, namesake, server, knownServer, namesakeServer, anchor, newKnowing, end } = await newNss();
 afterAll(end);

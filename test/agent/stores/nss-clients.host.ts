@@ -3,7 +3,7 @@ import { installed, leftIn, withoutTools } from "../../support/agent/program-sto
 import { serveTls } from "../../support/pki/authority";
 import { client, failed, KNOWN, newHost, newNss, PASSWORD } from "../../support/pki/nss";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const { authority, known, newKnowing, end } = await newNss();
 afterAll(end);

@@ -11,7 +11,7 @@ import { newParties, type Parties } from "../../support/agent/store-behaviour";
 import { newAuthority } from "../../support/pki/authority";
 import { importInto } from "../../support/pki/certificates";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 let parties: Parties;
 beforeAll(async () => {

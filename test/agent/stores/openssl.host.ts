@@ -7,7 +7,7 @@ import { newParties, type Parties } from "../../support/agent/store-behaviour";
 import { newAuthority, serveTls } from "../../support/pki/authority";
 import { type AgentHost, runs, trusts } from "../../support/pki/tls-clients";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let parties: Parties;
 beforeAll(async () => {

@@ -25,7 +25,7 @@ import {
   writePair,
 } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 let leaves: Leaves;
 let cluster: Awaited<ReturnType<typeof newCluster>>;

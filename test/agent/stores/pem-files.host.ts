@@ -10,7 +10,7 @@ import { newAuthority } from "../../support/pki/authority";
 import { runs } from "../../support/pki/tls-clients";
 import { endServers, startNginx, writePair } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const leaves = await newLeaves();
 const { leaf, next, authority } = leaves;

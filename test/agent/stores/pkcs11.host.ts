@@ -8,7 +8,7 @@ import { newParties, put } from "../../support/agent/store-behaviour";
 import { type AgentHost, runs } from "../../support/pki/tls-clients";
 import { endServers, freePort, presentedAt, startListening } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const MODULE = "/usr/lib/softhsm/libsofthsm2.so";
 const parties = await newParties();

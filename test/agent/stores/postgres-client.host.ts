@@ -7,7 +7,7 @@ import { accountOf } from "../../support/pki/presets/server";
 import { type AgentHost, runs } from "../../support/pki/tls-clients";
 import { DATABASE_USER, endServers, newCluster, startPostgres, writePair } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 /** A Postgres that demands a client's certificate of the role `asking`. */
 let server: Awaited<ReturnType<typeof startPostgres>>;

@@ -8,7 +8,7 @@ import { type Leaves, newLeaves, testServer } from "../../support/agent/server-b
 import type { AgentHost } from "../../support/pki/tls-clients";
 import { DATABASE_USER, endServers, newCluster, presentedAt, startPostgres, writePair } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let leaves: Leaves;
 let cluster: Awaited<ReturnType<typeof newCluster>>;

@@ -14,7 +14,7 @@ import { accountOf, type PresetServer, startPreset, trustsServer } from "../../s
 import { WEB } from "../../support/pki/presets/web";
 import { endServers, freePort } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const SERVERS = [...WEB, ...MAIL, ...BROKERS];
 const leaves = await newLeaves();

@@ -8,7 +8,7 @@ import { newAuthority } from "../../support/pki/authority";
 import { type AgentHost, runs } from "../../support/pki/tls-clients";
 import { endServers, presentedAt, startRedis, writePair } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const leaves = await newLeaves();
 afterAll(() => {

@@ -4,7 +4,7 @@ import { presented } from "#agent/host/pem";
 import { stateOf } from "../../support/agent/observing";
 import { failed, newRegistries, newRegistryHost, type Registries, TOOLS } from "../../support/agent/registry-host";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let world: Registries;
 beforeAll(async () => {

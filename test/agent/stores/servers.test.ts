@@ -5,7 +5,7 @@ import { configRulesOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import { desired, newAgentHost } from "../../support/agent/agent-host";
 import { newAuthority } from "../../support/pki/authority";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let authority: Awaited<ReturnType<typeof newAuthority>>;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import type { Desired } from "#agent/server-client";
 import { desired, newAgentHost, withScratchSystem } from "../../support/agent/agent-host";
 import { newAuthority, serveTls } from "../../support/pki/authority";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let authority: Awaited<ReturnType<typeof newAuthority>>;
 let other: Awaited<ReturnType<typeof newAuthority>>;

@@ -8,7 +8,7 @@ import { type Issued, newAuthority } from "../../support/pki/authority";
 import { contentOf, runs, serveRepository } from "../../support/pki/tls-clients";
 import { endServers, startNginx, writePair } from "../../support/pki/tls-servers";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 type Repository = Awaited<ReturnType<typeof serveRepository>>;
 let authority: Awaited<ReturnType<typeof newAuthority>>;

@@ -9,7 +9,7 @@ import { createLog } from "#log";
 import { newAgentHost } from "../../support/agent/agent-host";
 import { stateOf } from "../../support/agent/observing";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 /** An attempt on a scratch host, which may be taken back. */
 async function begin() {

@@ -7,7 +7,7 @@ import { certificate, chain, importInto, inDays } from "../../../support/pki/cer
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const { sql } = world;
 const running = new AbortController().signal;

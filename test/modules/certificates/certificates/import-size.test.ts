@@ -4,7 +4,7 @@ import { certificate } from "../../../support/pki/certificates";
 import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const COUNT = MAX_BLOCKS / 4;
 

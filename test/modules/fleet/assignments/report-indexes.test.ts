@@ -3,7 +3,7 @@ import { prepare } from "../../../support/server/prepare";
 import { scansOf, statementsDuring } from "../../../support/server/statements";
 import { newReporter } from "../agent-protocol/reporters";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const OTHERS = 3_000;
 let reporter: Awaited<ReturnType<typeof newReporter>>;

@@ -3,7 +3,7 @@ import { newFleet, report } from "../../../support/server/fleet";
 import { prepare } from "../../../support/server/prepare";
 import { scansOf, statementsDuring } from "../../../support/server/statements";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const PATH = "/deployments";
 

@@ -4,7 +4,7 @@ import { newCsr, newDriver, newIssuer, takeSteps } from "../../../support/issuan
 import { startCaddy, startPort80 } from "../../../support/issuance/caddy";
 import { world } from "../../../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let caddy: Awaited<ReturnType<typeof startCaddy>>;
 let port80: ReturnType<typeof startPort80>;

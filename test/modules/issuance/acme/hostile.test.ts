@@ -3,7 +3,7 @@ import { dnsNames, newDriver, newIssuer, newName, takeSteps } from "../../../sup
 import { type Conduct, changed, problem, startDirectory } from "../../../support/issuance/directory";
 import { newAuthority } from "../../../support/pki/authority";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const running: ReturnType<typeof startDirectory>[] = [];
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { dnsNames, newAccountKey, newCsr, newDriver, newIssuer, newName, takeSte
 import { type Pebble, type PebbleOptions, startPebble } from "../../../support/issuance/pebble";
 import { world } from "../../../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const httpPort = Number(new URL(world.url).port);
 const signal = new AbortController().signal;

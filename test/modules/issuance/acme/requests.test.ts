@@ -7,7 +7,7 @@ import { otherAlgorithms, startZones, type Zones } from "../../../support/issuan
 import { newOrganization } from "../../../support/server/people";
 import { startServer, world } from "../../../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const { sql } = world;
 let server: ReturnType<typeof startServer>;

@@ -6,7 +6,7 @@ import { newOpenssl, newRequest } from "../../../support/pki/openssl";
 import { newOrganization } from "../../../support/server/people";
 import { startServer, world } from "../../../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 const openssl = newOpenssl();
 afterAll(openssl.remove);
 const organization = await newOrganization();

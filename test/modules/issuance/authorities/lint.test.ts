@@ -7,7 +7,7 @@ import { dns, ip, mustIssue, newHierarchy } from "../../../support/pki/issuing";
 import { newOpenssl } from "../../../support/pki/openssl";
 import { newOrganization } from "../../../support/server/people";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 const openssl = newOpenssl();
 afterAll(openssl.remove);
 

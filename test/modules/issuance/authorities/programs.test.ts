@@ -13,7 +13,7 @@ import { curlTrusts, runs } from "../../../support/pki/tls-clients";
 import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 const openssl = newOpenssl();
 const java = await newJava();
 afterAll(() => {

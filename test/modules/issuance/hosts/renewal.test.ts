@@ -6,7 +6,7 @@ import { newConnectedAgent } from "../../../support/agent/connected-agent";
 import { work } from "../requests/requests";
 import { orderFor } from "./orders";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 /** The private key in every form in which it could be told: its own number, and the lines of its PEM. */
 function formsOf(pem: string) {

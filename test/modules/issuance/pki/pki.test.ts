@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { keyIdOf, nameOf } from "#modules/issuance/authorities/services/certificates";
 import { makeKey, publicKeyOf } from "#modules/issuance/authorities/services/keys";
@@ -10,7 +10,7 @@ import { newOpenssl } from "../../../support/pki/openssl";
 import { newOrganization } from "../../../support/server/people";
 import { startServer, world } from "../../../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 const openssl = newOpenssl();
 afterAll(openssl.remove);
 const HOUR = 3_600_000;
@@ -228,6 +228,11 @@ describe("OCSP", () => {
 });
 
 describe("the job", () => {
+  beforeAll(async () => {
+    // Nothing of other tests is left to do.
+    await world.sql`update authority_publications set crl_due_at = null, responder_due_at = null`;
+    await world.sql`update issued_certificates set ocsp_due_at = null where ocsp_due_at is not null`;
+  });
   const at = (hours: number) => startServer(world.config, world.database, () => new Date(Date.now() + hours * HOUR));
   const statesOf = async (id: string) => {
     const [row] = await world.sql<{ number: number; answered: boolean; answerEnds: Date; crlEnds: Date; responder: Uint8Array }[]>`

@@ -30,7 +30,7 @@ if (Bun.env.TEST_DATABASE_URL)
   describe("a process that is killed right before each of its writes", () => {
     beforeAll(() => prepareJobs(world.deps));
 
-    test.each(ENDINGS)("leaves a renewal that is ordered once: %s", async (_, ending) => {
+    test.each(ENDINGS)("leaves a renewal that is ordered once: %s", async (_, endings) => {
       const verify = async ({ setting }: Renewing) => {
         const [request, ...more] = await setting.requests();
         expect(more).toEqual([]);
@@ -38,10 +38,10 @@ if (Bun.env.TEST_DATABASE_URL)
         const { items } = (await setting.organization.admin("GET", "/audit-events?action=certificate-request.created&limit=100")).body;
         expect(items.filter(({ targetId }: { targetId: string }) => targetId === request.id)).toHaveLength(1);
       };
-      expect(await killAtEachStep({ jobs, tables, make: () => dueNow(isOrdered), verify }, ending)).toBeGreaterThan(3);
+      expect(await killAtEachStep({ jobs, tables, make: () => dueNow(isOrdered), verify }, endings)).toBeGreaterThan(3);
     });
 
-    test.each(ENDINGS)("leaves what was issued to come to its host by one rotation: %s", async (_, ending) => {
+    test.each(ENDINGS)("leaves what was issued to come to its host by one rotation: %s", async (_, endings) => {
       const make = async () => {
         const made = await dueNow(isRenewed);
         await renew(made.setting.organization);
@@ -56,6 +56,6 @@ if (Bun.env.TEST_DATABASE_URL)
         expect(await setting.list()).toMatchObject([{ certificateId: request.certificateId }]);
       };
       const afterKill = () => world.sql`update renewals set look_at = now() where state = 'issued'`;
-      expect(await killAtEachStep({ jobs, tables, make, verify, afterKill }, ending)).toBeGreaterThan(6);
+      expect(await killAtEachStep({ jobs, tables, make, verify, afterKill }, endings)).toBeGreaterThan(6);
     });
   });

@@ -13,7 +13,7 @@ import { startTarget } from "../../../support/server/target";
 import { addEvent, endState, tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const targets: ReturnType<typeof startTarget>[] = [];
 const target = (...given: Parameters<typeof startTarget>) => {
@@ -40,6 +40,7 @@ describe("the job that delivers to channels", () => {
     const subjectId = await expire(organization, "{{constructor}}.example.org");
     await tellAll();
     await tellAll();
+    expect(await channel.deliveries()).toMatchObject([{ reason: null, state: "delivered" }]);
     expect(requests).toHaveLength(1);
     const [request] = requests;
     const body = new Webhook(secret).verify(request?.body ?? "", request?.headers ?? {});

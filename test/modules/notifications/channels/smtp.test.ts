@@ -7,7 +7,7 @@ import { newOrganization } from "../../../support/server/people";
 import { addEvent, tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {

@@ -13,7 +13,7 @@ import { startServer, world } from "../../../support/server/world";
 import { control } from "../../governance/frameworks/controls";
 import { runJob } from "./causes";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const DAY = 86_400_000;
 const after = (days: number) => new Date(Date.now() + days * DAY);

@@ -6,7 +6,7 @@ import { newOrganization, newUser } from "../../../support/server/people";
 import { endServers, newPlace, run, serve } from "../../../support/server/program";
 import { world } from "../../../support/server/world";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 withJobs();
 afterAll(endServers);
 

@@ -6,7 +6,7 @@ import { startMailing } from "../../../support/server/mailing";
 import { newOrganization, newUser, type TestOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 let mailServer: Awaited<ReturnType<typeof startMailServer>>;
 let server: Awaited<ReturnType<typeof startMailing>>;

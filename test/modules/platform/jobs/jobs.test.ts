@@ -12,7 +12,7 @@ import { newStaff, type Staff } from "../../../support/server/knowledge";
 import { newUser } from "../../../support/server/people";
 import { startServer, world } from "../../../support/server/world";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(300_000);
 
 const SECOND = 1_000;
 const HOUR = 3_600_000;
