@@ -48,8 +48,13 @@ beforeEach(() => empty(sql));
 const pick = (row: Record<string, unknown>, names: string[]) => JSON.stringify(names.map((name) => [name, row[name]]));
 const textOf = (rows: Record<string, unknown>[], names: string[]) => rows.map((row) => pick(row, names)).toSorted();
 
+/** Each of the latest migrations, and one in five of those before, which no longer change; with CERTITUDE_EVERY_MIGRATION all of them. */
+const BEGINNINGS = migrationFiles
+  .map(({ name }, index) => [name, index] as const)
+  .filter(([, index]) => index > 0 && (Bun.env.CERTITUDE_EVERY_MIGRATION || index % 5 === 0 || index >= migrationFiles.length - 6));
+
 describe("a database of an earlier release, with one of everything in it", () => {
-  test.each(migrationFiles.slice(1).map(({ name }, index) => [name, index + 1] as const))("keeps every row through %s and what follows", async (_, count) => {
+  test.each(BEGINNINGS)("keeps every row through %s and what follows", async (_, count) => {
     await applyFirst(sql, count);
     await fill(sql, example);
     const columns = await columnsOf(sql);

@@ -14,7 +14,7 @@ export async function applyFirst(sql: Pool, count: number) {
   await sql.unsafe("create schema drizzle");
   await sql.unsafe("create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)");
   for (const { sql: statements, hash, folderMillis } of migrationFiles.slice(0, count)) {
-    for (const each of statements) await sql.unsafe(each);
+    await sql.unsafe(statements.join(";\n"));
     await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`;
   }
 }
