@@ -22,7 +22,7 @@ type Environment = Record<string, string>;
 /** A temporary directory, and the environment of a program that keeps its embedded database in it. */
 export function newDirectory() {
   const directory = mkdtempSync(join(tmpdir(), "certitude-program-"));
-  const env: Environment = { PATH: Bun.env.PATH ?? "", PORT: "0", DATA_DIR: join(directory, "data") };
+  const env: Environment = { PATH: Bun.env.PATH ?? "", PORT: "0", DATA_DIR: join(directory, "data"), REQUEST_TIMEOUT: "60" };
   return { directory, env, remove: async () => rmSync(directory, { recursive: true }) };
 }
 
