@@ -264,8 +264,9 @@ describe("the job", () => {
     await publish(world.deps, never);
     const fourth = await statesOf(issuing.id);
     expect([fourth.number, fourth.answered]).toEqual([second.number + 1, true]);
-    expect(await ocsp(leaf)).toContain(": revoked");
-    expect(await ocsp(other)).toContain(": good");
+    const early = ["-validity_period", String(2 * 86_400)]; // one answer is of the server whose clock is ahead
+    expect(await ocsp(leaf, ...early)).toContain(": revoked");
+    expect(await ocsp(other, ...early)).toContain(": good");
     expect((await crl()).text).toContain("Key Compromise");
 
     const muchLater = at(21 * 24);
