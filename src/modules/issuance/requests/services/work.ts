@@ -48,9 +48,10 @@ export async function issueDue(deps: Deps, stopping: AbortSignal, drivers?: Driv
 
   try {
     for (;;) {
-      while (await begin());
-      if (running.size === 0 || signal.aborted) break;
-      await Promise.race([Bun.sleep(LOOK_MS), ...running.keys()]);
+      const wasIdle = running.size === 0;
+      if (await begin()) continue;
+      if (wasIdle || signal.aborted) break;
+      if (running.size > 0) await Promise.race([Bun.sleep(LOOK_MS), ...running.keys()]); // else an issuer that was busy may have more
     }
   } finally {
     await Promise.all(running.keys());
