@@ -32,6 +32,7 @@ import { issuers } from "#modules/issuance/issuers/routes";
 import { pki } from "#modules/issuance/pki/routes";
 import { renewals } from "#modules/issuance/renewals/routes";
 import { certificateRequests, issuancePolicy } from "#modules/issuance/requests/routes";
+import { revocations } from "#modules/issuance/revocations/routes";
 import { chunks, documents, knowledge } from "#modules/knowledge/documents/routes";
 import { files } from "#modules/knowledge/files/routes";
 import { alerts } from "#modules/notifications/alerts/routes";
@@ -108,6 +109,7 @@ const issuance = (deps: Deps) =>
     .use(certificateRequests(deps))
     .use(issuancePolicy(deps))
     .use(renewals(deps))
+    .use(revocations(deps))
     .use(httpAnswers(deps));
 
 const fleet = (deps: Deps) =>

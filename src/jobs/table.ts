@@ -8,6 +8,7 @@ import { publish } from "#modules/issuance/pki/services/publish";
 import { renewDue } from "#modules/issuance/renewals/services/renew";
 import { askWindows } from "#modules/issuance/renewals/services/windows";
 import { issueDue } from "#modules/issuance/requests/services/work";
+import { tellRevocations } from "#modules/issuance/revocations/services/tell";
 import { deliverDue, tidyChannels } from "#modules/notifications/channels/services/deliver";
 import { lookAtCredentials } from "#modules/notifications/credentials/queries";
 import { tellEvents } from "#modules/notifications/events/services/tell";
@@ -47,6 +48,7 @@ export const JOBS: readonly Job[] = [
   { name: "issue-certificates", everyMs: SECOND_MS, run: (deps, signal) => issueDue(deps, signal) },
   { name: "renew-certificates", everyMs: 2 * SECOND_MS, run: renewDue },
   { name: "ask-renewal-windows", everyMs: 20 * SECOND_MS, run: (deps, signal) => askWindows(deps, signal) },
+  { name: "tell-revocations", everyMs: 2 * SECOND_MS, run: (deps, signal) => tellRevocations(deps, signal) },
   { name: "watch-expiry", everyMs: 20 * SECOND_MS, run: watchExpiry },
   { name: "watch-agents", everyMs: 20 * SECOND_MS, run: inBatches(lookForSilence) },
   { name: "watch-due-dates", everyMs: MINUTE_MS, run: inBatches(lookAtDueDates) },

@@ -169,6 +169,7 @@ const EXCEPTIONS = new Map([
   ["renewals_look_index", "renewals are looked at for everybody, what is due first"],
   ["renewals_issued_index", "renewals are looked at for everybody, what is due first"],
   ["renewals_ask_window_index", "CAs are asked for everybody, what is due first"],
+  ["ca_revocations_due_index", "CAs are told for everybody, what is due first"],
   ["issuers_due_index", "issuers are served for everybody, what is due first"],
   ["controls_look_index", "the watch takes what is due first in all organizations"],
   ["credential_watch_due_at_index", "the watch takes what is due first in all organizations"],

@@ -21,7 +21,8 @@ export const rollouts = pgTable(
     rings: jsonb().notNull(),
     /** This ring and those before it are open; the first is 1. */
     openRing: integer().notNull().default(1),
-    haltShare: doublePrecision().notNull(),
+    /** Null: failures do not halt it. */
+    haltShare: doublePrecision(),
     successShare: doublePrecision().notNull(),
     status: rolloutStatus().notNull().default("running"),
     /** Why it was halted. */

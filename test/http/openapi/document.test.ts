@@ -161,6 +161,7 @@ describe("GET /swagger/json", () => {
       "listPlatformAuditEvents",
       "listRenewals",
       "listReports",
+      "listRevocations",
       "listRollouts",
       "listSigningKeys",
       "listSuccessors",

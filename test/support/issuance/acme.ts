@@ -2,7 +2,6 @@ import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Account } from "#modules/issuance/acme/rules/progress";
 import { createAcmeDriver, type Keep } from "#modules/issuance/acme/services/driver";
 import { http01, type Solvers } from "#modules/issuance/acme/services/solvers";
 import type { Driver, Issuing, Name, OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
@@ -42,14 +41,13 @@ export const newName = () => `${crypto.randomUUID()}.example`;
 /** What outlives a step, in this process. */
 function keepInMemory() {
   const begun = new Set<string>();
-  let current: Account | null = null;
-  const save = async (_: unknown, account: Account | null) => {
-    current = account;
-  };
+  let keyPem: string | undefined;
   const keep: Keep = {
-    saveAccount: save,
-    findAccount: async () => current,
-    changeKey: (issuer, _, account) => save(issuer, account),
+    saveAccount: async () => {},
+    hasOtherKeys: async ({ secrets }) => keyPem !== undefined && secrets.accountKeyPem !== keyPem,
+    async changeKey(_, nextKeyPem) {
+      keyPem = nextKeyPem;
+    },
     async beginOrder({ requestId }) {
       const isRepeated = begun.has(requestId);
       begun.add(requestId);

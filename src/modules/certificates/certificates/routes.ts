@@ -156,7 +156,12 @@ export const certificates = (deps: Deps) =>
         params: OneCertificate,
         body: RevokeCertificate,
         response: { 200: Certificate, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
-        detail: { operationId: "revokeCertificate", summary: "Revoke a certificate", description: "409 when it is revoked or retired already." },
+        detail: {
+          operationId: "revokeCertificate",
+          summary: "Revoke a certificate",
+          description:
+            "409 when it is revoked or retired already. A CA elsewhere that an issuer had it issued by is told in the background, but not of certificateHold.",
+        },
       },
     )
     .post(

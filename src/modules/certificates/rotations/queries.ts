@@ -36,7 +36,8 @@ type NewRotation = {
   successorId: string;
   rings: CompiledRing[];
   retire: Retirement | undefined;
-  haltShare: number;
+  /** Null: failures do not halt it. */
+  haltShare: number | null;
   successShare: number;
   /** Whether the certificate may be revoked already. */
   mayBeRevoked?: boolean;

@@ -40,7 +40,8 @@ type Count = { ring: number; agents: number; observed: number; failed: number };
 export type Progress = {
   status: "running" | "halted" | "completed" | "rolling_back" | "rolled_back";
   openRing: number;
-  haltShare: number;
+  /** Null: failures do not halt it. */
+  haltShare: number | null;
   successShare: number;
   /** Whether the certificate is neither revoked nor retired. */
   isActive: boolean;
@@ -74,8 +75,9 @@ export function nextEvent({ status, openRing, haltShare, successShare, isActive,
   if (status !== "running") return;
   if (!isActive) return { action: "halted", reason: INACTIVE };
   const open = counts.filter((each) => each.ring <= openRing);
-  const failing = open.find(({ agents, failed }) => failed > 0 && failed / agents >= haltShare);
-  if (failing) return { action: "halted", reason: describeFailures(failing, haltShare) };
+  const limit = haltShare ?? Number.POSITIVE_INFINITY;
+  const failing = open.find(({ agents, failed }) => failed > 0 && failed / agents >= limit);
+  if (failing) return { action: "halted", reason: describeFailures(failing, limit) };
   const isDone = open.every(({ agents, observed }) => agents === 0 || observed / agents >= successShare);
   const next = counts.find((each) => each.ring > openRing);
   if (isDone && next) return { action: "ring-opened", ring: next.ring };

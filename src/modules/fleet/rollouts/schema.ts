@@ -54,7 +54,7 @@ const rollout = {
   certificateId: t.String({ description: "The certificate that the agents get" }),
   predecessorId: Nullable(t.String({ description: "In a rotation, the certificate that it takes the place of" })),
   assignment: Nullable({ ...Template, description: "What each agent gets; a rotation copies what is there" }),
-  haltShare: t.Number({ examples: [0.1] }),
+  haltShare: Nullable(t.Number({ description: "Null: failures do not halt it, as in a rotation of a renewal", examples: [0.1] })),
   successShare: t.Number({ examples: [1] }),
   heldSince: HeldSince,
   version: Integer(),

@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { dnsNames, newDriver, newIssuer, newName, takeSteps } from "../../../support/issuance/acme";
-import { type Conduct, changed, problem, startDirectory } from "../../../support/issuance/directory";
+import { type Asked, type Conduct, changed, problem, startDirectory } from "../../../support/issuance/directory";
 import { newAuthority } from "../../../support/pki/authority";
+import { certificate } from "../../../support/pki/certificates";
 
 setDefaultTimeout(300_000);
 
@@ -297,4 +298,32 @@ yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
       expect(windowAt(() => Response.json(info))).rejects.toThrow("has no window that begins before it ends");
     },
   );
+});
+
+describe("a revocation", () => {
+  const revokeAt = async (conduct: Conduct, rest: object = { revokeCert: "/revoke" }) => {
+    const directory = startDirectory(conduct, { directory: rest });
+    running.push(directory);
+    const { pem } = certificate({ issuer: directory.authority });
+    const revoked = await newDriver().revoke(newIssuer(directory), { pem, reason: "cACompromise" }, signal);
+    return { revoked, reasons: directory.asked.filter(({ path }) => path === "/revoke").map(({ payload }) => payload.reason) };
+  };
+
+  test("is told without its reason where the CA does not take that", async () => {
+    const takesNone = ({ payload }: Asked) => ("reason" in payload ? problem("badRevocationReason") : new Response(null));
+    expect(await revokeAt({ "/revoke": takesNone })).toEqual({ revoked: { to: "revoked" }, reasons: [2, undefined] });
+  });
+
+  test.each<[string, Conduct, object | undefined, object]>([
+    ["the CA revokes nothing", {}, {}, { to: "failed", reason: "The CA revokes no certificates." }],
+    [
+      "the certificate is another account's",
+      { "/revoke": () => problem("unauthorized", "", 403) },
+      undefined,
+      { to: "failed", reason: "The CA does not authorize this." },
+    ],
+    ["the CA is away", { "/revoke": () => new Response("", { status: 503 }) }, undefined, { to: "retry", ofIssuer: true }],
+  ])("fails where %s", async (_, conduct, rest, outcome) => {
+    expect((await revokeAt(conduct, rest)).revoked).toMatchObject(outcome);
+  });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import type { Ordered, Proof } from "#modules/issuance/acme/rules/progress";
 import type { OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
 import { dnsNames, newAccountKey, newCsr, newDriver, newIssuer, newName, takeSteps } from "../../../support/issuance/acme";
 import { type Pebble, type PebbleOptions, startPebble } from "../../../support/issuance/pebble";
@@ -28,6 +29,7 @@ const chainOf = (step: Step) => {
     .filter(Boolean)
     .map((pem) => new X509Certificate(pem));
 };
+const readProofs = ({ progress }: { progress?: object }) => (progress as Partial<Ordered> | undefined)?.proofs ?? [];
 const reasonOf = (step: Step) => ("reason" in step ? step.reason : undefined);
 
 describe("an order", () => {
@@ -118,6 +120,24 @@ describe("dns-01", () => {
     // The CA sees no record: what it found is told.
     expect(reasonOf(last)).toContain(`${name} by dns-01: `);
   });
+
+  test("is taken away where it was presented, wherever the name leads by then", async () => {
+    const issuer = newIssuer(pebble, { challenges: [{ type: "dns-01" }] });
+    const places: string[] = [];
+    let located = 0;
+    const note = (what: string) => async (proof: Proof) => void places.push(`${what} at ${proof.target}`);
+    const driver = newDriver({
+      solvers: () => ({
+        locate: async () => `place-${++located}.example`,
+        present: note("presented"),
+        remove: note("removed"),
+        isVisible: async () => ({ visible: false, reason: "It is not there." }),
+      }),
+    });
+    const { issuing } = await takeSteps(driver, issuer, { names: dnsNames(newName()) }, (step) => reasonOf(step) !== undefined);
+    await driver.end(issuer, issuing, signal);
+    expect(places).toEqual(["presented at place-1.example", "removed at place-1.example"]);
+  });
 });
 
 describe("an account", () => {
@@ -176,6 +196,17 @@ describe("an account", () => {
     expect(last).toMatchObject({ to: "retry", reason: "The issuer has another account key by now." });
   });
 
+  test("whose key changes while proofs wait has the order made again", async () => {
+    const issuer = newIssuer(pebble, { challenges: [{ type: "http-01" }] });
+    const driver = newDriver();
+    const names = dnsNames(newName());
+    const { issuing } = await takeSteps(driver, issuer, { names }, (step) => "progress" in step && readProofs(step).some(({ state }) => state === "planned"));
+    issuer.secrets.nextAccountKeyPem = newAccountKey();
+    const { steps, last } = await takeSteps(driver, issuer, issuing);
+    expect(steps.map(reasonOf)).toContain("The account has another key than when the proofs were planned.");
+    expect(chainOf(last)).toHaveLength(2);
+  });
+
   test.each([
     ["RSA", () => generateKeyPairSync("rsa", { modulusLength: 2_048 })],
     ["P-384", () => generateKeyPairSync("ec", { namedCurve: "P-384" })],
@@ -215,8 +246,9 @@ describe("a certificate", () => {
     const driver = newDriver();
     const [leaf] = chainOf((await takeSteps(driver, issuer, { names: dnsNames(newName()) })).last);
     if (!leaf) throw new Error("there is no leaf");
-    await driver.revoke(issuer, leaf.toString(), 4, signal);
-    await driver.revoke(issuer, leaf.toString(), 4, signal);
+    const revoked = { pem: leaf.toString(), reason: "superseded" };
+    expect(await driver.revoke(issuer, revoked, signal)).toEqual({ to: "revoked" });
+    expect(await driver.revoke(issuer, revoked, signal)).toEqual({ to: "revoked" });
     expect(await pebble.statusOf(leaf.serialNumber)).toMatchObject({ Status: "Revoked", Reason: 4 });
   });
 

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
+import { acmeDriver } from "#modules/issuance/acme/services/keep";
+import { findStored } from "#modules/issuance/issuers/queries";
+import { openIssuer } from "#modules/issuance/issuers/services/secrets";
 import { issueDue } from "#modules/issuance/requests/services/work";
-import { newAccountKey, newName } from "../../../support/issuance/acme";
+import { tellRevocations } from "#modules/issuance/revocations/services/tell";
+import { dnsNames, newAccountKey, newName, takeSteps } from "../../../support/issuance/acme";
 import { type Conduct, startDirectory } from "../../../support/issuance/directory";
 import { type Pebble, startPebble } from "../../../support/issuance/pebble";
 import { otherAlgorithms, startZones, type Zones } from "../../../support/issuance/zones";
@@ -22,6 +27,10 @@ beforeAll(async () => {
   stops.push(() => server.server.stop(true), zones.stop, pebble.stop);
 });
 afterAll(() => Promise.all(stops.map((stop) => stop())));
+
+const never = (): never => {
+  throw new Error("the issuer is not there");
+};
 
 type Directory = { directoryUrl: string; caBundlePem: string };
 
@@ -84,10 +93,12 @@ describe("an issuer that proves names over DNS", () => {
 
 describe("an issuer with a next account key", () => {
   test("has the directory change to it when it is tested, and keeps its account", async () => {
-    const { organization, send, path, order } = await newSetting(pebble, overDns());
+    const { organization, issuer, send, path, order } = await newSetting(pebble, overDns());
     const test = async () => (await send("POST", `${path}/test`)).body;
     expect(await test()).toEqual({ outcome: "ok", message: "The directory answers and accepts the account." });
     const before = (await send("GET", path)).body;
+    const read = async () => openIssuer(world.config.keyring, (await findStored(sql, organization.id, issuer.id)) ?? never());
+    const former = (await read()) ?? never();
     const changed = (await send("PATCH", path, { secrets: { nextAccountKeyPem: newAccountKey() } })).body;
     expect(changed).toMatchObject({ account: before.account, secretNames: expect.arrayContaining(["nextAccountKeyPem"]) });
     expect(await test()).toMatchObject({ outcome: "ok" });
@@ -100,6 +111,34 @@ describe("an issuer with a next account key", () => {
     >`select action from audit_events where organization_id = ${organization.id} and target_type = 'issuer' order by id`;
     expect(actions.map(({ action }) => action)).toEqual(expect.arrayContaining(["issuer.account-changed", "issuer.account-key-changed"]));
     expect(await order(`${crypto.randomUUID()}.example.test`)).toMatchObject({ status: "issued" });
+    // A server that has read the issuer before signs with the former key.
+    const names = dnsNames(`${crypto.randomUUID()}.example.test`);
+    const progress = { stage: "ordering", since: new Date().toISOString() };
+    const { last } = await takeSteps(acmeDriver(server.deps), former, { names, progress }, () => true);
+    expect(last).toMatchObject({ to: "retry", reason: "The issuer has another account key by now." });
+  });
+});
+
+describe("a certificate that is revoked here", () => {
+  test("is revoked by its CA too, for the same reason, and the CA is asked once", async () => {
+    const { organization, send, order } = await newSetting(pebble, overDns());
+    const { certificateId } = await order(`${crypto.randomUUID()}.example.test`);
+    const { pem } = (await send("GET", `/certificates/${certificateId}`)).body;
+    const statusAtCa = () => pebble.statusOf(new X509Certificate(pem).serialNumber);
+    const tell = () => tellRevocations(server.deps, new AbortController().signal);
+    await send("POST", `/certificates/${certificateId}/revoke`, { reason: "certificateHold" });
+    await tell();
+    expect(await statusAtCa()).toMatchObject({ Status: "Valid" });
+    expect(await send("POST", `/certificates/${certificateId}/reinstate`)).toMatchObject({ status: 200 });
+    await send("POST", `/certificates/${certificateId}/revoke`, { reason: "keyCompromise" });
+    await tell();
+    expect(await statusAtCa()).toMatchObject({ Status: "Revoked", Reason: 1 });
+    const list = async () => (await send("GET", `/revocations?certificateId=${certificateId}`)).body.items;
+    expect(await list()).toMatchObject([{ state: "told", reason: "keyCompromise", toldAt: expect.any(String), nextAttemptAt: null }]);
+    // A server that was killed before it kept the answer asks again: the CA has revoked it already.
+    await sql`update ca_revocations set state = 'pending', due_at = now(), told_at = null where organization_id = ${organization.id}`;
+    await tell();
+    expect(await list()).toMatchObject([{ state: "told", failure: null }]);
   });
 });
 

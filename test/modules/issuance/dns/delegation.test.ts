@@ -26,6 +26,18 @@ describe("a proof whose name leads elsewhere by CNAME", () => {
     expect(await zones.valuesOf(target)).toEqual([]);
   });
 
+  test("is removed where it was located, wherever the name leads by then", async () => {
+    const solver = solverOf(zones);
+    const name = "_acme-challenge.www.locked.test";
+    expect(await solver.locate(name, never)).toBe("www.locked.example.test");
+    const proof = { name, target: "far.example.test", value: "moved" }; // where it led before
+    await solver.present(proof, never);
+    expect(await zones.valuesOf("far.example.test")).toEqual(["moved"]);
+    expect(await solver.isVisible(proof, never)).toMatchObject({ visible: false, reason: expect.stringContaining("www.locked.example.test") });
+    await solver.remove(proof, never);
+    expect(await zones.valuesOf("far.example.test")).toEqual([]);
+  });
+
   test.each([
     [
       "_acme-challenge.circle.locked.test",

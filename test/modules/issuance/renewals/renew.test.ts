@@ -98,6 +98,22 @@ describe("a certificate whose time has come", () => {
     expect([await statusOf(setting, setting.certificateId), (await rotation()).status]).toEqual(["retired", "retired"]);
   });
 
+  test("goes on by itself where every host has failed, and is retired once they have the successor", async () => {
+    const setting = await withRenewal();
+    const agent = await deploy(setting.organization, setting.certificateId);
+    await report("installed", agent);
+    await setting.pass(61);
+    await report("failed", agent);
+    await runRolloutJobAt(inDays(61).getTime());
+    const rotation = async () => (await setting.organization.member("GET", `/certificates/${setting.certificateId}/successor`)).body;
+    const { id, status } = await rotation();
+    expect(status).toBe("overlapping");
+    expect((await setting.organization.member("GET", `/rollouts/${id}`)).body).toMatchObject({ status: "running", haltShare: null });
+    await report("installed", agent);
+    for (const days of [62, 63.1]) await runRolloutJobAt(inDays(days).getTime());
+    expect([await statusOf(setting, setting.certificateId), (await rotation()).status]).toEqual(["retired", "retired"]);
+  });
+
   test("is retired once the host that made the next key was seen with the successor for a while", async () => {
     const setting = await withRenewal();
     await deploy(setting.organization, setting.certificateId);

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import type { Driver, Issuing, OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
+import type { Driver, Issuing, OpenIssuer, Revoked, Step } from "#modules/issuance/requests/rules/driver";
 import type { Drivers } from "#modules/issuance/requests/services/drivers";
 import { issueDue } from "#modules/issuance/requests/services/work";
 import { chain } from "../../../support/pki/certificates";
@@ -12,7 +12,11 @@ export const PATH = "/certificate-requests";
 export const newName = () => `${crypto.randomUUID()}.example.org`;
 
 /** What the issuer of each id does at each step, and at the end. */
-type Conduct = { take: (issuing: Issuing, issuer: OpenIssuer, signal: AbortSignal) => Step | Promise<Step>; end?: (issuing: Issuing) => Promise<void> | void };
+type Conduct = {
+  take: (issuing: Issuing, issuer: OpenIssuer, signal: AbortSignal) => Step | Promise<Step>;
+  end?: (issuing: Issuing) => Promise<void> | void;
+  revoke?: (revoked: { pem: string; reason: string }) => Revoked | Promise<Revoked>;
+};
 const CONDUCTS = new Map<string, Conduct>();
 export const conduct = (issuerId: string, next: Conduct) => void CONDUCTS.set(issuerId, next);
 
@@ -20,8 +24,9 @@ const driver: Driver = {
   test: async () => ({ outcome: "ok", message: "It is there." }),
   take: async (issuer, issuing, signal) => (await CONDUCTS.get(issuer.id)?.take(issuing, issuer, signal)) ?? { to: "failed", reason: "It is another test's." },
   end: async (issuer, issuing) => CONDUCTS.get(issuer.id)?.end?.(issuing),
+  revoke: async (issuer, revoked) => (await CONDUCTS.get(issuer.id)?.revoke?.(revoked)) ?? { to: "failed", reason: "It is another test's." },
 };
-const DRIVERS: Drivers = { internal: () => driver, acme: () => driver };
+export const DRIVERS: Drivers = { internal: () => driver, acme: () => driver };
 
 const { intermediate } = chain();
 /** The step of a CA that issues what is asked for. */
@@ -40,9 +45,13 @@ export async function passTime({ id }: Pick<TestOrganization, "id">) {
 }
 
 /** An organization with an issuer that does as `conduct` says: it issues at once unless said. */
-export async function newSetting(take: Conduct["take"] = (issuing) => issued(issuing), end?: Conduct["end"]) {
+export async function newSetting(
+  take: Conduct["take"] = (issuing) => issued(issuing),
+  end?: Conduct["end"],
+  given: object = authority({ name: crypto.randomUUID() }),
+) {
   const organization = await newOrganization();
-  const { body: issuer } = await organization.admin("POST", "/issuers", { body: authority({ name: crypto.randomUUID() }) });
+  const { body: issuer } = await organization.admin("POST", "/issuers", { body: given });
   conduct(issuer.id, { take, ...(end && { end }) });
   const ask = (rest: object = {}) =>
     organization.admin("POST", PATH, { body: { issuerId: issuer.id, names: [newName()], key: { location: "server" }, ...rest } });

@@ -1,4 +1,5 @@
 import { JOBS } from "#jobs/table";
+import { tellRevocations } from "#modules/issuance/revocations/services/tell";
 import type { NoticeKind } from "#modules/notifications/events/rules/kinds";
 import { addAdmin } from "#modules/people/members/queries/members";
 import { certificate, importInto } from "../../../support/pki/certificates";
@@ -14,7 +15,7 @@ import { tell } from "../../../support/server/telling";
 import { startServer, world } from "../../../support/server/world";
 import { control } from "../../governance/frameworks/controls";
 import { renew } from "../../issuance/renewals/renewals";
-import { conduct, issued, work } from "../../issuance/requests/requests";
+import { conduct, DRIVERS, issued, work } from "../../issuance/requests/requests";
 
 const DAY = 86_400_000;
 const after = (days: number) => new Date(Date.now() + days * DAY);
@@ -127,6 +128,26 @@ async function withFailedRenewal({ organization, ask }: Setting) {
   return { issuer, again };
 }
 
+/** A certificate that is revoked here, and not by its CA. */
+async function withFailedRevocation({ organization, ask }: Setting) {
+  const config = { directoryUrl: "https://acme.example/directory" };
+  const issuer = await ask("POST", "/issuers", { body: { kind: "acme", name: crypto.randomUUID(), config } });
+  const takes = { take: (issuing: Parameters<typeof issued>[0]) => issued(issuing) };
+  conduct(issuer.id, { ...takes, revoke: () => ({ to: "failed", reason: "The CA refuses." }) });
+  const { id } = await ask("POST", "/certificate-requests", {
+    body: { issuerId: issuer.id, names: [`${crypto.randomUUID()}.example`], key: { location: "server" } },
+  });
+  await work();
+  const { certificateId } = await ask("GET", `/certificate-requests/${id}`);
+  await ask("POST", `/certificates/${certificateId}/revoke`, { body: { reason: "superseded" } });
+  await tellRevocations(world.deps, new AbortController().signal, DRIVERS);
+  return async () => {
+    conduct(issuer.id, { ...takes, revoke: () => ({ to: "revoked" }) });
+    await world.sql`update ca_revocations set due_at = now() where organization_id = ${organization.id}`;
+    await tellRevocations(world.deps, new AbortController().signal, DRIVERS);
+  };
+}
+
 export const CAUSES: Record<NoticeKind, Cause> = {
   certificate_expiring: async (setting) => {
     const { revoke } = await withExpiry(setting, 20);
@@ -178,6 +199,7 @@ export const CAUSES: Record<NoticeKind, Cause> = {
     const names = await order(setting, false);
     return () => order(setting, true, names);
   },
+  certificate_revocation_failed: withFailedRevocation,
   certificate_issued: once((setting) => order(setting, true)),
   certificate_renewal_failed: async (setting) => {
     const { issuer, again } = await withFailedRenewal(setting);

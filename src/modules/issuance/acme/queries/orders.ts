@@ -16,11 +16,6 @@ export async function saveAccount(sql: Sql, issuer: Issuer, account: Account | n
     ${audit(sql, byServer(issuer), "issuer.account-changed", sql`select id, jsonb_build_object('url', ${account?.url ?? null}::text) from saved`)}`;
 }
 
-export async function findAccount(sql: Sql, { organizationId, id }: Issuer) {
-  const [row] = await sql<{ account: Account | null }[]>`select account from issuers where organization_id = ${organizationId} and id = ${id}`;
-  return row?.account ?? null;
-}
-
 type NewKey = { names: string[]; sealed: Buffer | null; account: Account };
 
 /** Makes another key an account's. */

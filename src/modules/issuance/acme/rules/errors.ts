@@ -1,4 +1,4 @@
-import type { Name, Step } from "#modules/issuance/requests/rules/driver";
+import type { Faulted, Name } from "#modules/issuance/requests/rules/driver";
 import { Fault, Problem, Unusable } from "./problems";
 import { AFRESH } from "./progress";
 
@@ -7,13 +7,13 @@ const AWAY_MS = 15_000;
 const RATE_LIMIT_MS = 3_600_000;
 const PASSING = ["badNonce", "serverInternal", "orderNotReady"];
 
-/** Returns what an error means for a request of these names; what is no fault of a CA or a proof is thrown. */
-export function stepOf(error: unknown, names: Name[], now: Date): Step {
+/** Returns what an error means for what was asked for these names; what is no fault of a CA or a proof is thrown. */
+export function stepOf(error: unknown, names: Name[], now: Date): Faulted {
   if (!(error instanceof Problem) && !(error instanceof Fault)) throw error;
   const { message, retryAfterMs } = error;
-  const retry = (waitMs: number, ofIssuer: boolean): Step => ({ to: "retry", at: new Date(now.getTime() + waitMs), reason: message, ofIssuer });
+  const retry = (waitMs: number, ofIssuer: boolean): Faulted => ({ to: "retry", at: new Date(now.getTime() + waitMs), reason: message, ofIssuer });
   if (error instanceof Fault) return error.isFinal ? { to: "failed", reason: message } : retry(retryAfterMs ?? AWAY_MS, error instanceof Unusable);
-  if (error.type === "accountDoesNotExist") return { ...retry(0, false), progress: AFRESH } as Step;
+  if (error.type === "accountDoesNotExist") return { ...retry(0, false), progress: AFRESH } as Faulted;
   if (error.type === "rateLimited" || error.status === 429) return retry(retryAfterMs ?? RATE_LIMIT_MS, !isAboutNames(error, names));
   if (PASSING.includes(error.type)) return retry(retryAfterMs ?? 0, retryAfterMs !== undefined);
   if (error.status >= 500) return retry(retryAfterMs ?? AWAY_MS, true);

@@ -12,6 +12,8 @@ export type Proof = {
   challenge: number;
   challengeUrl: string;
   token: string;
+  /** Where it is presented, which a CNAME may lead elsewhere later; undefined where that is the name itself. */
+  target?: string | undefined;
   /** Of the account key, so that what was presented can be taken away after the key has changed. */
   thumbprint: string;
   /** `told` once the CA was asked to look. */

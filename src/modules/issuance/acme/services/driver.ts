@@ -1,4 +1,5 @@
-import type { Driver, Issuing, OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
+import { reasonCodeOf } from "#modules/issuance/pki/rules";
+import type { Driver, Faulted, Issuing, Name, OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
 import { stepOf } from "../rules/errors";
 import { Fault, Problem } from "../rules/problems";
 import { type Account, AFRESH, type Proof, readProgress } from "../rules/progress";
@@ -18,7 +19,8 @@ type RequestId = Pick<Issuing, "organizationId" | "issuerId" | "requestId">;
 export type Keep = {
   /** Null where the CA does not know the account any more. */
   saveAccount: (issuer: IssuerId, account: Account | null) => Promise<void>;
-  findAccount: (issuer: IssuerId) => Promise<Account | null>;
+  /** True where the issuer has, or is to have, other account keys than these. */
+  hasOtherKeys: (issuer: Pick<OpenIssuer, "organizationId" | "id" | "secrets">) => Promise<boolean>;
   /** Makes the issuer's next account key its account key. */
   changeKey: (issuer: IssuerId, nextKeyPem: string, account: Account) => Promise<void>;
   /** Notes that the request is about to make its order. Returns true where that was noted before: the order may be there, and not be kept. */
@@ -74,12 +76,11 @@ export function createAcmeDriver({ allowPrivate, clock, keep, solvers }: Given) 
   }
 
   /** What an error means, which may be that the account is another by now. */
-  async function explain(error: unknown, issuer: OpenIssuer, issuing: Issuing): Promise<Step> {
-    const step = stepOf(error, issuing.names, clock());
+  async function explain(error: unknown, issuer: OpenIssuer, names: Name[]): Promise<Faulted> {
+    const step = stepOf(error, names, clock());
     if (!(error instanceof Problem)) return step;
     if (error.type === "accountDoesNotExist") await saveAccount(issuer, null);
-    const { thumbprint } = await openAccountKey(readSettings(issuer).accountKeyPem);
-    const isChanged = step.to === "failed" && ((await keep.findAccount(issuer))?.thumbprint ?? thumbprint) !== thumbprint;
+    const isChanged = step.to === "failed" && (await keep.hasOtherKeys(issuer));
     return isChanged ? { to: "retry", at: clock(), reason: "The issuer has another account key by now." } : step;
   }
 
@@ -96,19 +97,18 @@ export function createAcmeDriver({ allowPrivate, clock, keep, solvers }: Given) 
       };
       return await takeStep(work, readProgress(issuing.progress));
     } catch (error) {
-      return explain(error, issuer, issuing);
+      return explain(error, issuer, issuing.names);
     }
   }
 
-  const driver: Driver = {
+  const driver = {
     async test(issuer, signal) {
       try {
         const { client, signer } = await open(issuer, signal);
         await client.post(signer.accountUrl, undefined, signer);
         return { outcome: "ok", message: "The directory answers and accepts the account." };
       } catch (error) {
-        const step = stepOf(error, [], clock());
-        return { outcome: "failed", message: "reason" in step && step.reason !== undefined ? step.reason : "It failed." };
+        return { outcome: "failed", message: stepOf(error, [], clock()).reason };
       }
     },
 
@@ -131,16 +131,18 @@ export function createAcmeDriver({ allowPrivate, clock, keep, solvers }: Given) 
       }
       if (passing !== undefined) throw passing;
     },
-  };
 
-  return {
-    ...driver,
-    /** Returns when the CA wants a certificate to be renewed (RFC 9773); undefined where it does not say. */
-    findRenewalWindow: (issuer: OpenIssuer, pem: string, signal: AbortSignal) => readRenewalWindow(reach(issuer, signal).client, pem, clock()),
-    /** Has the CA revoke a certificate that the issuer's account ordered. `reason` is a CRLReason (RFC 5280, 5.3.1). */
-    async revoke(issuer: OpenIssuer, pem: string, reason: number, signal: AbortSignal) {
-      const { client, signer } = await open(issuer, signal);
-      await revokeAt(client, signer, pem, reason);
+    findRenewalWindow: (issuer, pem, signal) => readRenewalWindow(reach(issuer, signal).client, pem, clock()),
+
+    async revoke(issuer, { pem, reason }, signal) {
+      try {
+        const { client, signer } = await open(issuer, signal);
+        await revokeAt(client, signer, pem, reasonCodeOf(reason));
+        return { to: "revoked" };
+      } catch (error) {
+        return explain(error, issuer, []);
+      }
     },
-  };
+  } satisfies Driver;
+  return driver;
 }

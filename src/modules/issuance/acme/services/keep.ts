@@ -1,14 +1,18 @@
 import type { Deps } from "#deps";
 import { findStored } from "#modules/issuance/issuers/queries";
 import { openIssuer, sealSecrets } from "#modules/issuance/issuers/services/secrets";
-import { beginOrder, changeKey, findAccount, findUnclaimed, saveAccount } from "../queries/orders";
+import { beginOrder, changeKey, findUnclaimed, saveAccount } from "../queries/orders";
 import { createAcmeDriver, type Keep } from "./driver";
 import { createSolvers } from "./solvers";
 
 /** Keeps what outlives a step in the rows of the issuer and of the request. */
 const keepIn = ({ sql, config: { keyring } }: Pick<Deps, "sql" | "config">): Keep => ({
   saveAccount: (issuer, account) => saveAccount(sql, issuer, account),
-  findAccount: (issuer) => findAccount(sql, issuer),
+  async hasOtherKeys({ organizationId, id, secrets: { accountKeyPem, nextAccountKeyPem } }) {
+    const stored = await findStored(sql, organizationId, id);
+    const secrets = stored && openIssuer(keyring, stored)?.secrets;
+    return secrets !== undefined && (secrets.accountKeyPem !== accountKeyPem || secrets.nextAccountKeyPem !== nextAccountKeyPem);
+  },
   beginOrder: (request) => beginOrder(sql, request),
   unclaimed: (request, orderUrls) => findUnclaimed(sql, request, orderUrls),
   changeKey: (issuer, nextKeyPem, account) =>

@@ -97,15 +97,17 @@ export async function readAuthorization(client: Client, signer: Signer, url: str
   return json;
 }
 
-/** Has the CA revoke a certificate (RFC 8555, 7.6); `reason` is a CRLReason. One that is revoked already is as good. */
-export async function revokeAt(client: Client, signer: Signer, pem: string, reason: number) {
+/** Has the CA revoke a certificate (RFC 8555, 7.6); `reason` is a CRLReason, which a CA need not take. One that is revoked already is as good. */
+export async function revokeAt(client: Client, signer: Signer, pem: string, reason: number | undefined): Promise<void> {
   const { revokeCert } = await client.directory();
   if (revokeCert === undefined) throw new Unusable("The CA revokes no certificates.", true);
   const certificate = new X509Certificate(pem).raw.toString("base64url");
   try {
-    await client.post(revokeCert, { certificate, reason }, signer);
+    await client.post(revokeCert, { certificate, ...(reason !== undefined && { reason }) }, signer);
   } catch (error) {
-    if (!(error instanceof Problem) || error.type !== "alreadyRevoked") throw error;
+    if (!(error instanceof Problem)) throw error;
+    if (error.type === "badRevocationReason" && reason !== undefined) return revokeAt(client, signer, pem, undefined);
+    if (error.type !== "alreadyRevoked") throw error;
   }
 }
 

@@ -12,6 +12,8 @@ type Request = { organizationId: string; requestId: string };
 
 /** Presents proofs of one kind, and takes them away. Each is done again where a server was killed in it. */
 export type Solver = {
+  /** Returns where a proof is presented and removed, where that is not plain from its name. */
+  locate?(proof: Proof, signal: AbortSignal): Promise<string>;
   present(proof: Proof, signal: AbortSignal): Promise<void>;
   remove(proof: Proof, signal: AbortSignal): Promise<void>;
   /** Says why, where the CA may still not see it. */
@@ -40,8 +42,9 @@ type Given = Pick<Deps, "clock"> & { allowPrivate: boolean };
 /** dns-01 by the provider that the challenge names. */
 function dns01({ clock, allowPrivate }: Given, { type: _, provider, ...config }: ChallengeSettings, secrets: Record<string, string>): Solver {
   const solver = createDnsSolver({ provider: provider as ProviderKey, config, secrets, allowPrivate, clock });
-  const placed = (proof: Proof) => ({ ...recordOf(proof), token: proof.token, keyAuthorization: keyAuthorizationOf(proof) });
+  const placed = (proof: Proof) => ({ ...recordOf(proof), target: proof.target, token: proof.token, keyAuthorization: keyAuthorizationOf(proof) });
   return {
+    locate: (proof, signal) => telling(solver.locate(recordOf(proof).name, signal)),
     present: (proof, signal) => telling(solver.present(placed(proof), signal)),
     remove: (proof, signal) => telling(solver.remove(placed(proof), signal)),
     isVisible: (proof, signal) => telling(solver.isVisible(placed(proof), signal)),

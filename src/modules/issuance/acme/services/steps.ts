@@ -38,7 +38,7 @@ export function takeStep(work: Work, progress: Progress | undefined): Promise<St
   if (!progress) return goOn(work, "validating", { stage: "ordering", since: work.now.toISOString() });
   if (progress.stage === "ordering") return makeOrder(work, progress);
   if (work.now.getTime() - Date.parse(progress.since) > ORDER_MS) return { to: "failed", reason: "The CA did not come to an end with the order within a day." };
-  if (progress.accountUrl !== work.signer.accountUrl) return { to: "retry", at: work.now, reason: "The issuer has another account by now.", progress: AFRESH };
+  if (progress.accountUrl !== work.signer.accountUrl) return beginAgain(work, "The issuer has another account by now.");
   return advance(work, progress);
 }
 
@@ -49,6 +49,9 @@ const goOn = (work: Work, to: "validating" | "issuing", progress: Progress, afte
   againAt: later(work, afterMs),
   ...(reason !== undefined && { reason }),
 });
+
+/** Gives the order up for another one. */
+const beginAgain = ({ now }: Work, reason: string): Step => ({ to: "retry", at: now, reason, progress: AFRESH });
 
 /** Makes the order, or finds the one that a killed server made and did not keep. */
 async function makeOrder(work: Work, { since, withoutReplaces }: Progress & { stage: "ordering" }): Promise<Step> {
@@ -73,14 +76,17 @@ async function makeOrder(work: Work, { since, withoutReplaces }: Progress & { st
 /** Does what the CA's order waits for. */
 async function advance(work: Work, progress: Ordered): Promise<Step> {
   const { client, signer, settings, issuing } = work;
-  if (progress.proofs?.some(({ state }) => state !== "told")) return prove(work, progress, progress.proofs);
+  const { proofs = [] } = progress;
+  // The CA expects what the account's key of now proves.
+  const isOutdated = proofs.some(({ thumbprint }) => thumbprint !== signer.key.thumbprint);
+  if (!isOutdated && proofs.some(({ state }) => state !== "told")) return prove(work, progress, proofs);
   const order = await readOrder(client, signer, progress.orderUrl).catch(undefinedIfUnknown);
-  if (!order) return { to: "retry", at: work.now, reason: "The CA has the order no more.", progress: AFRESH };
+  if (!order) return beginAgain(work, "The CA has the order no more.");
+  if (isOutdated && ["pending", "invalid"].includes(order.status)) return beginAgain(work, "The account has another key than when the proofs were planned.");
   if (order.status === "pending") return progress.proofs ? poll(work, "validating", progress, order) : plan(work, progress, order);
   if (order.status === "invalid") return { to: "failed", reason: await describeInvalid(work, order) };
   // Two requests for the same names may have been given one order, which issues once.
-  if (!progress.isFinalizing && order.status !== "ready")
-    return { to: "retry", at: work.now, reason: "The order was finished for another request.", progress: AFRESH };
+  if (!progress.isFinalizing && order.status !== "ready") return beginAgain(work, "The order was finished for another request.");
   if (!progress.isFinalizing) return goOn(work, "issuing", { ...progress, isFinalizing: true, polls: 0 });
   const issued = order.status === "ready" ? await finalizeOrder(client, signer, order, issuing.csr) : order;
   if (issued.status === "valid") return { to: "issued", chainPem: await downloadChain(client, signer, issued, settings) };
@@ -102,10 +108,19 @@ async function plan(work: Work, progress: Ordered, { authorizations }: Order): P
   return goOn(work, "validating", { ...progress, proofs });
 }
 
+/** Keeps where proofs will be, so that they are taken away there. */
+async function locate(work: Work, progress: Ordered, all: Proof[], unlocated: Proof[]): Promise<Step> {
+  const targets = new Map(await inGroups(unlocated, async (proof) => [proof, await work.solverOf(proof).locate?.(proof, work.signal)] as const));
+  const proofs = all.map((proof): Proof => ({ ...proof, ...(targets.has(proof) && { target: targets.get(proof) }) }));
+  return goOn(work, "validating", { ...progress, proofs });
+}
+
 /** Presents proofs, waits until the CA can see them, and has it look. */
 async function prove(work: Work, progress: Ordered, all: Proof[]): Promise<Step> {
   const { client, signer, signal } = work;
   const batch = all.filter(({ state }) => state !== "told").slice(0, BATCH_SIZE);
+  const unlocated = batch.filter((proof) => proof.state === "planned" && proof.target === undefined && work.solverOf(proof).locate);
+  if (unlocated.length > 0) return locate(work, progress, all, unlocated);
   for (const group of groupsOf(batch.filter(({ state }) => state === "planned"))) {
     await Promise.all(group.map((proof) => work.solverOf(proof).present(proof, signal)));
   }

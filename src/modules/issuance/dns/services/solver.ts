@@ -35,14 +35,21 @@ export function createDnsSolver({ provider, config, secrets, allowPrivate, clock
   const lookups = createLookups({ config, allowPrivate, nameserverPort });
   const { add, remove } = PROVIDERS[provider]({ config, secrets, lookups, clock });
 
+  function read(text: string) {
+    const name = readDnsName(text);
+    if (!name) throw new DnsFault(`${text} is no DNS name.`, { isFinal: true });
+    return name;
+  }
+  const follow = async (name: string, signal: AbortSignal) => (config.followCname === false ? name : lookups.follow(name, signal));
   async function place(proof: Proof, signal: AbortSignal): Promise<Placed> {
-    const name = readDnsName(proof.name);
-    if (!name) throw new DnsFault(`${proof.name} is no DNS name.`, { isFinal: true });
-    return { ...proof, name, target: config.followCname === false ? name : await lookups.follow(name, signal) };
+    const name = read(proof.name);
+    return { ...proof, name, target: proof.target ?? (await follow(name, signal)) };
   }
   const limit = (signal: AbortSignal): Limits => ({ allowPrivate, signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]) });
 
   return {
+    /** Returns where a proof of this name is published: where CNAMEs lead it. Throws a DnsFault. */
+    locate: (name: string, signal: AbortSignal) => follow(read(name), limit(signal).signal),
     /** Publishes the proof. Throws a DnsFault. */
     async present(proof: Proof, signal: AbortSignal): Promise<void> {
       const limits = limit(signal);
@@ -57,8 +64,8 @@ export function createDnsSolver({ provider, config, secrets, allowPrivate, clock
     async isVisible(proof: Proof, signal: AbortSignal): Promise<Visible> {
       const limits = limit(signal);
       try {
-        const { target, value } = await place(proof, limits.signal);
-        return await findVisible({ config, lookups }, { target, value }, limits);
+        const target = await follow(read(proof.name), limits.signal); // where the CA looks, whatever was located
+        return await findVisible({ config, lookups }, { target, value: proof.value }, limits);
       } catch (error) {
         if (error instanceof DnsFault) return { visible: false, reason: error.message };
         throw error;

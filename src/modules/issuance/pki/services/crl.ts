@@ -4,8 +4,8 @@ import type { Signer } from "#modules/issuance/authorities/services/certificates
 import { sign, signatureOf } from "#modules/issuance/authorities/services/keys";
 import { createPause } from "#slices";
 import { findPublication, listRevoked, type Publication, type Revoked, saveCrl } from "../queries";
+import { encodeReason } from "../rules";
 import { earlier, type Needs, openAuthority, scopeOf } from "./authority";
-import { encodeReason } from "./reasons";
 
 const HOUR_MS = 3_600_000;
 /** How long a CRL counts, and after how long the next one is signed. */

@@ -4,7 +4,7 @@ import { hash } from "#modules/certificates/certificates/x509/facts";
 import { keyBitsOf } from "#modules/issuance/authorities/services/certificates";
 import { sign, signatureOf } from "#modules/issuance/authorities/services/keys";
 import { partsOf } from "#modules/issuance/authorities/services/signer";
-import { encodeReason } from "./reasons";
+import { encodeReason } from "../rules";
 import type { OpenResponder } from "./responder";
 
 /** A certificate that a request asks about (RFC 6960, 4.1.1): its serial number, by whom it is, and the CertID as it was sent. */

@@ -59,7 +59,7 @@ async function rotate({ sql, stamps, clock }: Deps, issued: Issued) {
     successorId,
     rings: [{ selector: null, share: 1, path: undefined }],
     retire: { share: 1, holdSeconds },
-    haltShare: 1,
+    haltShare: null,
     successShare: 1,
     mayBeRevoked: true,
   };

@@ -30,6 +30,10 @@ export type Step =
   /** A fault that may pass: tried again with backoff, not before `at`. With `ofIssuer` nothing else asks this issuer before `at` either (a rate limit, a CA that is away). */
   | { to: "retry"; at: Date; reason: string; progress?: object; ofIssuer?: boolean };
 
+/** A fault that was explained: final, or worth another try. */
+export type Faulted = Extract<Step, { to: "failed" | "retry" }>;
+export type Revoked = { to: "revoked" } | Faulted;
+
 /** An issuer with its secrets opened. `account` is the driver's own, kept in the issuer's row. */
 export type OpenIssuer = {
   organizationId: string;
@@ -54,4 +58,6 @@ export type Driver = {
   end(issuer: OpenIssuer, issuing: Issuing, signal: AbortSignal): Promise<void>;
   /** When the CA wants a certificate to be renewed, and when it wants to be asked again; undefined where it does not say. */
   findRenewalWindow?(issuer: OpenIssuer, pem: string, signal: AbortSignal): Promise<RenewalWindow | undefined>;
+  /** Has the CA revoke a certificate that it issued to this issuer, for a reason of RFC 5280 in words. One that is revoked already is as good. */
+  revoke?(issuer: OpenIssuer, revoked: { pem: string; reason: string }, signal: AbortSignal): Promise<Revoked>;
 };

@@ -75,6 +75,20 @@ const revoked: KindOf<CertificateFacts & { reason: string }> = {
   example: { commonName: "www.example.com", reason: "keyCompromise" },
 };
 
+const revocationFailed: KindOf<CertificateFacts & { reason: string }> = {
+  severity: "critical",
+  audience: "ORG_ADMIN",
+  mail: "at_once",
+  begins: { condition: "certificate revocation failure" },
+  one: ({ commonName, reason }) => ({
+    title: `The CA has not revoked ${commonName}`,
+    message: `The certificate ${commonName} was revoked here, but its CA could not be told, so that others may trust it still. It is tried again. ${reason}`,
+  }),
+  many: (told) => ({ title: `CAs have not revoked ${told.count} certificates`, message: `${names(told)} It is tried again.` }),
+  path: { one: path.one, many: () => "/revocations?state=failing" },
+  example: { commonName: "www.example.com", reason: "The CA could not be asked." },
+};
+
 type RequestFacts = { requestId: string; name: string };
 const requested = ({ items, count }: Told<RequestFacts>) =>
   `${nameFirst(
@@ -117,6 +131,7 @@ export const CERTIFICATE_KINDS = {
   certificate_expired: expired,
   certificate_renewed: renewed,
   certificate_revoked: revoked,
+  certificate_revocation_failed: revocationFailed,
   certificate_request_failed: requestFailed,
   certificate_issued: issued,
 };

@@ -1,4 +1,4 @@
-/** RFC 5280, 5.3.1: the codes of reasons. `unspecified` is left out of CRLs and answers. */
+/** RFC 5280, 5.3.1: the codes of reasons. `unspecified` is told by leaving it out. */
 const CODES: Record<string, number> = {
   keyCompromise: 1,
   cACompromise: 2,
@@ -10,8 +10,11 @@ const CODES: Record<string, number> = {
   aACompromise: 10,
 };
 
+/** Returns the code of a reason; undefined for one that is not told. */
+export const reasonCodeOf = (reason: string | null) => CODES[reason ?? ""];
+
 /** Returns the ENUMERATED of a reason in DER, or nothing for one that is not told. */
 export function encodeReason(reason: string | null) {
-  const code = CODES[reason ?? ""];
+  const code = reasonCodeOf(reason);
   return code === undefined ? [] : [Buffer.from([0x0a, 1, code])];
 }

@@ -1,0 +1,62 @@
+import type { Fragment, Sql } from "#db/connect";
+import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
+import { audit, type Scope } from "#modules/people/audit/queries";
+
+/** A revocation of which the issuer's CA is to be told. */
+export type Due = {
+  organizationId: string;
+  id: string;
+  issuerId: string;
+  reason: string;
+  pem: string;
+  isExpired: boolean;
+  attempts: number;
+  failingSince: string | null;
+};
+
+/** Takes revocations that are due; a killed server lets them go after two minutes. */
+export const claimDue = (sql: Sql, count: number, now: Date) => sql<Due[]>`
+  with due as (
+    select organization_id, id from ca_revocations where due_at <= ${now.toISOString()} order by due_at limit ${count} for update skip locked),
+  claimed as (
+    update ca_revocations r set due_at = ${now.toISOString()}::timestamptz + interval '2 minutes' from due
+    where r.organization_id = due.organization_id and r.id = due.id returning r.*)
+  select r.organization_id as "organizationId", r.id, issuer_id as "issuerId", reason, pem, not_after <= ${now.toISOString()} as "isExpired", attempts,
+    iso(failing_since) as "failingSince"
+  from claimed r cross join lateral (select pem, not_after from certificates where organization_id = r.organization_id and id = r.certificate_id offset 0) as c
+  order by r.created_at`;
+
+const scopeOf = ({ organizationId }: Due): Scope => ({ organizationId, actor: { type: "server" }, requestId: null });
+const isOpen = (sql: Sql, { organizationId, id }: Due) => sql`organization_id = ${organizationId} and id = ${id} and due_at is not null`;
+
+/** Notes that the CA has revoked the certificate. */
+export const saveTold = (sql: Sql, due: Due, now: Date) =>
+  end(sql, due, "certificate.revoked-at-ca", sql`state = 'told', told_at = ${now.toISOString()}, failure = null`);
+
+/** Notes that the certificate has expired before the CA could be told. */
+export const saveExpired = (sql: Sql, due: Due) => end(sql, due, "certificate.expired-before-revocation", sql`state = 'expired'`);
+
+async function end(sql: Sql, due: Due, action: string, changes: Fragment) {
+  await sql`
+    with ended as (
+      update ca_revocations set ${changes}, due_at = null, attempts = 0, failing_since = null, updated_at = now() where ${isOpen(sql, due)} returning *),
+    audited as (${audit(sql, scopeOf(due), action, sql`select certificate_id, jsonb_build_object('issuerId', issuer_id, 'reason', reason) from ended`)})
+    ${notifyEnd(sql, "certificate_revocation_failed", sql`select organization_id, certificate_id from ended`)}`;
+}
+
+type Failed = { failure: string; dueAt: Date; isTold: boolean };
+
+/** Notes why the CA could not be told, and when it is asked again. An audit event is left where another reason was the last one. */
+export async function saveFailed(sql: Sql, due: Due, { failure, dueAt, isTold }: Failed, now: Date) {
+  const told = sql`
+    select c.organization_id, c.id, jsonb_build_object('commonName', c.common_name, 'reason', failed.failure), c.owner_id, null::member_role
+    from failed join certificates c on c.organization_id = failed.organization_id and c.id = failed.certificate_id where ${isTold}`;
+  await sql`
+    with before as (select organization_id, id, failure is distinct from ${failure}::text as is_news from ca_revocations where ${isOpen(sql, due)} for update),
+    failed as (
+      update ca_revocations r set state = 'failing', failure = ${failure}, attempts = attempts + 1, failing_since = coalesce(failing_since, ${now.toISOString()}),
+        due_at = ${dueAt.toISOString()}, updated_at = now()
+      from before where r.organization_id = before.organization_id and r.id = before.id returning r.*, is_news),
+    audited as (${audit(sql, scopeOf(due), "certificate.revocation-failed", sql`select certificate_id, jsonb_build_object('issuerId', issuer_id, 'failure', failure) from failed where is_news`)})
+    ${notify(sql, "certificate_revocation_failed", told)}`;
+}

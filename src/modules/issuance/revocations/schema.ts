@@ -1,0 +1,27 @@
+import { t } from "elysia";
+import { Answer, DateTime, Integer, Nullable, OneOf, Uuid } from "#http/schema";
+
+export const State = OneOf(["pending", "failing", "told", "expired"], {
+  description:
+    "pending until the CA is asked; failing while it is asked again; told once it has revoked the certificate; expired where that came first, so that nothing is left to revoke",
+  examples: ["told"],
+});
+
+export const Revocation = Answer(
+  {
+    id: Uuid,
+    organizationId: Uuid,
+    certificateId: Uuid,
+    commonName: t.String({ examples: ["www.certitude.example"] }),
+    issuerId: Uuid,
+    reason: t.String({ description: "As the certificate was revoked here", examples: ["keyCompromise"] }),
+    state: State,
+    attempts: Integer({ minimum: 0, description: "In a row that failed", examples: [0] }),
+    failure: Nullable(t.String({ description: "Why the last attempt failed", examples: ["The CA could not be asked."] })),
+    nextAttemptAt: Nullable({ ...DateTime, description: "Until it is told or has expired" }),
+    toldAt: Nullable(DateTime),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+  },
+  { title: "Revocation" },
+);
