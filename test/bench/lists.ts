@@ -2,8 +2,8 @@ import { connectDatabase, type Sql } from "#db/connect";
 import { listCertificates } from "#modules/certificates/certificates/queries/list";
 import { readFilter } from "#modules/certificates/certificates/schema/query";
 import { inDatabase } from "./database";
+import { measurePlans } from "./plan";
 import { seed } from "./seed";
-import { capture } from "./statement";
 
 const HELP = `bun run bench:lists [--quick]
 
@@ -14,11 +14,8 @@ or the local one. It makes a database of its own there and drops it at the end.
   --quick   50,000 certificates instead of a million`;
 
 const SIZE = Bun.argv.includes("--quick") ? 50_000 : 1_000_000;
-const TURNS = 7;
 /** As many active owners, and as many who have left; each of these has a hundred certificates. */
 const [OWNERS, LEAVERS] = [500, 20];
-
-type Step = { "Node Type": string; "Actual Rows": number; "Actual Loops": number; Plans?: Step[] };
 
 if (Bun.argv.includes("--help")) console.info(HELP);
 else await inDatabase("lists", ({ url }) => bench(url));
@@ -63,7 +60,7 @@ async function bench(url: string) {
     const filter = readFilter(asked);
     if ("invalid" in filter) throw new Error(filter.invalid);
     const at = async (after: [string, string] | undefined) =>
-      measure(url, (one) => listCertificates(one, organization.id, filter, { limit: 20, after }, new Date()));
+      measurePlans(url, (one) => listCertificates(one, organization.id, filter, { limit: 20, after }, new Date()));
     const [first, later] = [await at(undefined), await at([middle, organization.id])];
     if (Object.keys(asked).length === 0) Object.assign(bare, { first: first.ms, middle: later.ms });
     const told = [first, later].map(({ ms, rows }, index) => `${ms.toFixed(2)} ms (× ${(ms / (index ? bare.middle : bare.first)).toFixed(1)}, ${rows} rows)`);
@@ -97,26 +94,4 @@ async function note(sql: Sql, organizationId: string) {
   await sql`alter table certificates enable trigger user`;
   for (const { definition } of indexes) await sql.unsafe(definition);
   await sql`vacuum (analyze)`;
-}
-
-/** The median time of the one statement that a query sends, as it is planned after some calls, and the most rows that a step of it saw. */
-async function measure(url: string, query: (sql: Sql) => Promise<unknown>) {
-  const { text, parameters } = await capture(url, query);
-  const { $client: sql } = connectDatabase(url, { max: 1, statementTimeout: 0, silence: 0 });
-  await sql.unsafe(`prepare measured as ${text}`);
-  const run = `explain (analyze, timing off, format json) execute measured(${parameters.map((value) => `'${String(value).replaceAll("'", "''")}'`).join(", ")})`;
-  const times: number[] = [];
-  let rows = 0;
-  for (let turn = 0; turn < TURNS; turn++) {
-    const [{ "QUERY PLAN": plans } = { "QUERY PLAN": [] }] = await sql.unsafe(run);
-    const [{ Plan: plan, "Execution Time": ms }] = plans;
-    times.push(ms);
-    rows = Math.max(...stepsOf(plan).map((step) => step["Actual Rows"] * step["Actual Loops"]));
-  }
-  await sql.end();
-  return { ms: times.toSorted((a, b) => a - b)[TURNS >> 1] ?? 0, rows };
-}
-
-function stepsOf(step: Step): Step[] {
-  return [step, ...(step.Plans ?? []).flatMap(stepsOf)];
 }

@@ -8,9 +8,18 @@ const children = new Map<string, Bun.Subprocess>();
 /** The server of this checkout, or of another; `isBinary` takes its dist/certitude. Rate limits are off, and this machine is a trusted gateway. */
 export function startCertitude(environment: Record<string, string>, { source = ROOT, isBinary = false } = {}) {
   const program = isBinary ? [join(source, "dist/certitude")] : [process.execPath, join(source, "src/main.ts")];
-  const fixed = { JWT_SECRET, SECRETS_KEY: Buffer.alloc(32).toString("base64"), RATE_LIMITS: "off", TRUSTED_GATEWAYS: "127.0.0.1" };
-  return start((port) => ({ command: [...program, "serve"], environment: { ...fixed, ...environment, PORT: `${port}` } }));
+  return start((port) => ({ command: [...program, "serve"], environment: { ...environmentOf(environment), PORT: `${port}` } }));
 }
+
+/** What every server of the benchmarks is told. */
+export const environmentOf = (environment: Record<string, string>) => ({
+  PATH: Bun.env.PATH ?? "",
+  JWT_SECRET,
+  SECRETS_KEY: Buffer.alloc(32).toString("base64"),
+  RATE_LIMITS: "off",
+  TRUSTED_GATEWAYS: "127.0.0.1",
+  ...environment,
+});
 
 /** A token that the server of `startCertitude` believes. */
 export function signToken(user: string) {

@@ -99,6 +99,7 @@ export const certificateRequests = pgTable(
     // One renewal of a certificate at a time.
     uniqueIndex("certificate_requests_renewal_index").on(table.organizationId, table.replaces).where(sql`replaces is not null and ended_at is null`),
     index("certificate_requests_due_index").on(table.organizationId, table.issuerId, table.dueAt).where(sql`due_at is not null`),
+    index("certificate_requests_order_index").on(table.organizationId, table.issuerId, sql`(progress->>'orderUrl')`).where(sql`progress is not null`),
     index("certificate_requests_status_index").on(table.organizationId, table.status, table.id).where(sql`status <> 'issued'`),
     index().on(table.organizationId, table.issuerId, table.id),
     index("certificate_requests_agent_index").on(table.organizationId, table.agentId).where(sql`agent_id is not null and ended_at is null`),

@@ -74,6 +74,7 @@ export const alerts = pgTable(
   (table) => [
     primaryKey({ columns: [table.organizationId, table.condition, table.subjectId] }),
     index("alerts_full_index").on(table.organizationId).where(sql`condition = 'seat limit' and state <> 'cleared'`),
+    index("alerts_standing_index").on(table.organizationId, table.subjectId).where(sql`state <> 'cleared'`),
     index("alerts_snoozed_index").on(table.until).where(sql`state = 'snoozed'`),
   ],
 );

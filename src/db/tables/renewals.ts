@@ -51,7 +51,13 @@ export const renewals = pgTable(
     index("renewals_open_index").on(table.organizationId, table.renewAt, table.certificateId).where(sql`state in ('scheduled', 'ordered', 'failed', 'issued')`),
     index("renewals_late_index").on(table.organizationId, table.renewAt, table.certificateId).where(sql`late_since is not null`),
     index("renewals_state_index").on(table.organizationId, table.state, table.renewAt, table.certificateId),
-    index("renewals_issuer_index").on(table.organizationId, table.issuerId, table.renewAt, table.certificateId),
+    // What is renewed or has ended stays for good, and is read apart from what an issuer is still to renew.
+    index("renewals_open_of_issuer_index")
+      .on(table.organizationId, table.issuerId, table.renewAt, table.certificateId)
+      .where(sql`state in ('scheduled', 'ordered', 'failed', 'issued')`),
+    index("renewals_ended_of_issuer_index")
+      .on(table.organizationId, table.issuerId, table.state, table.renewAt, table.certificateId)
+      .where(sql`state in ('renewed', 'ended')`),
   ],
 );
 

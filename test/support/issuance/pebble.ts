@@ -67,6 +67,7 @@ export async function startPebble(options: PebbleOptions = {}) {
     return answer.text();
   };
   return {
+    pid: server.pid,
     url: `https://localhost:${port}`,
     directoryUrl: `https://localhost:${port}/dir`,
     caBundlePem: authority.pem,

@@ -1,4 +1,4 @@
-import type { Sql } from "#db/connect";
+import { arrayOf, type Sql } from "#db/connect";
 
 /** More have no subject in common. */
 const MOST = 20;
@@ -9,4 +9,12 @@ export async function listAuthorities(sql: Sql, organizationId: string, subjectH
     select pem from certificates where organization_id = ${organizationId} and subject_hash = ${subjectHash} and (is_ca or self_signed) and status = 'active'
     order by not_after desc, id limit ${MOST}`;
   return rows.map(({ pem }) => pem);
+}
+
+/** Returns which of these certificates are stored and active. */
+export async function listActive(sql: Sql, organizationId: string, fingerprints: string[]) {
+  const rows = await sql<{ fingerprint: string }[]>`
+    select fingerprint_sha256 as fingerprint from certificates
+    where organization_id = ${organizationId} and fingerprint_sha256 = any(${arrayOf(fingerprints)}::text[]) and status = 'active'`;
+  return new Set(rows.map(({ fingerprint }) => fingerprint));
 }

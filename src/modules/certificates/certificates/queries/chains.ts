@@ -70,6 +70,7 @@ function createLinker(sql: Sql, organizationId: string, signal: AbortSignal) {
 
   /** Offers the issuers to every certificate of their names that has none, whenever it was stored. */
   async function adoptOrphans(issuers: Part[]) {
+    if (issuers.length === 0) return;
     const names = await sql<{ name: string }[]>`
       select name from unnest(${arrayOf([...new Set(issuers.map((each) => each.name))])}::text[]) as name where exists (
         select from certificates where organization_id = ${organizationId} and issuer_hash = name and issuer_id is null and not self_signed)`;

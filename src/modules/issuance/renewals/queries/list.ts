@@ -5,8 +5,14 @@ import type { State } from "../rules/next";
 export type Filter = { state?: State | undefined; late?: boolean | undefined; issuerId?: string | undefined; dueBefore?: string | undefined };
 type Position = { limit: number; after: readonly [renewAt: string, certificateId: string] | undefined };
 
-/** SQL condition: the certificate of the renewal `w` is still to be renewed. */
-const isOpen = (sql: Sql) => sql`w.state in ('scheduled', 'ordered', 'failed', 'issued')`;
+/** SQL conditions: the certificate is still to be renewed, or not any more. Both kinds have indexes of their own. */
+const isOpen = (sql: Sql) => sql`state in ('scheduled', 'ordered', 'failed', 'issued')`;
+const isOver = (sql: Sql) => sql`state in ('renewed', 'ended')`;
+
+const isIn = (sql: Sql, state: State | undefined) => {
+  if (state === undefined) return isOpen(sql);
+  return sql`state = ${state} and ${state === "renewed" || state === "ended" ? isOver(sql) : isOpen(sql)}`;
+};
 
 /** What is to be renewed first comes first; one more than `limit`. What is renewed or has ended is left out, unless a state is asked for. */
 export async function listRenewals(sql: Sql, organizationId: string, { state, late, issuerId, dueBefore }: Filter, { limit, after }: Position) {
@@ -19,8 +25,8 @@ export async function listRenewals(sql: Sql, organizationId: string, { state, la
       'requestId', request_id, 'successorId', successor_id, 'updatedAt', iso(updated_at))::text as json
     from (
       select w.*, c.common_name, c.not_after, q.reason as asked_reason from (
-        select * from renewals w where organization_id = ${organizationId} and (renew_at, certificate_id) > (${renewAt}::timestamptz, ${certificateId}::uuid)
-          and ${state === undefined ? isOpen(sql) : sql`state = ${state}`} ${late ? sql`and late_since is not null` : sql``}
+        select * from renewals where organization_id = ${organizationId} and (renew_at, certificate_id) > (${renewAt}::timestamptz, ${certificateId}::uuid)
+          and ${isIn(sql, state)} ${late ? sql`and late_since is not null` : sql``}
           ${issuerId === undefined ? sql`` : sql`and issuer_id = ${issuerId}`} ${dueBefore === undefined ? sql`` : sql`and renew_at < ${dueBefore}`}
         order by renew_at, certificate_id limit ${limit + 1}) as w
       cross join lateral (select * from certificates where organization_id = w.organization_id and id = w.certificate_id offset 0) as c

@@ -98,10 +98,12 @@ export async function saveKey(sql: Sql, claim: Claim, { csr, sealedPrivateKey }:
   return rows.length > 0;
 }
 
-/** Locks a request and its issuer, so that what was issued is stored while the request is open; false where it is not. */
+/** Locks an issuer and then its request (sent together, and done in order), so that what was issued is stored while the request is open; false where it is not. */
 export async function holdClaim(tx: Sql, claim: Claim) {
-  await lockIssuer(tx, claim.organizationId, claim.issuerId);
-  const rows = await tx`select from certificate_requests where ${isClaimed(tx, claim)} and ended_at is null for update`;
+  const [, rows] = await Promise.all([
+    lockIssuer(tx, claim.organizationId, claim.issuerId),
+    tx`select from certificate_requests where ${isClaimed(tx, claim)} and ended_at is null for update`,
+  ]);
   return rows.length > 0;
 }
 

@@ -18,11 +18,14 @@ type Asked = { csr: Uint8Array; names: readonly Name[]; now: Date };
 /** Returns the stored certificates of authorities with this subject. */
 type FindAuthorities = (subjectHash: string) => Promise<readonly ParsedCertificate[]>;
 
+/** A leaf and those above it. */
+type Chain = { leaf: ParsedCertificate; issuers: ParsedCertificate[] };
+
 /**
- * Judges what an issuer answered: PEM, the leaf first. Returns the leaf, or what the answer differs in from what was asked, as a sentence.
+ * Judges what an issuer answered: PEM, the leaf first. Returns the chain, or what the answer differs in from what was asked, as a sentence.
  * The root may be left out; where the leaf comes alone, one of the stored authorities must have signed it.
  */
-export async function judgeChain(chainPem: string, asked: Asked, findAuthorities: FindAuthorities): Promise<{ leaf: ParsedCertificate } | { fault: string }> {
+export async function judgeChain(chainPem: string, asked: Asked, findAuthorities: FindAuthorities): Promise<Chain | { fault: string }> {
   const read = readChain(chainPem);
   if ("fault" in read) return read;
   const [leaf, ...issuers] = read.chain;
@@ -30,7 +33,7 @@ export async function judgeChain(chainPem: string, asked: Asked, findAuthorities
   const fault = findLeafFault(leaf, asked) ?? findChainFault(leaf, issuers, asked.now);
   if (fault !== undefined) return { fault };
   const isAlone = issuers.length === 0 && !(await findAuthorities(leaf.issuerHash)).some((each) => hasSigned(each, leaf));
-  return isAlone ? { fault: "The certificate came without the intermediate that signed it." } : { leaf };
+  return isAlone ? { fault: "The certificate came without the intermediate that signed it." } : { leaf, issuers };
 }
 
 function readChain(chainPem: string): { chain: ParsedCertificate[] } | { fault: string } {

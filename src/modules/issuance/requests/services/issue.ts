@@ -1,6 +1,6 @@
 import type { Deps } from "#deps";
 import { copyAnnotations } from "#modules/certificates/certificates/queries/annotate";
-import { listAuthorities } from "#modules/certificates/certificates/queries/authorities";
+import { listActive, listAuthorities } from "#modules/certificates/certificates/queries/authorities";
 import { importCertificates } from "#modules/certificates/certificates/services/import";
 import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
 import { readPem } from "#modules/certificates/certificates/x509/pem";
@@ -24,17 +24,26 @@ export async function storeIssued({ sql, config: { keyring }, stamps, clock }: S
     return pems.flatMap((pem) => readPem(pem).flatMap((block) => ("bytes" in block ? parseCertificate(block.bytes) : [])));
   });
   if ("fault" in judged) return judged.fault;
-  const { leaf } = judged;
+  const { leaf, issuers } = judged;
+  const known = await listActive(
+    sql,
+    organizationId,
+    issuers.map((each) => each.fingerprintSha256),
+  );
+  // Authorities that are stored are left alone: each order would lock their rows until it ends, and hold up the others.
+  const pem = [leaf, ...issuers.filter((each) => !known.has(each.fingerprintSha256))].map((each) => each.pem).join("");
   const privateKeyPem = sealedPrivateKey ? openKey(keyring, sealedPrivateKey, claim) : undefined;
   const scope: Scope = { organizationId, actor: { type: "server" }, requestId: null };
   await sql.begin(async (tx) => {
     if (!(await holdClaim(tx, claim))) return;
-    const report = await importCertificates(tx, { keyring, stamps }, scope, { pem: chainPem, privateKeyPem });
+    const report = await importCertificates(tx, { keyring, stamps }, scope, { pem, privateKeyPem });
     if ("invalid" in report) throw new Error(`a chain that was judged cannot be stored: ${report.invalid}`);
     const stored = [...report.imported, ...report.duplicates].find(({ fingerprintSha256 }) => fingerprintSha256 === leaf.fingerprintSha256);
     if (!stored) throw new Error(`certificate ${leaf.fingerprintSha256} vanished during its import`);
-    if (replaces) await copyAnnotations(tx, scope, { from: replaces, to: stored.id });
     const notDeployed = keyLocation === "agent" ? await deployIssued(tx, stamps, scope, claim.id, stored.id) : undefined;
-    await saveIssued(tx, claim, { id: stored.id, notAfter: leaf.notAfter }, notDeployed);
+    await Promise.all([
+      replaces && copyAnnotations(tx, scope, { from: replaces, to: stored.id }),
+      saveIssued(tx, claim, { id: stored.id, notAfter: leaf.notAfter }, notDeployed),
+    ]);
   });
 }

@@ -1,5 +1,5 @@
 import type { Deps } from "#deps";
-import { findStored } from "#modules/issuance/issuers/queries";
+import { findStored, type StoredIssuer } from "#modules/issuance/issuers/queries";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
 import { type Claim, claimRequests } from "../queries/claims";
 import { releaseClaim, saveCleaned, saveKey, saveTransition } from "../queries/save";
@@ -18,6 +18,7 @@ const TURN_MS = 20_000;
 /** Below the time for which a request is claimed. */
 const STEP_MS = 45_000;
 
+type Claimed = { claim: Claim; stored: Promise<StoredIssuer | undefined> | undefined };
 type Work = { claim: Claim; issuer: OpenIssuer; driver: Driver };
 
 /**
@@ -35,8 +36,10 @@ export async function issueDue(deps: Deps, stopping: AbortSignal, drivers?: Driv
     const busy = [...new Set(running.values())].filter((each) => countOf(each) >= AT_ONCE_OF_ISSUER);
     const room = signal.aborted ? 0 : AT_ONCE - running.size;
     const claims = room > 0 ? await claimRequests(sql, busy, Math.min(room, AT_ONCE_OF_ISSUER)) : undefined;
+    const [first] = claims ?? [];
+    const issuer = first && findStored(sql, first.organizationId, first.issuerId); // all are of one
     for (const claim of claims ?? []) {
-      const run: Promise<void> = serve(deps, claim, stopping, drivers)
+      const run: Promise<void> = serve(deps, { claim, stored: issuer }, stopping, drivers)
         .catch((err) =>
           log.warn({ err, organizationId: claim.organizationId, requestId: claim.id }, "a certificate request could not be served; the next try is in 90 s"),
         )
@@ -59,8 +62,8 @@ export async function issueDue(deps: Deps, stopping: AbortSignal, drivers?: Driv
 }
 
 /** Takes the steps of a request that are due one after the other, until the server stops. */
-async function serve(deps: Deps, claim: Claim, stopping: AbortSignal, drivers?: Drivers): Promise<void> {
-  const stored = await findStored(deps.sql, claim.organizationId, claim.issuerId);
+async function serve(deps: Deps, { claim, stored: finding }: Claimed, stopping: AbortSignal, drivers?: Drivers): Promise<void> {
+  const stored = await finding;
   const driver = stored && driverOf(deps, stored.kind, drivers);
   const issuer = stored && openIssuer(deps.config.keyring, stored);
   if (claim.hasEnded) return driver && issuer ? clean(deps, { claim, issuer, driver }) : saveCleaned(deps.sql, claim);
