@@ -27,6 +27,7 @@ const [PROCESSES, SERVERS_EACH] = [2, 4];
 const AT_ONCE = 150;
 const TURNS = 21;
 const DAY_MS = 86_400_000;
+const IDLE_SECONDS = 5;
 
 if (Bun.argv.includes("--help")) console.info(HELP);
 else {
@@ -133,7 +134,11 @@ async function renew({ url, directory }: Workplace, { title, due, pid, createIss
   const backends = async () => (await sql<{ pid: number }[]>`select pid from pg_stat_activity where application_name = 'renewing'`).map((each) => each.pid);
   const cpu = async () => Promise.all([runners.map((each) => each.pid), await backends(), pid === undefined ? [] : [pid]].map(cpuOf));
   const count = async (state: string) => (await sql<{ count: number }[]>`select count(*)::int as count from renewals where state = ${state}`)[0]?.count ?? 0;
+  const resting = await cpu();
+  await Bun.sleep(IDLE_SECONDS * 1_000);
   const before = await cpu();
+  const idle = ((before[0] ?? 0) - (resting[0] ?? 0)) / IDLE_SECONDS;
+  print(`CPU of ${PROCESSES * SERVERS_EACH} servers while nothing is due`, `${(idle * 1_000).toFixed(0)} ms a second, which is part of what follows`);
   const startedAt = performance.now();
   await sql`update renewals set look_at = now()`;
   while ((await count("renewed")) < due) await Bun.sleep(250);
