@@ -10,6 +10,7 @@ import { certificates, monitoring, portal } from "#modules/certificates/certific
 import { expiryPolicy } from "#modules/certificates/expiry/routes";
 import { rotations } from "#modules/certificates/rotations/routes";
 import { connections } from "#modules/core/connections/routes";
+import { kinds } from "#modules/core/kinds/routes";
 import { widgets } from "#modules/core/widgets/routes";
 import { agentAccess, agentCredentials } from "#modules/fleet/agent-access/routes";
 import { deployments } from "#modules/fleet/agent-protocol/routes";
@@ -74,8 +75,7 @@ export function createApp(deps: Deps) {
     .use(trustStores(deps))
     .use(fleet(deps))
     .use(members(deps))
-    .use(connections(deps))
-    .use(widgets(deps))
+    .use(core(deps))
     .use(governance(deps))
     .use(metrics(deps))
     .use(knowledge(deps))
@@ -99,6 +99,8 @@ export function createApp(deps: Deps) {
 
 /** Links of the chain above, because the compiler follows only so many. */
 const expiry = (deps: Deps) => new Elysia().use(expiryPolicy(deps)).use(calendarLinks(deps)).use(calendar(deps));
+
+const core = (deps: Deps) => new Elysia().use(kinds(deps)).use(connections(deps)).use(widgets(deps));
 
 const issuance = (deps: Deps) =>
   new Elysia()

@@ -25,9 +25,20 @@ type Rules = {
   uriFault?: (url: URL) => string | undefined;
 };
 
+export const MAX_TEXT = 200;
 const MAX_ITEMS = 100;
 const MAX_DOCUMENT = 65_536;
+const MAX_URI = 2_000;
+const MAX_EMAIL = 254;
 const EMAIL = /^[^\s@]+@[^\s@][^\s@.]*\.[^\s@]+$/;
+
+/** How much a field takes: characters of a text, an address and an e-mail address, and items of a list or an object. */
+export const limitsOf = ({ name }: Field, maxText: number) => ({
+  text: /(Pem|Json)$/.test(name) ? MAX_DOCUMENT : maxText,
+  uri: MAX_URI,
+  email: MAX_EMAIL,
+  items: MAX_ITEMS,
+});
 
 /** The fields' values with defaults in place, or the first fault as a sentence that names its field. */
 export function checkFields(fields: readonly Field[], given: Values, rules: Rules): { values: Values } | { invalid: string } {
@@ -54,7 +65,7 @@ const READERS: Record<string, Reader> = {
   number: (value, field) => readNumber(value, field, Number.isFinite(value), "a number"),
   boolean: (value) => (typeof value === "boolean" ? { value } : { fault: "must be true or false" }),
   uuid: (value) => (isUuid(value) ? { value: value.toLowerCase() } : { fault: "must be a UUID" }),
-  email: (value) => (typeof value === "string" && value.length <= 254 && EMAIL.test(value) ? { value } : { fault: "must be an e-mail address" }),
+  email: (value) => (typeof value === "string" && value.length <= MAX_EMAIL && EMAIL.test(value) ? { value } : { fault: "must be an e-mail address" }),
   uri: readUri,
   object: readObject,
 };
@@ -69,8 +80,8 @@ function readValue(field: Field, value: unknown, rules: Rules): Read {
   return read;
 }
 
-function readText(value: unknown, { name }: Field, { maxText = 200 }: Rules): Read {
-  const max = /(Pem|Json)$/.test(name) ? MAX_DOCUMENT : maxText;
+function readText(value: unknown, field: Field, { maxText = MAX_TEXT }: Rules): Read {
+  const { text: max } = limitsOf(field, maxText);
   const text = typeof value === "string" && value.isWellFormed() && !value.includes("\0") ? value.trim() : "";
   return text.length > 0 && [...text].length <= max ? { value: text } : { fault: `must be text of 1 to ${max} characters, without NUL` };
 }
@@ -82,7 +93,7 @@ function readNumber(value: unknown, { minimum, maximum }: Field, isOne: boolean,
 }
 
 function readUri(value: unknown, field: Field, rules: Rules): Read {
-  const text = readText(value, field, { ...rules, maxText: 2_000 });
+  const text = readText(value, field, { ...rules, maxText: MAX_URI });
   if ("fault" in text) return text;
   const url = /[\s\p{Cc}\\]/u.test(String(text.value)) ? null : URL.parse(String(text.value));
   if (!url || !["https:", "http:"].includes(url.protocol)) return { fault: "must be an absolute URL that starts with https:// or http://" };

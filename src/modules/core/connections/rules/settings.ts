@@ -6,14 +6,14 @@ import { connectorOf } from "./kinds";
 
 export type Settings = { config: Values; secrets: Values };
 
-const MAX_TEXT = 2_000;
-const MAX_SECRET = 16_000;
+export const MAX_CONFIG_TEXT = 2_000;
+export const MAX_SECRET = 16_000;
 
 /** The config and secrets of a connection as its kind wants them, or the first fault. */
 export function readSettings(kind: string, given: Settings, allowPrivate: boolean): Settings | { invalid: string } {
   const { configFields, secretFields } = connectorOf(kind);
   const uriFault = allowPrivate ? undefined : (url: URL) => hostFault(url.hostname);
-  const config = checkFields(configFields, given.config, { at: "body.config", owner: kind, maxText: MAX_TEXT, ...(uriFault && { uriFault }) });
+  const config = checkFields(configFields, given.config, { at: "body.config", owner: kind, maxText: MAX_CONFIG_TEXT, ...(uriFault && { uriFault }) });
   if ("invalid" in config) return config;
   const fault = typeof config.values.host === "string" ? bareHostFault(config.values.host, allowPrivate) : undefined;
   if (fault) return { invalid: `body.config.host ${fault}.` };

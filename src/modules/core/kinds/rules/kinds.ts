@@ -1,0 +1,36 @@
+import { MAX_TEXT } from "#catalogue/fields";
+import { exampleOf, toJsonSchema } from "#catalogue/json-schema";
+import { WAYS } from "#modules/core/connections/rules/auth-methods";
+import { CONNECTORS, type Connector, type Kind } from "#modules/core/connections/rules/kinds";
+import { MAX_CONFIG_TEXT, MAX_SECRET } from "#modules/core/connections/rules/settings";
+import { WIDGETS } from "#modules/core/widgets/rules/kinds";
+
+export const TESTS = ["credentials", "reachability", "none"] as const;
+
+/** What the test of a connection finds out: whether its credentials are accepted, whether it answers, or nothing. */
+const testOf = ({ key, verify }: Connector): (typeof TESTS)[number] => {
+  if (!verify || !WAYS[key as Kind]) return "none";
+  return verify.checksCredentials ? "credentials" : "reachability";
+};
+
+export const connectionKinds = CONNECTORS.map((connector) => {
+  const { key: kind, displayName, category, note = null, configFields, secretFields } = connector;
+  return {
+    kind,
+    displayName,
+    category,
+    note,
+    test: testOf(connector),
+    config: toJsonSchema(configFields, MAX_CONFIG_TEXT),
+    secrets: toJsonSchema(secretFields, MAX_SECRET),
+    example: { kind, name: displayName, config: exampleOf(configFields), secrets: exampleOf(secretFields) },
+  };
+});
+
+export const widgetKinds = WIDGETS.map(({ key: kind, displayName, settings, defaultSize }) => ({
+  kind,
+  displayName,
+  defaultSize,
+  settings: toJsonSchema(settings, MAX_TEXT),
+  example: { kind, title: displayName, settings: exampleOf(settings) },
+}));

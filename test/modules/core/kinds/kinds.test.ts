@@ -1,0 +1,54 @@
+import { describe, expect, test } from "bun:test";
+import Ajv2020 from "ajv/dist/2020";
+import addFormats from "ajv-formats";
+import { newOrganization } from "../../../support/server/people";
+
+const ajv = new Ajv2020({ strict: true, allErrors: true });
+addFormats(ajv);
+
+type Schema = { properties: Record<string, Record<string, unknown>>; required?: string[] };
+type Kind = { kind: string; test: string; example: Record<string, unknown> } & Record<"config" | "secrets" | "settings", Schema>;
+
+const organization = await newOrganization();
+const kindsOf = async (thing: string): Promise<Kind[]> => (await organization.member("GET", `/core/${thing}-kinds`)).body.items;
+const connectionKinds = await kindsOf("connection");
+const widgetKinds = await kindsOf("widget");
+
+/** What is no value of a field, whatever its limits. */
+const WRONG: Record<string, unknown> = { string: 5, integer: 1.5, number: "1", boolean: "true", array: "a", object: [] };
+
+/** Holds the schema of a part of a body against the server: both take the example, both refuse another field, and another type of each field. */
+async function agrees(path: string, { example, ...kind }: Kind, part: "config" | "secrets" | "settings") {
+  const isValid = ajv.compile(kind[part]);
+  const { [part]: given = {} } = example as Record<string, Record<string, unknown>>;
+  const send = async (values: object) => (await organization.admin("POST", path, { body: { ...example, [part]: values, ...unique() } })).status;
+  const unique = () => ("name" in example ? { name: crypto.randomUUID() } : {});
+  expect({ given, isValid: isValid(given), status: await send(given) }).toEqual({ given, isValid: true, status: 201 });
+  const wrong = [{ ...given, another: 1 }, ...Object.entries(kind[part].properties).map(([name, { type }]) => ({ ...given, [name]: WRONG[String(type)] }))];
+  const missing = (kind[part].required ?? []).map((name) => Object.fromEntries(Object.entries(given).filter(([each]) => each !== name)));
+  for (const values of [...wrong, ...missing])
+    expect({ values, isValid: isValid(values), status: await send(values) }).toEqual({ values, isValid: false, status: 400 });
+}
+
+describe("GET …/core/connection-kinds", () => {
+  test("200 lists every kind; those without a test say so", () => {
+    expect(connectionKinds).toHaveLength(21);
+    const tested = Object.fromEntries(connectionKinds.map((each) => [each.kind, each.test]));
+    expect(tested).toMatchObject({ github: "credentials", step_ca: "reachability", aws_acm: "none" });
+  });
+
+  test.each(connectionKinds.map((kind) => [kind.kind, kind] as const))("%s: the schemas and the server take and refuse the same", async (_, kind) => {
+    await agrees("/core/connections", kind, "config");
+    await agrees("/core/connections", kind, "secrets");
+  });
+});
+
+describe("GET …/core/widget-kinds", () => {
+  test("200 lists every kind", () => {
+    expect(widgetKinds).toHaveLength(12);
+  });
+
+  test.each(widgetKinds.map((kind) => [kind.kind, kind] as const))("%s: the schema and the server take and refuse the same", async (_, kind) => {
+    await agrees("/core/widgets", kind, "settings");
+  });
+});
