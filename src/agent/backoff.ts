@@ -1,4 +1,5 @@
 const JITTER = 1 / 6;
+const SHORTEST_HURRY = 2_000;
 const LONGEST_BACKOFF = 15 * 60_000;
 const LONGEST_RETRY_AFTER = 60 * 60_000;
 const LONGEST_RETRY_DELAY = 60 * 60_000;
@@ -8,6 +9,9 @@ type Refusals = { failures: number; interval: number; retryAfter: number | undef
 
 /** Milliseconds to the next pass: the interval, give or take a sixth, so that a fleet does not call all at once. */
 export const pauseOf = (interval: number, chance: Chance = Math.random) => interval * (1 - JITTER + 2 * JITTER * chance());
+
+/** Milliseconds between passes while certificates are on their way: as long as nothing has changed, so that an order waits for no full interval. */
+export const hurriedInterval = (interval: number, unchangedFor: number) => Math.min(interval, Math.max(unchangedFor, SHORTEST_HURRY));
 
 /** Milliseconds for which a server that failed is not asked: longer each time, and never less than its Retry-After, up to an hour. */
 export function backoffOf({ failures, interval, retryAfter = 0 }: Refusals, chance: Chance = Math.random) {

@@ -1,4 +1,6 @@
 import { inTurns, recoverInterrupted, type Work } from "./attempt";
+import type { Listeners } from "./challenges/listeners";
+import { showChallenges } from "./challenges/show";
 import { isMoving, reconcileAssignment } from "./install";
 import { answerKeyRequests } from "./keys/requests";
 import { observeRemoved, removeAssignment } from "./remove";
@@ -10,6 +12,8 @@ import { Unreachable, Untrusted } from "./transport";
 
 type Agent = Work & {
   client: ServerClient;
+  /** What the agent answers to CAs itself, from one pass to the next. */
+  listeners: Listeners;
   /** Whether no other pass follows this one. */
   isOnce: boolean;
 };
@@ -19,6 +23,9 @@ export type Pass = {
   unreachable?: Unreachable;
   /** Whether it ended before its end, which says nothing of the server. */
   isBroken?: boolean;
+  /** Whether certificates are on their way for keys of this host, and something else is desired than at the last pass. */
+  isAwaiting?: boolean;
+  isNews?: boolean;
 };
 
 /**
@@ -27,16 +34,20 @@ export type Pass = {
  */
 export async function runPass(agent: Agent, { host, isOffline = false }: { host?: HostFacts | undefined; isOffline?: boolean }): Promise<Pass> {
   if (!agent.isDryRun) await inTurns(agent, (work) => [...agent.state.records.values()].map((record) => () => recoverInterrupted(record, work)));
-  const { desired, unreachable } = isOffline ? await readLast(agent) : await fetchDesired(agent);
-  if (!desired) return { failed: 0, ...(unreachable && { unreachable }) };
-  const failed = await reconcileAll(desired, agent);
+  const { desired, isNews = false, ...read } = isOffline ? await readLast(agent) : await fetchDesired(agent);
+  if (!desired) return { failed: 0, ...read };
+  const shown = await showChallenges(desired, agent, isOffline || read.unreachable !== undefined); // first: a CA waits for it
+  const failed = shown.failed + (await reconcileAll(desired, agent));
+  const unreachable = read.unreachable ?? shown.unreachable;
   if (isOffline || unreachable) return { failed, ...(unreachable && { unreachable }) };
   const answered = await answerKeyRequests(desired, agent);
   if (agent.isDryRun) return { failed };
-  return { ...(answered.unreachable ? answered : await deliverReports(agent, host)), failed: failed + answered.failed };
+  const told = answered.unreachable ? answered : await deliverReports(agent, host);
+  const isAwaiting = (desired.keys ?? []).length > 0;
+  return { ...told, failed: failed + answered.failed, ...(isAwaiting && { isAwaiting, isNews }) };
 }
 
-type Reading = { desired?: DesiredState; unreachable?: Unreachable };
+type Reading = { desired?: DesiredState; unreachable?: Unreachable; isNews?: boolean };
 
 async function readLast({ state }: Agent): Promise<Reading> {
   const known = await state.readKnown();
@@ -49,7 +60,7 @@ async function fetchDesired({ client, state, isDryRun, log }: Agent): Promise<Re
     const changed = await client.fetchDesired(known?.etag);
     if (changed && !isDryRun) await state.saveKnown(changed);
     const desired = changed?.state ?? known?.state;
-    return desired ? { desired } : {};
+    return desired ? { desired, isNews: changed !== undefined } : {};
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     if (error instanceof Untrusted) log.error({ reason: error.message, usesLastState: known !== undefined }, "the server's answer is refused");

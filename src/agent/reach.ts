@@ -1,17 +1,21 @@
 import type { Logger } from "pino";
-import { backoffOf } from "./backoff";
+import { backoffOf, hurriedInterval, pauseOf } from "./backoff";
 import type { Pass } from "./pass";
 
-/** What the agent knows of the way to its server: whether it was ever there, and for how long it is left alone. */
+/** What the agent knows of the way to its server: whether it was ever there, for how long it is left alone, and when it is asked next. */
 export function createReach(server: string, interval: number, log: Logger) {
   let failures = 0;
   let isKnown = false;
   let offlineUntil = 0;
   let awaySince: number | undefined;
+  let newsAt = 0;
+  let isAwaited = false;
 
   /** Takes note of how a pass that asked the server ended; the server's return is a line in the log. */
-  function note({ unreachable, isBroken = false }: Pass) {
+  function note({ unreachable, isBroken = false, isAwaiting = false, isNews = false }: Pass) {
     const now = performance.now();
+    isAwaited = isAwaiting;
+    if (isNews) newsAt = now;
     failures = unreachable ? failures + 1 : 0;
     isKnown ||= !unreachable;
     offlineUntil = unreachable ? now + backoffOf({ failures, interval, retryAfter: unreachable.retryAfter }) : 0;
@@ -24,5 +28,8 @@ export function createReach(server: string, interval: number, log: Logger) {
     offlineUntil = 0;
   }
 
-  return { note, askAtOnce, isOffline: () => performance.now() < offlineUntil, isKnown: () => isKnown };
+  /** Milliseconds to the next pass. */
+  const pause = () => pauseOf(isAwaited ? hurriedInterval(interval, performance.now() - newsAt) : interval);
+
+  return { note, pause, askAtOnce, isOffline: () => performance.now() < offlineUntil, isKnown: () => isKnown };
 }

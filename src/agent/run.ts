@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type { Logger } from "pino";
 import { createAlarm } from "./alarm";
-import { pauseOf } from "./backoff";
+import { createListeners } from "./challenges/listeners";
 import { describeHost, type Host } from "./host/host";
 import { keyAccess, tokenAccess } from "./identity/access";
 import { openIdentityFiles } from "./identity/identity-files";
@@ -52,11 +52,12 @@ export async function runAgent(
 ) {
   const { server, client } = await connect({ server: given, connection, stateDirectory, isDryRun }, { host, log, signal });
   const state = await openState(stateDirectory, { isReadOnly: isDryRun });
+  const listeners = createListeners();
   tellLosses(state, stateDirectory, log);
   try {
     const facts = await describeHost(hostname(), version);
     const readPolicy = policyReader(policy, log);
-    const agent = { host, state, log, client, clock: () => new Date(), isDryRun, isOnce };
+    const agent = { host, state, log, client, listeners, clock: () => new Date(), isDryRun, isOnce };
     const writeMetrics = createMetricsFile(isDryRun ? undefined : metricsFile, state, log);
     const pass = async (ignoreBackoff: boolean, how: Parameters<typeof runPass>[1]) => runPass({ ...agent, ignoreBackoff, policy: await readPolicy() }, how);
     if (isOnce) {
@@ -72,11 +73,12 @@ export async function runAgent(
       const done: Pass = await pass(isAsked, { host: reach.isKnown() ? undefined : facts, isOffline }).catch((error: Error) => survive(error, log));
       if (!isOffline) reach.note(done);
       await writeMetrics(done, !isOffline && !done.unreachable);
-      isAsked = await alarm.pause(pauseOf(interval));
+      isAsked = await alarm.pause(reach.pause());
       if (isAsked) reach.askAtOnce();
       if (signal.aborted) return { failed: done.failed }; // the server may only not have answered yet
     }
   } finally {
+    listeners.close();
     state.close();
   }
 }

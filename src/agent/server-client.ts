@@ -2,15 +2,15 @@ import { Value } from "@sinclair/typebox/value";
 import { t } from "elysia";
 import { Uuid } from "#http/schema";
 import type { AgentReport, DesiredState as Schema } from "#modules/fleet/agent-protocol/schema";
-import type { KeyFault, KeyRequest } from "#modules/issuance/hosts/schema";
+import type { ChallengeReport, HostChallenge, KeyFault, KeyRequest } from "#modules/issuance/hosts/schema";
 import type { Access } from "./identity/access";
 import type { Trust } from "./identity/trust";
 import { Unreachable, Untrusted } from "./transport";
 
 type Sent = typeof Schema.static;
-/** A server of a release before knows nothing of keys on the host, or names nothing to remove. */
+/** A server of a release before knows nothing of keys on the host or of challenges, or names nothing to remove. */
 export type Desired = Omit<Sent["items"][number], "keyOnHost"> & { keyOnHost?: boolean };
-export type DesiredState = { items: Desired[]; keep: string[]; remove?: Desired[]; keys?: KeyRequest[] };
+export type DesiredState = { items: Desired[]; keep: string[]; remove?: Desired[]; keys?: KeyRequest[]; challenges?: HostChallenge[] };
 export type Report = AgentReport["reports"][number];
 export type HostFacts = NonNullable<AgentReport["host"]>;
 export type ServerClient = ReturnType<typeof createServerClient>;
@@ -23,6 +23,7 @@ const Envelope = t.Object({
   keep: t.Array(Uuid),
   remove: t.Optional(t.Array(t.Object({ id: Uuid }))),
   keys: t.Optional(t.Array(t.Object({ requestId: Uuid, assignment: t.Object({ id: Uuid }) }))),
+  challenges: t.Optional(t.Array(t.Object({ id: Uuid, requestId: Uuid }))),
 });
 export const isDesiredState = (value: unknown): value is DesiredState => Value.Check(Envelope, value);
 
@@ -94,6 +95,10 @@ export function createServerClient({ server, access, trust }: Options) {
   const reportKeyFault = async (requestId: string, fault: typeof KeyFault.static) =>
     void (await post(`/agent/certificate-requests/${requestId}/faults`, fault));
 
+  /** Tells which challenges of a request are shown, and why others are not. */
+  const reportChallenges = async (requestId: string, challenges: ChallengeReport[]) =>
+    void (await post(`/agent/certificate-requests/${requestId}/challenges`, { challenges }));
+
   /** Throws Unreachable unless the server takes it, finds fault with it, or knows nothing of it any more. */
   async function post(path: string, body: object) {
     const { response } = await access.ask({ method: "POST", path, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
@@ -107,7 +112,7 @@ export function createServerClient({ server, access, trust }: Options) {
     return new Unreachable(`${url} answered ${status}.`, Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined);
   }
 
-  return { fetchDesired, deliver, sendCsr, reportKeyFault };
+  return { fetchDesired, deliver, sendCsr, reportKeyFault, reportChallenges };
 }
 
 function parse(text: string): unknown {

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { lockDirectory } from "#db/lock";
 import { isUuid } from "#uuid";
+import { openChallengeRecords } from "./challenges/challenge-records";
 import { absent, isTemporary, removeFile, writeAtomically } from "./host/files";
 import { keysIn, openKeyRecords } from "./keys/key-records";
 import { type Desired, type DesiredState, isDesiredState, type Report } from "./server-client";
@@ -101,8 +102,9 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
     [...records].some(([other, { ownership }]) => other !== id && !leaving?.has(other) && name in ownership);
 
   const keys = await openKeyRecords(directory, own);
+  const challenges = await openChallengeRecords(directory, own);
   const saveKnown = (known: Known) => saveJson(knownPath, known);
-  return { records, keys, isNew: names.length === 0, save, forget, isOthers, readKnown, saveKnown, close };
+  return { records, keys, challenges, isNew: names.length === 0, save, forget, isOthers, readKnown, saveKnown, close };
 }
 
 /** Whether an agent has the directory: it holds its lock for as long as it lives. */

@@ -31,7 +31,7 @@ export function readKeyRequest(request: KeyRequest): Target {
 const ownFields = (schema: TObject, sent: object) => Object.entries(sent).filter(([name]) => name in schema.properties);
 
 /** What a newer server says besides is left to newer agents. */
-function expectUnderstood(schema: TObject, sent: object) {
+export function expectUnderstood(schema: TObject, sent: object) {
   const [fault] = Value.Errors(schema, Object.fromEntries(ownFields(schema, sent)));
   if (fault) throw new Error(`The agent does not understand ${fault.path.slice(1)} of what the server sent (${fault.message}). Is it older than the server?`);
 }

@@ -7,6 +7,8 @@ import { policyFacts, policyFactsJson } from "#modules/fleet/assignment-policies
 import { orderOf, removalOf, wholeOrderPairs } from "#modules/fleet/assignments/queries/stamps";
 import { rolloutFacts, rolloutJson } from "#modules/fleet/rollouts/queries/stamps";
 import { requestFacts, requestFactsJson } from "#modules/issuance/hosts/queries/asked-keys";
+import { challengeFacts, challengeFactsJson } from "#modules/issuance/hosts/queries/challenge-facts";
+
 import { apiTokenFacts, apiTokenFactsJson, memberFacts, memberFactsJson, platformAdminFacts, platformAdminFactsJson } from "#modules/people/roles/queries";
 
 /** Rows looked at in one statement. */
@@ -41,6 +43,13 @@ export const STAMPED_COLUMNS: readonly StampedColumn[] = [
     read: removalOf,
   },
   { table: "certificate_requests", key: BY_ID, column: "stamp", facts: agentsRequestJson, read: requestFacts },
+  {
+    table: "host_challenges",
+    key: BY_ID,
+    column: "stamp",
+    facts: (sql) => challengeFactsJson(sql, sql`host_challenges`),
+    read: challengeFacts,
+  },
   { table: "members", key: BY_ID, column: "stamp", held: "held_since", facts: memberFactsJson, read: memberFacts },
   { table: "api_tokens", key: BY_ID, column: "stamp", held: "held_since", facts: apiTokenFactsJson, read: apiTokenFacts },
   {

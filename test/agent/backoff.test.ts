@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { backoffOf, pauseOf } from "#agent/backoff";
+import { backoffOf, hurriedInterval, pauseOf } from "#agent/backoff";
 
 const MINUTE = 60_000;
 
@@ -9,6 +9,11 @@ describe("the pause between two passes", () => {
     const pauses = Array.from({ length: 1_000 }, () => pauseOf(60_000));
     expect(Math.min(...pauses)).toBeWithin(50_000, 52_000);
     expect(Math.max(...pauses)).toBeWithin(68_000, 70_000);
+  });
+
+  test("is as long as nothing has changed while certificates are on their way: two seconds at least, the interval at most", () => {
+    expect([0, 2_500, 30_000, MINUTE, 2 * MINUTE].map((since) => hurriedInterval(MINUTE, since))).toEqual([2_000, 2_500, 30_000, MINUTE, MINUTE]);
+    expect(hurriedInterval(100, 0)).toBe(100);
   });
 });
 

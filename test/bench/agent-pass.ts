@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createListeners } from "#agent/challenges/listeners";
 import { thisHost } from "#agent/host/host";
 import { tokenAccess } from "#agent/identity/access";
 import { runPass } from "#agent/pass";
@@ -70,6 +71,7 @@ const work = {
   state,
   log: createLog("error"),
   client,
+  listeners: createListeners(),
   clock: () => new Date(),
   isDryRun: false,
   ignoreBackoff: false,

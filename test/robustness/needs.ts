@@ -1,3 +1,4 @@
+import { keepChallenge } from "#modules/issuance/hosts/queries/challenges";
 import { hashInvitationToken } from "#modules/people/members/rules";
 import { certificate, importInto } from "../support/pki/certificates";
 import { newCsr } from "../support/pki/csr";
@@ -53,6 +54,16 @@ export const NEEDS: Record<string, (everything: PopulatedOrganization) => Promis
   keepHostCsr: async (everything) => {
     await awaitKey(everything);
     return { body: { csrPem: (await newCsr()).csrPem } };
+  },
+  reportHostChallenges: async (everything) => {
+    await awaitKey(everything);
+    const { organization, ids } = everything;
+    const challenge = { organizationId: organization.id, requestId: ids.requestId ?? "", name: "www.example.org", token: "token", thumbprint: "thumbprint" };
+    await keepChallenge(world.sql, world.deps.stamps, challenge);
+    const [kept] = await world.sql<
+      { id: string }[]
+    >`select id from host_challenges where organization_id = ${organization.id} and request_id = ${ids.requestId ?? ""}`;
+    return { body: { challenges: [{ id: kept?.id ?? "", state: "shown" }] } };
   },
   reportHostKeyFault: async (everything) => {
     await awaitKey(everything);

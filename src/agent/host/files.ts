@@ -114,6 +114,13 @@ export const removeFile = (path: string) =>
     .catch(absent)
     .catch(inWords(path, "removed"));
 
+/** Removes a file, with what a killed agent has left of writing it. */
+export const removeWhole = (path: string) =>
+  withPlace(path, async (place) => {
+    await place.removeTemporary();
+    await place.remove();
+  }).catch(absent);
+
 /** What has this name, no link on the way to it followed but a trusted one; undefined where there is nothing. */
 export const findEntry = (path: string): Promise<Stats | undefined> =>
   withDirectory(dirname(path), (directory) => lstat(directory.at(basename(path)))).catch(absent);

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import type { Work } from "../attempt";
-import { absent, findEntry, ownerOf, readSnapshot, textOf, withPlace } from "../host/files";
+import { findEntry, ownerOf, readSnapshot, removeWhole, textOf } from "../host/files";
 import { privateKeyIn } from "../host/pem";
 import { isKeyOf } from "../host/private-key";
 import type { Desired, DesiredState } from "../server-client";
@@ -76,10 +76,7 @@ export async function forgetKey(record: KeyRecord, { state: { keys }, log }: Pic
   const { path, requestId } = record;
   if (path !== undefined) {
     log.info({ path, request: requestId }, "removing the file of a private key");
-    await withPlace(path, async (place) => {
-      await place.removeTemporary();
-      await place.remove();
-    }).catch(absent);
+    await removeWhole(path);
   }
   await keys.forget(record);
 }

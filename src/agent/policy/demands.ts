@@ -17,7 +17,8 @@ export type Demand =
   | { kind: "file owner"; name: string; field: string }
   | { kind: "server name"; name: string }
   | { kind: "key mode"; mode: string; holdsKey: boolean }
-  | { kind: "private key" };
+  | { kind: "private key" }
+  | { kind: "challenge port"; port: number };
 
 /** What is still done for an assignment once it is not desired any more: its own files go wherever they are, but programs run and secrets are read. */
 const AT_REMOVAL: Demand["kind"][] = ["reload", "password", "account", "python", "module"];

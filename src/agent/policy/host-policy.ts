@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Host } from "../host/host";
 import type { Target } from "../store";
-import { demandsOf, readingDemandsOf, removalDemandsOf } from "./demands";
+import { type Demand, demandsOf, readingDemandsOf, removalDemandsOf } from "./demands";
 import { readPolicyFile } from "./file";
 import { type Calling, consentLine, judge, refusalMessage } from "./judge";
 import type { Policy } from "./policy";
@@ -54,15 +54,18 @@ type Asking = { host: Host; policy: HostPolicy };
 
 /** Throws Refused where the host does not permit what an assignment asks. Nothing of it has touched the host before. */
 export const expectPermitted = (target: Target, hasPrivateKey: boolean, asking: Asking) =>
-  expect(target, demandsOf(target, hasPrivateKey, asking.host), asking);
+  expect(target.storeType, demandsOf(target, hasPrivateKey, asking.host), asking);
 
 /** The same for taking away what was installed. */
-export const expectRemovable = (target: Target, asking: Asking) => expect(target, removalDemandsOf(target, asking.host), asking);
+export const expectRemovable = (target: Target, asking: Asking) => expect(target.storeType, removalDemandsOf(target, asking.host), asking);
 
 /** The same for looking for what was never installed by its record: at a place of the server's choice. */
-export const expectReadable = (target: Target, asking: Asking) => expect(target, readingDemandsOf(target, asking.host), asking);
+export const expectReadable = (target: Target, asking: Asking) => expect(target.storeType, readingDemandsOf(target, asking.host), asking);
 
-async function expect({ storeType }: Target, demands: ReturnType<typeof demandsOf>, { host, policy: { policy, fault, facts, calling } }: Asking) {
+/** The same for answering a CA's challenges. */
+export const expectShowable = (demand: Demand, asking: Asking) => expect(undefined, [demand], asking);
+
+async function expect(storeType: Target["storeType"] | undefined, demands: Demand[], { host, policy: { policy, fault, facts, calling } }: Asking) {
   if (fault && demands.length > 0) throw new Refused(`The policy of this host cannot be used, so that it permits nothing: ${fault}`);
   const refusal = judge(await seeDemands(demands, storeType, host), policy, facts);
   if (refusal) throw new Refused(refusalMessage(refusal, calling), refusal.grants && consentLine(refusal.grants, calling));

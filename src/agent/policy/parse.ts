@@ -61,6 +61,7 @@ export function grantFault({ field, value }: Grant): string | undefined {
     case "files":
     case "pythonVenvs":
     case "pkcs11Modules":
+    case "webroots":
       return pathFault(value);
     case "reloads":
       return value[0] === "" ? "must begin with a program" : undefined;
@@ -73,13 +74,14 @@ export function grantFault({ field, value }: Grant): string | undefined {
   }
 }
 
-function formFault(field: "stores" | "nodeFlags" | "passwords" | "accounts" | "fileOwners" | "keyModes", value: string) {
+function formFault(field: "stores" | "nodeFlags" | "passwords" | "accounts" | "fileOwners" | "keyModes" | "challengePorts", value: string) {
   const stores: readonly string[] = INSTALLABLE;
   if (field === "stores" && !stores.includes(value)) return `is no kind of store that this agent installs into. ${hint(findMeant(value, stores), stores)}`;
   if (field === "nodeFlags" && !value.startsWith("-")) return "must be a flag, such as --experimental-vm-modules";
   if (field === "passwords" && !/^(env:[A-Za-z_]\w*|file:\/.+)$/.test(value)) return "must be env:NAME or file:/path";
   if (field === "accounts" && !/^[A-Za-z_][\w.-]*\$?$/.test(value)) return "must be the name of an account";
   if (field === "fileOwners" && !/^:?[A-Za-z_][\w.-]*$/.test(value)) return "must be the name of an account, or of a group after a colon";
+  if (field === "challengePorts" && !(/^[1-9]\d{0,4}$/.test(value) && Number(value) <= 65_535)) return "must be a port, such as 80";
   if (field === "keyModes" && !/^[0-7]{3,4}$/.test(value)) return "must be an octal mode, such as 0660";
 }
 

@@ -12,10 +12,10 @@ import { isCertificateFile } from "./paths";
 
 /**
  * A path that a config names: a directory for certificate files, a single file of certificates, a file that only its own name permits (of
- * settings, or with a name that is no certificate's), or a virtual environment, the Python of which runs, or a library that a tool loads. With `account`, `~/` is that
+ * settings, or with a name that is no certificate's), a virtual environment, the Python of which runs, a library that a tool loads, or a directory that a web server serves. With `account`, `~/` is that
  * account's home.
  */
-export type PathDemand = { kind: "directory" | "file" | "named file" | "python" | "module"; path: string; field: string; account?: string };
+export type PathDemand = { kind: "directory" | "file" | "named file" | "python" | "module" | "webroot"; path: string; field: string; account?: string };
 type Place = (target: Target, host: Host) => PathDemand[];
 /** A store's own places, for which it needs no policy: directories, and single files. */
 type Own = { directories?: string[]; files?: string[] };

@@ -22,6 +22,11 @@ const FIELDS = {
   accounts: list("Accounts in whose name the agent may act, besides its own.", ["ada"]),
   fileOwners: list("Accounts, and groups with a colon before them, to which files may be given, besides those of known servers.", ["ada", ":ssl-cert"]),
   keyModes: list("Modes that files with a private key may have, besides those that only let their owner write and their group read.", ["0660"]),
+  webroots: list(
+    "Directories of web servers in which, at any depth, the agent may answer a CA's challenges: by files in .well-known/acme-challenge. Never a link.",
+    ["/var/www"],
+  ),
+  challengePorts: list("Ports on which the agent may answer a CA's challenges itself, while an order lasts.", ["80"]),
   privateKeys: Type.Boolean({ description: "Whether private keys may come to this host, or be made on it.", default: false }),
 };
 
@@ -54,6 +59,8 @@ export const OPTIONS: Record<Field, { name: string; argument?: string; descripti
   accounts: { name: "--account", argument: "<name>", description: "acting in the name of this account" },
   fileOwners: { name: "--file-owner", argument: "<name>", description: "giving files to this account, or to a group: :name" },
   keyModes: { name: "--key-mode", argument: "<mode>", description: "this mode of files with a private key" },
+  webroots: { name: "--webroot", argument: "<path>", description: "answers to a CA's challenges in this directory of a web server" },
+  challengePorts: { name: "--challenge-port", argument: "<port>", description: "answering a CA's challenges on this port" },
   privateKeys: { name: "--private-keys", description: "private keys" },
 };
 

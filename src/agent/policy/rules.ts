@@ -25,7 +25,8 @@ type Rule<Kind extends Seen["kind"]> = {
 };
 
 const within = (directories: string[] | undefined, path: string) => directories?.some((each) => isWithin(path, each));
-const lies = ({ path, real, field }: SeenPath) => `${path}${real === path ? "" : `, which leads to ${real}`} (config.${field})`;
+const leadsTo = (path: string, real: string) => (real === path ? "" : `, which leads to ${real}`);
+const lies = ({ path, real, field }: SeenPath) => `${path}${leadsTo(path, real)} (config.${field})`;
 const unlessForbidden = ({ path, real }: SeenPath, grant: Grant) => (isForbidden(path) || isForbidden(real) ? undefined : grant);
 
 /** A private key's file is its owner's, and its group's to read; a file without one may be read by everyone. */
@@ -66,6 +67,16 @@ const RULES: { [Kind in Seen["kind"]]: Rule<Kind> } = {
     isPermitted: ({ real }, { pkcs11Modules }) => pkcs11Modules?.includes(real),
     describe: (demand) => `loading the library ${lies(demand)}`,
     grant: (demand) => unlessForbidden(demand, { field: "pkcs11Modules", value: demand.real }),
+  },
+  webroot: {
+    isPermitted: ({ real }, { webroots }) => within(webroots, real),
+    describe: ({ path, real }) => `answering a CA's challenges by files in ${path}${leadsTo(path, real)}`,
+    grant: (demand) => unlessForbidden(demand, { field: "webroots", value: demand.real }),
+  },
+  "challenge port": {
+    isPermitted: ({ port }, { challengePorts }) => challengePorts?.includes(`${port}`),
+    describe: ({ port }) => `answering a CA's challenges on port ${port}`,
+    grant: ({ port }) => ({ field: "challengePorts", value: `${port}` }),
   },
   reload: {
     isPermitted: ({ argv }, { reloads = [], reloadPatterns = [] }) =>

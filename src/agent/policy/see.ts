@@ -11,8 +11,8 @@ import { OWN_PLACES } from "./places";
 import type { Facts, Seen } from "./rules";
 
 /** Returns the demands as this host sees them: each path by where its links lead. Reads only. */
-export async function seeDemands(demands: readonly Demand[], storeType: TrustStoreType, host: Host): Promise<Seen[]> {
-  const ownOf = storeType in OWN_PLACES ? OWN_PLACES[storeType as keyof typeof OWN_PLACES] : undefined;
+export async function seeDemands(demands: readonly Demand[], storeType: TrustStoreType | undefined, host: Host): Promise<Seen[]> {
+  const ownOf = storeType !== undefined && storeType in OWN_PLACES ? OWN_PLACES[storeType as keyof typeof OWN_PLACES] : undefined;
   const { directories = [], files = [] } = demands.some((each) => "path" in each) ? (ownOf?.(host) ?? {}) : {};
   const [ownDirectories, ownFiles] = [directories.flatMap(seenFrom), files.flatMap(seenFrom)];
   const seen: Seen[] = [];

@@ -16,6 +16,8 @@ const ALWAYS: Record<Field, string> = {
   accounts: "the agent's own",
   fileOwners: "root and the accounts and groups of known servers",
   keyModes: "up to 0640 with a private key, up to 0644 without",
+  webroots: "none",
+  challengePorts: "none",
   privateKeys: "no",
 };
 

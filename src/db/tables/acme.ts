@@ -1,5 +1,5 @@
-import { index, pgTable, text, uuid } from "drizzle-orm/pg-core";
-import { moment } from "./columns";
+import { index, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { bytes, id, moment } from "./columns";
 
 /** What this server answers at /.well-known/acme-challenge while orders are validated. The CA makes the token, and knows no organizations. */
 export const acmeHttpAnswers = pgTable(
@@ -12,4 +12,25 @@ export const acmeHttpAnswers = pgTable(
     expiresAt: moment().notNull(),
   },
   (table) => [index().on(table.organizationId, table.requestId)],
+);
+
+/** Challenges that the agent of a request is to answer, until the request's proofs are taken away. */
+export const hostChallenges = pgTable(
+  "host_challenges",
+  {
+    organizationId: uuid().notNull(),
+    id: id(),
+    requestId: uuid().notNull(),
+    /** What control is proven of. */
+    name: text().notNull(),
+    token: text().notNull(),
+    /** Of the account key. */
+    thumbprint: text().notNull(),
+    /** Proves that a server had the token from the CA, and that the account is the issuer's. */
+    stamp: bytes(),
+    shownAt: moment(),
+    /** Why the agent does not show it, in its words. */
+    fault: text(),
+  },
+  (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.organizationId, table.requestId, table.token)],
 );

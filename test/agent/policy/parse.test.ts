@@ -18,6 +18,8 @@ const WHOLE: Required<Policy> = {
   accounts: ["ada", "svc-web_1"],
   fileOwners: ["ada", ":ssl-cert"],
   keyModes: ["0660"],
+  webroots: ["/var/www/html"],
+  challengePorts: ["80", "65535"],
   privateKeys: true,
 };
 
@@ -70,6 +72,9 @@ describe("a policy's text", () => {
     ['{"endpoints": ["*.example.org:443"]}', "must be a host in lower case and a port"],
     ['{"endpoints": ["a:70000"]}', "must be a host in lower case and a port"],
     ['{"endpoints": ["[nonsense]:1"]}', "must be a host in lower case and a port"],
+    ['{"webroots": ["/proc/self/cwd"]}', "lies in /proc, /sys or /dev, which no policy permits."],
+    ['{"challengePorts": ["65536"]}', "challengePorts[0], 65536, must be a port, such as 80."],
+    ['{"challengePorts": [80]}', "challengePorts must be a list of texts"],
     ['{"accounts": ["-u"]}', "must be the name of an account."],
     ['{"fileOwners": ["a:b"]}', "must be the name of an account, or of a group after a colon"],
     ['{"keyModes": ["rw"]}', "must be an octal mode"],

@@ -4,7 +4,11 @@ import { isPermitted, type Seen } from "#agent/policy/rules";
 
 const FACTS = { ownNames: ["web-1", "192.0.2.7", "2001:db8::7"] };
 const permits = (policy: Policy, demand: Seen) => isPermitted(demand, policy, FACTS);
-const path = (kind: "directory" | "file" | "named file" | "python" | "module", real: string, more: { path?: string; isOwn?: boolean } = {}): Seen => ({
+const path = (
+  kind: "directory" | "file" | "named file" | "python" | "module" | "webroot",
+  real: string,
+  more: { path?: string; isOwn?: boolean } = {},
+): Seen => ({
   kind,
   path: more.path ?? real,
   field: "trustStorePath",
@@ -233,6 +237,21 @@ describe("what is read, reached and released", () => {
       expect(permits({ fileOwners: [`${name}x`] }, { kind: "file owner", name, field: "fileOwner" })).toBe(false);
       expect(permits({ fileOwners: [name] }, { kind: "file owner", name, field: "fileOwner" })).toBe(true);
     }
+    for (const [port, answer] of [
+      [80, true],
+      [8_080, true],
+      [8, false],
+      [443, false],
+    ] as const)
+      expect([port, permits({ challengePorts: ["80", "8080"] }, { kind: "challenge port", port })]).toEqual([port, answer]);
+    for (const [real, answer] of [
+      ["/var/www", true],
+      ["/var/www/html", true],
+      ["/var/www2", false],
+      ["/var", false],
+    ] as const)
+      expect([real, permits({ webroots: ["/var/www"], directories: ["/"] }, path("webroot", real))]).toEqual([real, answer]);
+    expect(permits({ webroots: ["/"] }, path("webroot", "/srv", { path: "/proc/self/cwd" }))).toBe(false);
     expect(permits({}, { kind: "private key" })).toBe(false);
     expect(permits({ privateKeys: false }, { kind: "private key" })).toBe(false);
     expect(permits({ privateKeys: true }, { kind: "private key" })).toBe(true);

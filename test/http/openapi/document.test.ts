@@ -184,6 +184,7 @@ describe("GET /swagger/json", () => {
       "reopenNotification",
       "replaceCredentials",
       "reportDeployments",
+      "reportHostChallenges",
       "reportHostKeyFault",
       "resumeRollout",
       "retireCertificate",

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createListeners } from "#agent/challenges/listeners";
 import { type Host, thisHost } from "#agent/host/host";
 import { tokenAccess } from "#agent/identity/access";
 import { openIdentityFiles } from "#agent/identity/identity-files";
@@ -42,6 +43,7 @@ export async function newConnectedAgent(prepare: (host: Host, directory: string)
   const client = createServerClient({ server, access, trust: createTrust({ files: openIdentityFiles(pathOf("state")), ask: access.ask, log }) });
   const host = prepare(thisHost({ PATH: Bun.env.PATH, HOME: directory }), directory);
   let state = await openState(pathOf("state"));
+  let listeners = createListeners();
   let policy: Policy = {};
   setPolicy({ directories: [pathOf("store")] });
   let now = Date.parse("2030-01-01T00:00:00Z");
@@ -121,6 +123,7 @@ export async function newConnectedAgent(prepare: (host: Host, directory: string)
           state,
           log,
           client,
+          listeners,
           clock: () => new Date(now),
           isDryRun: false,
           ignoreBackoff,
@@ -130,6 +133,8 @@ export async function newConnectedAgent(prepare: (host: Host, directory: string)
       ),
     /** As a new process finds it. */
     async restart() {
+      listeners.close();
+      listeners = createListeners();
       state.close();
       state = await openState(pathOf("state"));
     },
@@ -147,6 +152,7 @@ export async function newConnectedAgent(prepare: (host: Host, directory: string)
           .map((name) => [name, readFileSync(pathOf("store", name), "utf8")]),
       ),
     async end() {
+      listeners.close();
       state.close();
       await line.stop();
       rmSync(directory, { recursive: true });

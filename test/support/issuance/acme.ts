@@ -77,6 +77,7 @@ export async function takeSteps(
     profile: null,
     csr: wanted.csr ?? newCsr(wanted.names).csr,
     replaces: null,
+    hostProof: null,
     progress: undefined,
     ...wanted,
   };

@@ -18,6 +18,8 @@ export type PebbleOptions = {
   isAlwaysValid?: boolean;
   /** Where the hosts of all names answer http-01: all names lead to loopback. */
   httpPort?: number;
+  /** The same for tls-alpn-01. */
+  tlsPort?: number;
   /** The name server that the CA asks, in place of the one that leads all names to loopback. */
   dnsServer?: string;
 };
@@ -44,7 +46,7 @@ export async function startPebble(options: PebbleOptions = {}) {
     certificate: certificateFile,
     privateKey: keyFile,
     httpPort: options.httpPort ?? 80,
-    tlsPort: 443,
+    tlsPort: options.tlsPort ?? 443,
     externalAccountBindingRequired: options.externalAccounts !== undefined,
     ...(options.externalAccounts && { externalAccountMACKeys: options.externalAccounts }),
   };

@@ -4,7 +4,7 @@ import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates
 import { Host } from "#modules/fleet/agents/schema";
 import { ASSIGNMENT_FIELDS, KeyOnHost } from "#modules/fleet/assignments/schema/assignments";
 import { STATES } from "#modules/fleet/assignments/schema/history";
-import { KeyRequest } from "#modules/issuance/hosts/schema";
+import { HostChallenge, KeyRequest } from "#modules/issuance/hosts/schema";
 
 const MAX_MESSAGE = 1_000;
 
@@ -41,6 +41,10 @@ export const DesiredState = Answer(
     keys: t.Array(KeyRequest, {
       description:
         "Certificates that are to be issued for a key of the host's own: the agent makes it, keeps it, and sends a signing request. What is here no more is over",
+      examples: [[]],
+    }),
+    challenges: t.Array(HostChallenge, {
+      description: "What a CA is about to ask this host for. What is here no more is shown no more",
       examples: [[]],
     }),
   },

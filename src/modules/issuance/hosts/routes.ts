@@ -5,8 +5,9 @@ import { respond } from "#http/respond";
 import { Empty, Message, PathId } from "#http/schema";
 import { findHolder } from "#modules/fleet/agent-access/queries/holders";
 import { keepCsr } from "#modules/issuance/requests/queries/csr";
+import { noteChallenges } from "./queries/challenges";
 import { noteKeyFault } from "./queries/faults";
-import { Csr, KeyFault } from "./schema";
+import { ChallengeReports, Csr, KeyFault } from "./schema";
 
 const NOT_FOUND = "There is no such certificate request for this agent.";
 
@@ -38,5 +39,19 @@ export const hostKeys = (deps: Deps) =>
         body: KeyFault,
         response: { 204: Empty, 400: Message, 404: Message },
         detail: { operationId: "reportHostKeyFault", summary: "Report why there is no key for a certificate request" },
+      },
+    )
+    .post(
+      "/:requestId/challenges",
+      async ({ agent, scope, params, body }) =>
+        respond(await noteChallenges(deps.sql, scope, { agentId: agent.id, requestId: params.requestId, ...body }), NOT_FOUND),
+      {
+        body: ChallengeReports,
+        response: { 204: Empty, 400: Message, 404: Message },
+        detail: {
+          operationId: "reportHostChallenges",
+          summary: "Report which challenges this host shows",
+          description: "The CA is told to look once all are shown that it has to look at. Challenges that are asked for no more are passed over.",
+        },
       },
     );

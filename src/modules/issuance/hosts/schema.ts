@@ -1,8 +1,9 @@
 import { t } from "elysia";
-import { Answer, Body, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
 import { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/schema";
 import { KEY_ALGORITHMS } from "#modules/issuance/requests/rules/policy";
+import { HOST_PROOFS } from "./rules";
 
 const Name = Answer(
   { type: OneOf(["dns", "ip"], { examples: ["dns"] }), value: t.String({ examples: ["www.certitude.example"] }) },
@@ -44,3 +45,57 @@ export const KeyFault = Body(
   },
   { title: "HostKeyFault" },
 );
+
+export const HostProof = Body(
+  {
+    type: OneOf(HOST_PROOFS, { examples: ["http-01"] }),
+    webroot: t.Optional(
+      Text({
+        max: 1_000,
+        description:
+          "With http-01: a directory of the host that a web server serves on port 80 of the names; the agent writes into .well-known/acme-challenge in it",
+        examples: ["/var/www/html"],
+      }),
+    ),
+    address: t.Optional(Text({ max: 45, description: "Where the agent listens itself; by default all addresses of the host", examples: ["127.0.0.1"] })),
+    port: t.Optional(
+      Integer({
+        minimum: 1,
+        maximum: 65_535,
+        description: "By default 80, with tls-alpn-01 443: the CA asks there, so another one needs a forwarding",
+        examples: [80],
+      }),
+    ),
+  },
+  {
+    title: "HostProof",
+    description:
+      "How the agent proves control of the names to an ACME issuer, before the issuer's own challenges are tried: by a file in a webroot, or by answering itself while the order lasts",
+  },
+);
+export type HostProof = typeof HostProof.static;
+
+export const HostChallenge = Answer(
+  {
+    id: Uuid,
+    requestId: Uuid,
+    name: t.String({ description: "A DNS name, or an IP address", examples: ["www.certitude.example"] }),
+    token: t.String({ description: "base64url", examples: ["evaGxfADs6pSRb2LAv9IZf17Dt3juxGJyPCt92wrDoA"] }),
+    thumbprint: t.String({ description: "What is shown is the token, a dot and this", examples: ["9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI"] }),
+    isShown: t.Boolean({ description: "Whether the agent has reported that it shows it" }),
+    proof: HostProof,
+  },
+  { title: "HostChallenge" },
+);
+export type HostChallenge = typeof HostChallenge.static;
+
+const ChallengeReport = Body(
+  {
+    id: { ...Uuid, description: "The challenge" },
+    state: OneOf(["shown", "failed", "refused"], { description: "refused: by the policy of the host", examples: ["shown"] }),
+    message: t.Optional(Text({ max: 1_000, description: "Why it is not shown", examples: ["Port 80 of this host is taken by another program."] })),
+  },
+  { title: "HostChallengeReport" },
+);
+export const ChallengeReports = Body({ challenges: t.Array(ChallengeReport, { minItems: 1, maxItems: 1_000 }) }, { title: "HostChallengeReports" });
+export type ChallengeReport = typeof ChallengeReport.static;

@@ -1,6 +1,7 @@
 import { t } from "elysia";
 import { Answer, Body, BodyId, DateTime, Integer, Moment, Nullable, OneOf, Text, Uuid } from "#http/schema";
 import { ASSIGNMENT_FIELDS, AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
+import { HostProof } from "#modules/issuance/hosts/schema";
 import { MAX_NAMES } from "./rules/names";
 import { ALL_KEY_ALGORITHMS, KEY_ALGORITHMS, KEY_LOCATIONS } from "./rules/policy";
 
@@ -21,6 +22,7 @@ const Deployment = Body(
     trustStoreType: ASSIGNMENT_FIELDS.trustStoreType,
     materialType: t.Optional(ASSIGNMENT_FIELDS.materialType),
     config: t.Optional(AssignmentConfig),
+    proof: t.Optional(HostProof),
   },
   { title: "NewDeployment", description: "The assignment that is made of the certificate; with the key location agent" },
 );

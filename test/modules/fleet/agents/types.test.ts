@@ -53,7 +53,7 @@ test("a typed agent knows what to ask and what to tell", async () => {
   const desired = await agent.assignments.get();
   type Item = NonNullable<typeof desired.data>["items"][number];
   expectTypeOf<Pick<Item, "pem" | "chain" | "privateKeyPem">>().toEqualTypeOf<{ pem: string; chain: string[]; privateKeyPem: string | null }>();
-  expect(desired.data).toEqual({ items: [], keep: [], remove: [], keys: [] });
+  expect(desired.data).toEqual({ items: [], keep: [], remove: [], keys: [], challenges: [] });
   expect((await agent.reports.post({ reports: [], host: { hostname: "web-01" } })).status).toBe(204);
   // @ts-expect-error there is no such state
   expect((await agent.reports.post({ reports: [{ assignmentId: body.id, state: "gone" }] })).status).toBe(400);

@@ -29,6 +29,7 @@ const orderOf = (wish: object = {}) => ({
   profile: null,
   csr,
   replaces: null,
+  hostProof: null,
   progress: undefined,
   ...wish,
 });

@@ -34,7 +34,7 @@ describe("a certificate for a key of the host's own", () => {
     const names = () => readdirSync(agent.pathOf("store")).toSorted();
     const read = (name: string) => readFileSync(agent.pathOf("store", name), "utf8");
 
-    expect(await agent.pass()).toEqual({ failed: 0 });
+    expect(await agent.pass()).toEqual({ failed: 0, isAwaiting: true, isNews: true });
     expect(names()).toEqual([`.certitude-${first.id}.pending`]);
     expect((await requests.get(first.id)).steps.at(-1)).toMatchObject({ reason: "The agent has made the key." });
     await agent.pass();
@@ -74,13 +74,13 @@ describe("a certificate for a key of the host's own", () => {
     const agent = await newConnectedAgent();
     const requests = await orderFor(agent, agent.pathOf("store"));
     const { id } = await requests.order();
-    expect(await agent.pass()).toEqual({ failed: 1 });
+    expect(await agent.pass()).toEqual({ failed: 1, isAwaiting: true, isNews: true });
     await agent.pass();
     const { reason, steps, version } = await requests.get(id);
     expect(reason).toMatch(/^The host does not permit the key: .*certitude agent policy allow --private-keys$/);
     expect(steps.filter((each: { reason: string }) => each.reason === reason)).toHaveLength(1);
     agent.setPolicy({ directories: [agent.pathOf("store")], privateKeys: true });
-    expect(await agent.pass()).toEqual({ failed: 0 });
+    expect(await agent.pass()).toEqual({ failed: 0, isAwaiting: true, isNews: false });
     expect(readdirSync(agent.pathOf("store"))).toEqual([`.certitude-${id}.pending`]);
     expect(version).toBeGreaterThan(1);
     await requests.cancel(id);
@@ -99,7 +99,7 @@ describe("a certificate for a key of the host's own", () => {
     const key = readFileSync(agent.pathOf(`store/.certitude-${id}.pending`), "utf8");
     if (desired) await agent.state().saveKnown({ ...desired, etag: "" });
     await agent.restart();
-    expect(await agent.pass()).toEqual({ failed: 0 });
+    expect(await agent.pass()).toEqual({ failed: 0, isAwaiting: true, isNews: true });
     expect(readFileSync(agent.pathOf(`store/.certitude-${id}.pending`), "utf8")).toBe(key);
     await agent.end();
   });

@@ -27,14 +27,15 @@ const [DNS_NAME, IP_ADDRESS] = [0x82, 0x87];
 export async function signRequest({ commonName, names }: Subject, { publicKey, sign }: Signer) {
   const { hash, identifier } = signatureOf(publicKey);
   const subject = sequence(...(commonName === null ? [] : [tagged(TAG.set, sequence(oid(OIDS.commonName), tagged(TAG.utf8, Buffer.from(commonName))))]));
-  const alternatives = sequence(
-    ...names.map(({ type, value }) => (type === "dns" ? tagged(DNS_NAME, Buffer.from(value)) : tagged(IP_ADDRESS, addressOf(value)))),
-  );
-  const extension = sequence(oid(OIDS.subjectAltName), octets(alternatives));
+  const extension = sequence(oid(OIDS.subjectAltName), octets(alternativeNames(names)));
   const attribute = sequence(oid(OIDS.extensionRequest), tagged(TAG.set, sequence(extension)));
   const info = sequence(integer("00"), subject, publicKey, tagged(context(0), attribute));
   return sequence(info, identifier, bits(await sign(info, hash)));
 }
+
+/** Returns the content of the extension subjectAltName (RFC 5280, 4.2.1.6). */
+export const alternativeNames = (names: Subject["names"]) =>
+  sequence(...names.map(({ type, value }) => (type === "dns" ? tagged(DNS_NAME, Buffer.from(value)) : tagged(IP_ADDRESS, addressOf(value)))));
 
 /** The name of a key's algorithm in requests, such as `ecdsa-p256` or `rsa-2048`, by its public half in DER. */
 export function algorithmOf(publicKey: Uint8Array) {

@@ -7,6 +7,7 @@ import { keyContext } from "#modules/certificates/certificates/rules/key-context
 import { fingerprintIn, isChainOf } from "#modules/certificates/certificates/x509/stored";
 import { type Order, orderOf, removalOf } from "#modules/fleet/assignments/queries/stamps";
 import { type AskedKey, requestFacts } from "#modules/issuance/hosts/queries/asked-keys";
+import { challengeFacts } from "#modules/issuance/hosts/queries/challenge-facts";
 import { type Asking, type Holding, type Item, readAssignments } from "../queries/desired-state";
 
 type Secrets = { keyring: Keyring; stamps: Stamps };
@@ -35,11 +36,13 @@ export async function findDesiredState(
     const key = sealedKey && `${keyring.unseal(sealedKey, keyContext(asking.organizationId, fingerprint)).trimEnd()}\n`;
     return `${json.slice(0, -1)}, "privateKeyPem": ${JSON.stringify(key)}}`;
   };
-  const keys = snapshot.keys.filter((key) => isProven(stamps, key)).map(({ request }) => request);
+  const proven = snapshot.keys.filter((key) => isProven(stamps, key));
+  const keys = proven.map(({ request }) => request);
+  const challenges = proven.flatMap((key) => key.challenges.filter((each) => isAsked(stamps, each)).map(({ challenge }) => challenge));
   const keep = JSON.stringify([...itemsTo("keep"), ...held].map(({ id }) => id));
   return {
     tag: held.length === 0 ? snapshot.tag : sha256(`${snapshot.tag} but ${held.map(({ id }) => id)}`),
-    json: `{"items":[${itemsTo("install").map(write)}],"keep":${keep},"remove":[${itemsTo("remove").map(write)}],"keys":${JSON.stringify(keys)}}`,
+    json: `{"items":[${itemsTo("install").map(write)}],"keep":${keep},"remove":[${itemsTo("remove").map(write)}],"keys":${JSON.stringify(keys)},"challenges":${JSON.stringify(challenges)}}`,
     holding: {
       held: judged.flatMap(({ item, why }) => (why !== undefined && !item.isHeld ? { id: item.id, why } : [])),
       released: judged.flatMap(({ item, why }) => (why === undefined && item.isHeld ? item.id : [])),
@@ -48,7 +51,12 @@ export async function findDesiredState(
 }
 
 /** Whether a server ordered the request: no other makes a key on a host. */
-const isProven = (stamps: Stamps, { facts, stamp }: AskedKey) => stamps.hold(stamp === null ? null : Buffer.from(stamp, "hex"), requestFacts(facts));
+const isProven = (stamps: Stamps, { facts, stamp }: AskedKey) => stamps.hold(fromHex(stamp), requestFacts(facts));
+
+/** Whether a server had the challenge from the CA: a host shows no other for its names. */
+const isAsked = (stamps: Stamps, { facts, stamp }: AskedKey["challenges"][number]) => stamps.hold(fromHex(stamp), challengeFacts(facts));
+
+const fromHex = (stamp: string | null) => (stamp === null ? null : Buffer.from(stamp, "hex"));
 
 /** What the server does with an assignment at a poll: `held` leaves the host as it is, because nothing proves that the server ordered it. */
 type Verdict = { to: "install" | "remove" | "keep" | "leave out" | "hold"; why?: string };

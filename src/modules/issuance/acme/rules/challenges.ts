@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { HostProofType } from "#modules/issuance/hosts/rules";
 import { Fault, isRecord } from "./problems";
 import type { Proof } from "./progress";
 import type { AcmeSettings } from "./settings";
@@ -15,21 +16,29 @@ export const recordOf = (proof: Pick<Proof, "name" | "token" | "thumbprint">) =>
   value: createHash("sha256").update(keyAuthorizationOf(proof)).digest("base64url"),
 });
 
-/** Returns how an authorization is to be proven: by the first of the issuer's challenges that the CA offers; undefined where it is already. */
-export function planProof(authorization: Record<string, unknown>, challenges: AcmeSettings["challenges"], thumbprint: string): Proof | undefined {
+type Way = Pick<Proof, "type" | "challenge">;
+
+/** Returns the ways to prove control, in the order in which they are tried: by the host of the request, where it does, and then the issuer's own. */
+export const waysOf = (hostProof: HostProofType | null, challenges: AcmeSettings["challenges"]): Way[] => [
+  ...(hostProof === null ? [] : [{ type: hostProof, challenge: "host" as const }]),
+  ...challenges.map(({ type }, challenge) => ({ type, challenge })),
+];
+
+/** Returns how an authorization is to be proven: by the first of the ways that the CA offers; undefined where it is already. */
+export function planProof(authorization: Record<string, unknown>, ways: Way[], thumbprint: string): Proof | undefined {
   const { status, identifier, wildcard } = authorization;
   if (status === "valid") return;
   const name = isRecord(identifier) ? String(identifier.value) : "";
   const offered = Array.isArray(authorization.challenges) ? authorization.challenges.filter(isRecord) : [];
   if (status !== "pending") throw new Fault(`The authorization of ${name} is ${String(status).slice(0, 50)}.`, true);
-  for (const [challenge, { type }] of challenges.entries()) {
+  for (const { type, challenge } of ways) {
     const found = offered.find((each) => each.type === type);
     if (!found) continue;
     const { url, token } = found;
     if (typeof url !== "string" || !isToken(token)) throw new Fault(`The CA's challenge for ${name} has no usable token.`, true);
     return { name, type, challenge, challengeUrl: url, token, thumbprint, state: found.status === "pending" ? "planned" : "told" };
   }
-  throw new Fault(`${wildcard === true ? "*." : ""}${name}: the CA offers ${inWords(offered)}, and the issuer has ${inWords(challenges)}.`, true);
+  throw new Fault(`${wildcard === true ? "*." : ""}${name}: the CA offers ${inWords(offered)}, and the issuer has ${inWords(ways)}.`, true);
 }
 
-const inWords = (challenges: { type?: unknown }[]) => challenges.map(({ type }) => String(type).slice(0, 50)).join(", ") || "no challenge";
+const inWords = (challenges: { type?: unknown }[]) => [...new Set(challenges.map(({ type }) => String(type).slice(0, 50)))].join(", ") || "no challenge";

@@ -8,8 +8,8 @@ export type Proof = {
   /** As the order names it, without the `*.` of a wildcard. */
   name: string;
   type: ChallengeType;
-  /** Which of the issuer's challenges it is. */
-  challenge: number;
+  /** Which of the issuer's challenges it is, or that the request's agent shows it. */
+  challenge: number | "host";
   challengeUrl: string;
   token: string;
   /** Where it is presented, which a CNAME may lead elsewhere later; undefined where that is the name itself. */

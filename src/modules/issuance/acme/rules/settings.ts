@@ -1,7 +1,8 @@
+import type { HostProofType } from "#modules/issuance/hosts/rules";
 import { isRecord, Unusable } from "./problems";
 
 const CHALLENGE_TYPES = ["http-01", "dns-01"] as const;
-export type ChallengeType = (typeof CHALLENGE_TYPES)[number];
+export type ChallengeType = (typeof CHALLENGE_TYPES)[number] | HostProofType;
 
 /** A way to prove control of names; what else it holds is for its solver. */
 export type ChallengeSettings = { type: ChallengeType } & Record<string, unknown>;

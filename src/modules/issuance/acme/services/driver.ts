@@ -65,7 +65,7 @@ export function createAcmeDriver({ allowPrivate, clock, keep, solvers }: Given) 
 
   /** Returns what presents a proof; undefined where the issuer's challenges are others by now. */
   function findSolver({ config, secrets }: OpenIssuer, request: RequestId, { challenge, type }: Proof): Solver | undefined {
-    const settings = readChallenges(config)[challenge];
+    const settings = challenge === "host" ? { type, by: "host" } : readChallenges(config)[challenge];
     return settings?.type === type ? solvers(settings, secrets, request) : undefined;
   }
 

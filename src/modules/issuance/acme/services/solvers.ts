@@ -2,11 +2,13 @@ import type { Deps } from "#deps";
 import { DnsFault } from "#modules/issuance/dns/rules/fault";
 import type { ProviderKey } from "#modules/issuance/dns/rules/providers";
 import { createDnsSolver } from "#modules/issuance/dns/services/solver";
+import { findChallenge, forgetChallenge, keepChallenge } from "#modules/issuance/hosts/queries/challenges";
 import { forgetAnswer, keepAnswer } from "../queries/answers";
 import { keyAuthorizationOf, recordOf } from "../rules/challenges";
 import { Fault } from "../rules/problems";
 import type { Proof } from "../rules/progress";
 import type { ChallengeSettings } from "../rules/settings";
+import { openAccountKey } from "./account-key";
 
 type Request = { organizationId: string; requestId: string };
 
@@ -59,8 +61,35 @@ async function telling<Value>(work: Promise<Value>) {
   }
 }
 
+/**
+ * A challenge that the request's agent answers. It is shown for the issuer's own account alone, whose key is sealed: a thumbprint that was
+ * written into the database would let another account prove control of the host's names.
+ */
+const byHost = ({ sql, stamps }: Pick<Deps, "sql" | "stamps">, { accountKeyPem = "" }: Record<string, string>, request: Request): Solver => ({
+  async present({ name, token }) {
+    const { thumbprint } = await openAccountKey(accountKeyPem);
+    await keepChallenge(sql, stamps, { ...request, name, token, thumbprint });
+  },
+  remove: ({ token }) => forgetChallenge(sql, { ...request, token }),
+  async isVisible({ token }) {
+    const found = await findChallenge(sql, { ...request, token });
+    if (!found) throw new Fault("The agent that was to prove control of the names was deleted meanwhile.", true);
+    return found.isShown ? { visible: true } : { visible: false, reason: found.fault ?? NOT_YET };
+  },
+});
+
+const NOT_YET = "The agent has not shown it yet; an agent of an older release never does.";
+
 /** Returns the solvers of this server. */
-export const createSolvers =
-  ({ sql, clock, config: { allowPrivateTargets: allowPrivate } }: Pick<Deps, "sql" | "clock" | "config">): Solvers =>
-  (settings, secrets, request) =>
-    settings.type === "http-01" ? http01({ sql, clock }, request) : dns01({ clock, allowPrivate }, settings, secrets);
+export function createSolvers({
+  sql,
+  stamps,
+  clock,
+  config: { allowPrivateTargets: allowPrivate },
+}: Pick<Deps, "sql" | "stamps" | "clock" | "config">): Solvers {
+  return (settings, secrets, { organizationId, requestId }) => {
+    const request = { organizationId, requestId };
+    if (settings.by === "host") return byHost({ sql, stamps }, secrets, request);
+    return settings.type === "http-01" ? http01({ sql, clock }, request) : dns01({ clock, allowPrivate }, settings, secrets);
+  };
+}

@@ -1,6 +1,7 @@
 import type { Facts, Stamps } from "#crypto/stamps";
 import type { Fragment, Sql } from "#db/connect";
 import { targetOf } from "#modules/fleet/assignments/queries/place";
+import { type Challenge, challengeFactsJson } from "./challenge-facts";
 
 /** The deployment `json` of a request as the row `wanted`, with the columns of an assignment. */
 export const fromDeployment = (sql: Sql, json: Fragment) => sql`lateral (
@@ -22,8 +23,9 @@ export async function stampRequest(tx: Sql, stamps: Stamps, organizationId: stri
     await tx`update certificate_requests set stamp = ${stamps.of(requestFacts(row.facts))}::bytea where organization_id = ${organizationId} and id = ${id}`;
 }
 
-/** A key that an agent is asked for as the database has it: what the agent gets of it, and what proves it. */
-export type AskedKey = { request: { requestId: string }; facts: Record<string, unknown>; stamp: string | null };
+/** A key that an agent is asked for as the database has it: what the agent gets of it, what proves it, and the challenges that the agent is to answer for it. */
+export type AskedKey = { request: { requestId: string }; facts: Record<string, unknown>; stamp: string | null; challenges: AskedChallenge[] };
+type AskedChallenge = { challenge: { id: string }; facts: Challenge; stamp: string | null };
 
 /** SQL condition: the request `r` is to have a key of its agent. */
 const isOpen = (sql: Sql) => sql`r.key_location = 'agent' and r.ended_at is null and r.approval in ('none', 'given')`;
@@ -45,10 +47,18 @@ export const askedKeys = (sql: Sql, what: Fragment) => sql`
     join certificate_requests r on r.organization_id = agent.organization_id and r.agent_id = agent.id and ${isOpen(sql)} ${placeOf(sql)})`;
 
 /** What of a request changes what its agent is told. */
-export const changing = (sql: Sql) => sql`concat_ws(' ', r.id, r.csr is not null, place.id, place.version) as change`;
+export const changing = (sql: Sql) => sql`concat_ws(' ', r.id, r.csr is not null, place.id, place.version, (
+  select string_agg(c.id || ' ' || (c.shown_at is not null), ' ' order by c.id) from host_challenges c where c.organization_id = r.organization_id and c.request_id = r.id)) as change`;
+
+const challengesJson = (sql: Sql) => sql`(
+  select coalesce(json_agg(json_build_object('facts', ${challengeFactsJson(sql)}, 'stamp', encode(c.stamp, 'hex'), 'challenge', json_build_object(
+    'id', c.id, 'requestId', r.id, 'name', c.name, 'token', c.token, 'thumbprint', c.thumbprint, 'isShown', c.shown_at is not null, 'proof', r.deployment->'proof')) order by c.id), '[]')
+  from host_challenges c where c.organization_id = r.organization_id and c.request_id = r.id)`;
 
 /** What the agent is told of a request, and what proves it. */
-export const askedJson = (sql: Sql) => sql`json_build_object('facts', ${requestFactsJson(sql)}, 'stamp', encode(r.stamp, 'hex'), 'request', json_build_object(
+export const askedJson = (
+  sql: Sql,
+) => sql`json_build_object('facts', ${requestFactsJson(sql)}, 'stamp', encode(r.stamp, 'hex'), 'challenges', ${challengesJson(sql)}, 'request', json_build_object(
   'requestId', r.id, 'algorithm', r.key_algorithm, 'names', r.names, 'hasCsr', r.csr is not null,
   'commonName', (
     select name->>'value' from jsonb_array_elements(r.names) with ordinality as each (name, place)

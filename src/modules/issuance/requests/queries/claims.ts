@@ -1,4 +1,5 @@
 import { arrayOf, type Pool } from "#db/connect";
+import type { HostProofType } from "#modules/issuance/hosts/rules";
 import type { Name } from "../rules/driver";
 import type { OpenStatus } from "../rules/next";
 
@@ -20,6 +21,7 @@ export type Claim = {
   profile: string | null;
   replaces: string | null;
   replacedPem: string | null;
+  hostProof: HostProofType | null;
   status: OpenStatus;
   hasEnded: boolean;
   progress: unknown;
@@ -48,6 +50,7 @@ export const claimRequests = (pool: Pool, busy: string[], limit: number) =>
       select claimed.organization_id as "organizationId", claimed.id, issuer_id as "issuerId", i.failures as "issuerFailures", iso(claimed_until) as until, names,
         key_algorithm as "keyAlgorithm", key_location as "keyLocation", csr, sealed_private_key as "sealedPrivateKey", profile, replaces,
         (select pem from certificates c where c.organization_id = claimed.organization_id and c.id = replaces) as "replacedPem",
+        deployment->'proof'->>'type' as "hostProof",
         status, ended_at is not null as "hasEnded", progress, attempts, iso(failing_since) as "failingSince"
       from claimed join issuers i on i.organization_id = claimed.organization_id and i.id = issuer_id`;
     // Behind the others that are due, and a little later where another server has locked what is due. One that has failed waits for the outcome.

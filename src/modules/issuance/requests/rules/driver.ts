@@ -1,3 +1,5 @@
+import type { HostProofType } from "#modules/issuance/hosts/rules";
+
 /** A name that a certificate is for: DNS in A-labels and lower case, or an address in its canonical form. */
 export type Name = { type: "dns" | "ip"; value: string };
 
@@ -12,6 +14,8 @@ export type Issuing = {
   csr: Uint8Array;
   /** PEM of the certificate that it renews. */
   replaces: string | null;
+  /** How the agent of the request proves control of the names; null where that is up to the issuer alone. */
+  hostProof: HostProofType | null;
   /** What the last step returned; undefined before the first. */
   progress: unknown;
 };

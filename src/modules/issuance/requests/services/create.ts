@@ -3,6 +3,7 @@ import type { Pool, Sql } from "#db/connect";
 import type { Failure, Resource } from "#db/outcome";
 import { readNewAssignment } from "#modules/fleet/assignments/rules";
 import { stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
+import { findProofFault } from "#modules/issuance/hosts/rules";
 import { provesWildcards } from "#modules/issuance/issuers/rules/challenges";
 import type { Scope } from "#modules/people/audit/queries";
 import { findAgent, findOpen, findPolicy, insertRequest, lockIssuer, type NewRequest } from "../queries/requests";
@@ -49,12 +50,14 @@ function readKey(
   return { keyAlgorithm: csr.algorithm, csr: csr.der };
 }
 
-/** The assignment that is made of the certificate, without it. */
-function readDeployment({ agentId, ...given }: NonNullable<NewCertificateRequest["deployment"]>): { assignment: object } | { invalid: string } {
+/** The assignment that is made of the certificate, without it; and how the host proves control of the names, where it does. */
+function readDeployment({ agentId, proof, ...given }: NonNullable<NewCertificateRequest["deployment"]>): { assignment: object } | { invalid: string } {
   const read = readNewAssignment({ ...given, certificateId: "", includePrivateKey: false });
   if ("invalid" in read) return { invalid: read.invalid.replace("body.", "body.deployment.") };
+  const fault = proof && findProofFault(proof);
+  if (fault !== undefined) return { invalid: `body.deployment.proof${fault}.` };
   const { applicationId, trustStoreType, materialType, config } = read;
-  return { assignment: { agentId, applicationId, trustStoreType, materialType, config } };
+  return { assignment: { agentId, applicationId, trustStoreType, materialType, config, ...(proof && { proof }) } };
 }
 
 /** Adds a request that came over the API: the organization's policy says whether it may, and whether it waits for an approval. */
@@ -69,6 +72,8 @@ export async function addRequest(tx: Sql, stamps: Stamps, scope: Scope, asked: A
   const issuer = await lockIssuer(tx, organizationId, asked.issuerId);
   if (!issuer) return { missing: "There is no such issuer in this organization." };
   if (asked.agentId !== null && !(await findAgent(tx, organizationId, asked.agentId))) return { missing: "There is no such agent in this organization." };
+  if (issuer.kind !== "acme" && asked.replaces === null && asked.deployment && "proof" in asked.deployment)
+    return { invalid: "body.deployment.proof belongs to issuers of the kind acme: this one asks for no proof." };
   if (issuer.kind === "acme" && asked.names.some(isWildcard) && !provesWildcards(issuer.config))
     return { invalid: "body.names has a wildcard, which only dns-01 can prove: this issuer has no such challenge." };
   const invalid = findPolicyFault(policy, { names: asked.names, key: { algorithm: asked.keyAlgorithm, location: asked.keyLocation } });

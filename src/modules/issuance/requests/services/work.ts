@@ -85,7 +85,7 @@ async function prepare({ sql, config: { keyring } }: Deps, claim: Claim): Promis
   return (await saveKey(sql, claim, key)) ? { ...claim, ...key } : undefined;
 }
 
-const issuingOf = ({ organizationId, id, issuerId, names, profile, replacedPem, progress }: Claim, csr: Uint8Array) => ({
+const issuingOf = ({ organizationId, id, issuerId, names, profile, replacedPem, hostProof, progress }: Claim, csr: Uint8Array) => ({
   organizationId,
   requestId: id,
   issuerId,
@@ -93,6 +93,7 @@ const issuingOf = ({ organizationId, id, issuerId, names, profile, replacedPem, 
   profile,
   csr,
   replaces: replacedPem,
+  hostProof,
   progress: progress ?? undefined,
 });
 
