@@ -2,17 +2,27 @@ import type { Command } from "commander";
 import { CommandError } from "./command-error";
 import { readConfigOrExit } from "./environment";
 
+const READY = "/health/ready";
+
 export const addHealthcheck = (program: Command) =>
   program
     .command("healthcheck")
     .description("Ask the server on this machine whether it is ready: exit code 0 or 1.")
-    .option("--url <url>", "another address than HOST and PORT")
+    .option("--url <url>", "the server's address, where it is another than HOST and PORT: https://certitude.example")
     .action(async ({ url }: { url?: string }) => {
-      const target = url ?? `${localAddress()}/health/ready`;
+      const target = readyAt(url ?? localAddress());
       const answer = await fetch(target, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
       if (!answer?.ok) throw new CommandError(`${target} ${answer ? `answered ${answer.status}` : "cannot be reached"}.`);
       console.info("ready");
     });
+
+/** Below the server's address, which may have a path; an address of /health/ready itself stays as it is. */
+function readyAt(address: string) {
+  const url = URL.parse(address);
+  if (!url || !/^https?:$/.test(url.protocol)) throw new CommandError(`--url must be an address that starts with https:// or http://, not "${address}".`, 2);
+  const path = url.pathname.replace(/\/$/, "");
+  return url.origin + (path.endsWith(READY) ? path : path + READY);
+}
 
 function localAddress() {
   const { host, port } = readConfigOrExit();

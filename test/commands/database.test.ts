@@ -27,21 +27,24 @@ describe("certitude migrate", () => {
     expect(before.code).toBe(0);
     const names = before.out.split("\n").map((line) => line.replace(/^pending /, ""));
     expect(names[0]).toBe("0000_foundation");
+    expect(await certitude("migrate", "--check")).toEqual({ code: 1, out: "", err: expect.stringMatching(/^Migrations are pending: 0000_foundation, /) });
 
     expect(await certitude("migrate")).toEqual({ code: 0, out: names.map((name) => `applied ${name}`).join("\n"), err: "" });
     expect(await certitude("migrate", "--status")).toEqual({ code: 0, out: names.map((name) => `applied ${name}`).join("\n"), err: "" });
-    expect(await certitude("migrate")).toEqual({ code: 0, out: "The database is up to date.", err: "" });
+    for (const options of [[], ["--check"]]) expect(await certitude("migrate", ...options)).toEqual({ code: 0, out: "The database is up to date.", err: "" });
+    expect(await certitude("migrate", "--check", "--status")).toMatchObject({ code: 2 });
   });
 });
 
 // The embedded database belongs to one process: there nobody else can write into its ledger.
 if (Bun.env.TEST_DATABASE_URL)
   describe("certitude migrate on a database of a newer release", () => {
-    test("1 with a sentence, and --status names what is not known", async () => {
+    test("1 with a sentence, also of --check, and --status names what is not known", async () => {
       const { $client: sql } = connectTo(place.env.DATABASE_URL ?? "");
       await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('of a newer one', ${Date.UTC(2100, 0)})`;
       expect((await certitude("migrate", "--status")).out).toEndWith("unknown, made 2100-01-01T00:00:00.000Z for a newer certitude");
       expect(await certitude("migrate")).toEqual({ code: 1, out: "", err: expect.stringContaining("The database was migrated by a newer certitude") });
+      expect(await certitude("migrate", "--check")).toEqual({ code: 1, out: "", err: "The database is of a newer certitude. Use that release." });
       await sql`delete from drizzle.__drizzle_migrations where hash = 'of a newer one'`;
       await sql.end();
     });

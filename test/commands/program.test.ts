@@ -75,14 +75,16 @@ describe("certitude openapi", () => {
 
 describe("certitude healthcheck", () => {
   test("0 when the server is ready", async () => {
-    expect(await run(["healthcheck", "--url", `${world.url}/health/ready`])).toEqual({ code: 0, out: "ready", err: "" });
+    for (const url of [world.url, `${world.url}/`, `${world.url}/health/ready`])
+      expect(await run(["healthcheck", "--url", url])).toEqual({ code: 0, out: "ready", err: "" });
     const port = String(world.server.port);
     expect(await run(["healthcheck"], { ...env, PORT: port })).toMatchObject({ code: 0 });
     expect(await run(["healthcheck"], { ...env, PORT: port, HOST: "0.0.0.0" })).toMatchObject({ code: 0 });
   });
 
   test("1 when it is not, or is not there", async () => {
-    expect(await run(["healthcheck", "--url", `${world.url}/nothing`])).toEqual({ code: 1, out: "", err: `${world.url}/nothing answered 404.` });
+    expect(await run(["healthcheck", "--url", `${world.url}/nothing`])).toEqual({ code: 1, out: "", err: `${world.url}/nothing/health/ready answered 404.` });
+    expect(await run(["healthcheck", "--url", "certitude.example"])).toMatchObject({ code: 2, err: expect.stringContaining("--url must be an address that") });
     expect(await run(["healthcheck"], { ...env, PORT: "1" })).toEqual({ code: 1, out: "", err: "http://127.0.0.1:1/health/ready cannot be reached." });
   });
 });
