@@ -12,12 +12,12 @@ type Enrolment = { environment?: (directory: string) => Record<string, string> }
 type Wanted = { config?: { reloadCommand?: string[]; [field: string]: unknown }; [field: string]: unknown };
 type Wish = { body?: object; headers?: Record<string, string> };
 
-/** The executable at work: a server and an organization of its own, on the Postgres of TEST_DATABASE_URL or the embedded one. */
-export async function newInstallation() {
+/** The executable at work: a server and an organization of its own, on the Postgres of TEST_DATABASE_URL or the embedded one, with more in its environment if wanted. */
+export async function newInstallation(environmentOfServer: Record<string, string> = {}) {
   const { cwd, dataDir, remove: removePlace } = newPlace();
   const scratch = Bun.env.TEST_DATABASE_URL ? await createScratchDatabase(Bun.env.TEST_DATABASE_URL) : undefined;
   const { JWT_SECRET, SECRETS_KEY } = environment;
-  const place = { cwd, env: scratch ? { DATABASE_URL: scratch.url, JWT_SECRET, SECRETS_KEY } : { DATA_DIR: dataDir } };
+  const place = { cwd, env: { ...environmentOfServer, ...(scratch ? { DATABASE_URL: scratch.url, JWT_SECRET, SECRETS_KEY } : { DATA_DIR: dataDir }) } };
   const organization = await succeed("admin", "create-organization", "--name", "Example Ltd", "--admin-user", USER, "--admin-email", EMAIL);
   const token = await succeed("token", "--user", USER, "--email", EMAIL, "--ttl", "8h");
   let server = await serve(place);
@@ -76,6 +76,7 @@ export async function newInstallation() {
       pathOf,
       host,
       args,
+      agree,
       /** One pass. */
       once: (...more: string[]) => run(host, ...args, "--once", ...more),
       start: (...more: string[]) => start(host, ...args, ...more),

@@ -16,6 +16,8 @@ export type PebbleOptions = {
   chainLength?: number;
   ordersPerPage?: number;
   isAlwaysValid?: boolean;
+  /** How long certificates are valid: five years unless said. */
+  validitySeconds?: number;
   /** Where the hosts of all names answer http-01: all names lead to loopback. */
   httpPort?: number;
   /** The same for tls-alpn-01. */
@@ -47,6 +49,7 @@ export async function startPebble(options: PebbleOptions = {}) {
     privateKey: keyFile,
     httpPort: options.httpPort ?? 80,
     tlsPort: options.tlsPort ?? 443,
+    ...(options.validitySeconds && { certificateValidityPeriod: options.validitySeconds }),
     externalAccountBindingRequired: options.externalAccounts !== undefined,
     ...(options.externalAccounts && { externalAccountMACKeys: options.externalAccounts }),
   };

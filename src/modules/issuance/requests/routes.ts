@@ -33,7 +33,7 @@ export const certificateRequests = (deps: Deps) =>
     .post(
       "",
       async ({ scope, body }) => {
-        const asked = readNewRequest(body);
+        const asked = readNewRequest(body, deps.clock());
         if ("invalid" in asked) return respond(asked);
         const created = await createRequest(deps.sql, deps.stamps, scope, asked);
         if (isFailure(created)) return respond(created);

@@ -79,7 +79,18 @@ describe("an issuer that proves names over DNS", () => {
   test("has a wildcard and its domain issued by a CA that asks the same name servers, and leaves no record behind", async () => {
     const { order } = await newSetting(pebble, overDns());
     const name = `${crypto.randomUUID()}.example.test`;
-    expect(await order(name, `*.${name}`)).toMatchObject({ status: "issued", reason: null });
+    const { steps, ...request } = await order(name, `*.${name}`);
+    expect(request).toMatchObject({ status: "issued", reason: null });
+    const read = steps.map(({ status, reason }: { status: string; reason: string | null }) => [status, reason].join(": "));
+    expect(read.filter((each: string) => !each.includes("cannot be seen yet"))).toEqual([
+      "pending: ",
+      "pending: The server has made the key.",
+      "validating: The CA is asked for an order.",
+      "validating: The proofs for the CA are made ready.",
+      "validating: The CA validates the names.",
+      "issuing: The CA issues the certificate.",
+      "issued: ",
+    ]);
     expect(await zones.valuesOf(`_acme-challenge.${name}`)).toEqual([]);
   });
 

@@ -45,12 +45,19 @@ export function takeStep(work: Work, progress: Progress | undefined): Promise<St
 }
 
 const later = ({ now }: Pick<Work, "now">, ms: number) => new Date(now.getTime() + ms);
-const goOn = (work: Work, to: "validating" | "issuing", progress: Progress, afterMs = 0, reason?: string): Step => ({
+const goOn = (work: Work, to: "validating" | "issuing", progress: Progress, afterMs = 0, reason = describeProgress(to, progress)): Step => ({
   to,
   progress,
   againAt: later(work, afterMs),
-  ...(reason !== undefined && { reason }),
+  reason,
 });
+
+/** Returns what the request waits for, in a sentence for a person. */
+function describeProgress(to: "validating" | "issuing", progress: Progress) {
+  if (to === "issuing") return "The CA issues the certificate.";
+  if (progress.stage === "ordering") return "The CA is asked for an order.";
+  return progress.proofs?.every(({ state }) => state === "told") ? "The CA validates the names." : "The proofs for the CA are made ready.";
+}
 
 /** Gives the order up for another one. */
 const beginAgain = ({ now }: Work, reason: string): Step => ({ to: "retry", at: now, reason, progress: AFRESH });

@@ -9,18 +9,20 @@ import type { Scope } from "#modules/people/audit/queries";
 import { findAgent, findOpen, findPolicy, insertRequest, lockIssuer, type NewRequest } from "../queries/requests";
 import { readCsr } from "../rules/csr";
 import { isWildcard, readNames } from "../rules/names";
-import { DEFAULT_POLICY, findPolicyFault, type IssuancePolicy } from "../rules/policy";
+import { DEFAULT_POLICY, findPolicyFault, type IssuancePolicy, type KeyLocation } from "../rules/policy";
 import type { NewCertificateRequest } from "../schema";
 
 export type Asked = Omit<NewRequest, "id" | "isApproved">;
 
 /** A request as it is kept, or what is wrong with it whatever is stored here. */
-export function readNewRequest({ key, csrPem, deployment, ...body }: NewCertificateRequest): Asked | { invalid: string } {
+export function readNewRequest({ key, csrPem, deployment, ...body }: NewCertificateRequest, now: Date): Asked | { invalid: string } {
   const read = readNames(body.names, "body.names");
   if ("invalid" in read) return read;
   const own = readKey(key, csrPem, read.names);
   if ("invalid" in own) return own;
-  if ((key.location === "agent") !== (deployment !== undefined)) return { invalid: "body.deployment belongs to the key location agent, and only to it." };
+  const misplaced = findMisplaced("deployment", deployment, key.location, "agent");
+  if (misplaced !== undefined) return { invalid: misplaced };
+  if (body.renewAt !== undefined && Date.parse(body.renewAt) <= now.getTime()) return { invalid: "body.renewAt must be in the future." };
   const place = deployment && readDeployment(deployment);
   if (place && "invalid" in place) return place;
   return {
@@ -37,12 +39,19 @@ export function readNewRequest({ key, csrPem, deployment, ...body }: NewCertific
   };
 }
 
+/** What is wrong with a field that one key location needs, and no other has. */
+function findMisplaced(field: string, value: unknown, location: KeyLocation, needing: KeyLocation) {
+  if (location === needing && value === undefined) return `body.${field} is required with the key location ${needing}.`;
+  if (location !== needing && value !== undefined) return `body.${field} must not be given with the key location ${location}.`;
+}
+
 function readKey(
   { algorithm, location }: NewCertificateRequest["key"],
   csrPem: string | undefined,
   names: Asked["names"],
 ): Pick<Asked, "keyAlgorithm" | "csr"> | { invalid: string } {
-  if ((location === "csr") !== (csrPem !== undefined)) return { invalid: "body.csrPem belongs to the key location csr, and only to it." };
+  const misplaced = findMisplaced("csrPem", csrPem, location, "csr");
+  if (misplaced !== undefined) return { invalid: misplaced };
   if (csrPem === undefined) return { keyAlgorithm: algorithm ?? "ecdsa-p256", csr: null };
   const csr = readCsr(csrPem, names);
   if ("fault" in csr) return { invalid: `body.csrPem ${csr.fault}.` };
