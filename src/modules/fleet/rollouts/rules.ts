@@ -40,7 +40,7 @@ type Count = { ring: number; agents: number; observed: number; failed: number };
 export type Progress = {
   status: "running" | "halted" | "completed" | "rolling_back" | "rolled_back";
   openRing: number;
-  /** Null: failures do not halt it. */
+  /** Null: nothing halts it, as nobody waits for it to be resumed. */
   haltShare: number | null;
   successShare: number;
   /** Whether the certificate is neither revoked nor retired. */
@@ -73,7 +73,7 @@ const INACTIVE = "The certificate was revoked or retired, so no agent installs i
 /** One thing at a time; undefined while there is nothing to do but wait. */
 export function nextEvent({ status, openRing, haltShare, successShare, isActive, counts, rotation }: Progress): Event | undefined {
   if (status !== "running") return;
-  if (!isActive) return { action: "halted", reason: INACTIVE };
+  if (!isActive) return haltShare === null ? { action: "completed" } : { action: "halted", reason: INACTIVE };
   const open = counts.filter((each) => each.ring <= openRing);
   const limit = haltShare ?? Number.POSITIVE_INFINITY;
   const failing = open.find(({ agents, failed }) => failed > 0 && failed / agents >= limit);

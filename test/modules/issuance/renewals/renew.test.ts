@@ -114,6 +114,20 @@ describe("a certificate whose time has come", () => {
     expect([await statusOf(setting, setting.certificateId), (await rotation()).status]).toEqual(["retired", "retired"]);
   });
 
+  test("comes to its hosts by the next renewal where its successor is revoked before they have it, and nothing waits for a person", async () => {
+    const setting = await withRenewal();
+    const agent = await deploy(setting.organization, setting.certificateId);
+    await setting.pass(61);
+    const { successorId } = await setting.read();
+    const { id } = (await setting.organization.member("GET", `/certificates/${setting.certificateId}/successor`)).body;
+    await setting.organization.admin("POST", `/certificates/${successorId}/revoke`, { body: { reason: "keyCompromise" } });
+    await runRolloutJobAt(inDays(61).getTime());
+    expect((await setting.organization.member("GET", `/rollouts/${id}`)).body).toMatchObject({ status: "completed", reason: null });
+    await setting.pass(61);
+    const { successorId: next } = await setting.read(successorId);
+    expect((await desired(agent)).map((each) => each.certificateId)).toEqual([next]);
+  });
+
   test("is retired once the host that made the next key was seen with the successor for a while", async () => {
     const setting = await withRenewal();
     await deploy(setting.organization, setting.certificateId);
