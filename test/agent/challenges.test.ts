@@ -232,7 +232,7 @@ describe("an answer by the agent itself", () => {
     const url = `http://127.0.0.1:${port}/${PLACE}/${asked.token}`;
     expect(await (await fetch(url)).text()).toBe(`${asked.token}.${THUMBPRINT}`);
     await show([asked], { policy: {} }); // the host permits it no more
-    expect(fetch(url)).rejects.toThrow();
+    await expect(fetch(url)).rejects.toThrow();
     end();
   });
 

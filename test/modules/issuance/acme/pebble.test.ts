@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import type { Ordered, Proof } from "#modules/issuance/acme/rules/progress";
+import type { Solvers } from "#modules/issuance/acme/services/solvers";
 import type { OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
 import { dnsNames, newAccountKey, newCsr, newDriver, newIssuer, newName, takeSteps } from "../../../support/issuance/acme";
 import { type Pebble, type PebbleOptions, startPebble } from "../../../support/issuance/pebble";
@@ -137,6 +138,42 @@ describe("dns-01", () => {
     const { issuing } = await takeSteps(driver, issuer, { names: dnsNames(newName()) }, (step) => reasonOf(step)?.endsWith("It is not there.") ?? false);
     await driver.end(issuer, issuing, signal);
     expect(places).toEqual(["presented at place-1.example", "removed at place-1.example"]);
+  });
+});
+
+describe("a proof by the host of the request", () => {
+  const hidden = { present: async () => {}, remove: async () => {}, isVisible: async () => ({ visible: false as const, reason: "It is not shown." }) };
+  const noting =
+    (by: unknown[]): Solvers =>
+    (settings) => {
+      by.push(settings);
+      return hidden;
+    };
+
+  test("is tried before the issuer's challenges, and waited for beyond the time of a record, looking less and less often", async () => {
+    let now = Date.now();
+    const by: unknown[] = [];
+    const driver = newDriver({ clock: () => new Date(now), solvers: noting(by) });
+    const waits: number[] = [];
+    const issuer = newIssuer(pebble, { challenges: [{ type: "dns-01" }] });
+    const { last } = await takeSteps(driver, issuer, { names: dnsNames(newName()), hostProof: "tls-alpn-01" }, (step) => {
+      if (reasonOf(step) === undefined || !("againAt" in step)) return false;
+      waits.push(step.againAt.getTime() - now);
+      now = step.againAt.getTime();
+      return waits.length === 22;
+    });
+    expect(last.to).toBe("validating");
+    expect(waits.slice(0, 8)).toEqual([3_000, 3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000]);
+    expect(new Set(by.map((each) => JSON.stringify(each)))).toEqual(new Set(['{"type":"tls-alpn-01","by":"host"}']));
+  });
+
+  test("leaves a wildcard to the issuer's own", async () => {
+    const by: unknown[] = [];
+    const driver = newDriver({ solvers: noting(by) });
+    const issuer = newIssuer(pebble, { challenges: [{ type: "dns-01" }] });
+    await takeSteps(driver, issuer, { names: dnsNames(`*.${newName()}`), hostProof: "http-01" }, (step) => reasonOf(step) !== undefined);
+    expect(by).toContainEqual({ type: "dns-01" });
+    expect(by).not.toContainEqual({ type: "http-01", by: "host" });
   });
 });
 
