@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { isWithinBackoff, retryDelay } from "./backoff";
 import type { Host } from "./host/host";
+import { lifetimeOf } from "./host/pem";
 import type { HostPolicy } from "./policy/host-policy";
 import { failed } from "./report";
 import type { AssignmentRecord, State } from "./state";
@@ -65,10 +66,19 @@ export async function rollBackFailed(record: AssignmentRecord, revision: string,
   const hasChanged = record.undo.length > 0;
   const left = (await rollBack(attemptOf(record, work))).filter((each) => !isRepetition(each, message));
   const consequence = left.length > 0 ? ` Rolling back failed too: ${left.join(" ")}` : hasChanged ? " Rolled back: the store is as it was." : "";
-  const failures = (record.retry?.revision === revision ? record.retry.failures : 0) + 1;
-  record.retry = { revision, failures, at: work.clock().getTime() + retryDelay(failures) };
+  noteFailure(record, revision, work.clock());
   return failed(message + consequence, work.log);
 }
+
+/** Sets the time of the next attempt at `revision`. */
+export function noteFailure(record: AssignmentRecord, revision: string, now: Date) {
+  const failures = (record.retry?.revision === revision ? record.retry.failures : 0) + 1;
+  record.retry = { revision, failures, at: retryAt(failures, record, now) };
+}
+
+/** Returns when what failed so many times for the record's assignment is tried again. */
+export const retryAt = (failures: number, record: AssignmentRecord | undefined, now: Date) =>
+  now.getTime() + retryDelay(failures, record?.certificate === undefined ? undefined : lifetimeOf(record.certificate));
 
 /** Whether a reload failed once more with the same words; the time and process ids that a program writes there are others. */
 const isRepetition = (failure: string, message: string) => withoutDigits(failure) === withoutDigits(message);

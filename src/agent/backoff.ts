@@ -3,6 +3,9 @@ const SHORTEST_HURRY = 2_000;
 const LONGEST_BACKOFF = 15 * 60_000;
 const LONGEST_RETRY_AFTER = 60 * 60_000;
 const LONGEST_RETRY_DELAY = 60 * 60_000;
+/** Of the lifetime of a certificate that is to be replaced, at most; but never sooner than after SHORTEST_RETRY_DELAY. */
+const OF_LIFETIME = 1 / 30;
+const SHORTEST_RETRY_DELAY = 5_000;
 
 type Chance = () => number;
 type Refusals = { failures: number; interval: number; retryAfter: number | undefined };
@@ -19,8 +22,12 @@ export function backoffOf({ failures, interval, retryAfter = 0 }: Refusals, chan
   return Math.max(own, Math.min(retryAfter, LONGEST_RETRY_AFTER));
 }
 
-/** Milliseconds until an assignment that failed so many times is tried again: 1, 2, 4 … 60 minutes. */
-export const retryDelay = (failures: number) => Math.min(60_000 * 2 ** (failures - 1), LONGEST_RETRY_DELAY);
+/**
+ * Milliseconds until an assignment that failed so many times is tried again: 1, 2, 4 … 60 minutes, sooner where the certificate that it has now lives but
+ * minutes or hours.
+ */
+export const retryDelay = (failures: number, lifetimeMs = Number.POSITIVE_INFINITY) =>
+  Math.min(60_000 * 2 ** (failures - 1), LONGEST_RETRY_DELAY, Math.max(lifetimeMs * OF_LIFETIME, SHORTEST_RETRY_DELAY));
 
 /** Returns whether there is still time to wait; a wait longer than the longest delay means that the clock was put back. */
 export const isWithinBackoff = (wait: number) => wait > 0 && wait <= LONGEST_RETRY_DELAY;

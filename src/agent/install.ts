@@ -1,5 +1,4 @@
-import { attemptOf, mustWait, reload, rollBackFailed, runReload, type Work } from "./attempt";
-import { retryDelay } from "./backoff";
+import { attemptOf, mustWait, noteFailure, reload, rollBackFailed, runReload, type Work } from "./attempt";
 import { isKeyReadable, withOwnKey } from "./keys/waiting-keys";
 import { findMisplaced, removeMisplaced } from "./misplaced";
 import { expectPermitted, expectRemovable, Refused } from "./policy/host-policy";
@@ -107,8 +106,7 @@ async function verify({ target, material }: Plan, found: string[], isHealing: bo
 async function keepHealed({ target, revision }: Plan, record: AssignmentRecord, { message }: Error, work: Work) {
   record.target = target;
   record.verifiedRevision = undefined;
-  const failures = (record.retry?.revision === revision ? record.retry.failures : 0) + 1;
-  record.retry = { revision, failures, at: work.clock().getTime() + retryDelay(failures) };
+  noteFailure(record, revision, work.clock());
   const result = failed(`${message} What was verified before was put back.`, work.log);
   noteReport(record, result, work.clock());
   await commit(attemptOf(record, work));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { backoffOf, hurriedInterval, pauseOf } from "#agent/backoff";
+import { backoffOf, hurriedInterval, pauseOf, retryDelay } from "#agent/backoff";
 
 const MINUTE = 60_000;
 
@@ -30,5 +30,15 @@ describe("how long a server that failed is left alone", () => {
     expect([shortest(1, 5 * MINUTE), longest(1, 5 * MINUTE)]).toEqual([5 * MINUTE, 5 * MINUTE]);
     expect(longest(5, 1_000)).toBe(15 * MINUTE);
     expect(longest(1, 86_400_000)).toBe(60 * MINUTE);
+  });
+});
+
+describe("how long an assignment that failed waits", () => {
+  test("a minute, then twice as long each time, up to an hour", () => {
+    expect([1, 2, 3, 7, 50].map((failures) => retryDelay(failures) / MINUTE)).toEqual([1, 2, 4, 60, 60]);
+  });
+
+  test("at most a thirtieth of the lifetime of the certificate that it is to replace, at the least 5 s", () => {
+    expect([90 * 24 * 60, 60, 5, 1].map((minutes) => retryDelay(3, minutes * MINUTE))).toEqual([4 * MINUTE, 2 * MINUTE, MINUTE / 6, 5_000]);
   });
 });

@@ -28,7 +28,7 @@ async function ordered(size = 1): Promise<Ordered> {
   return { organization, ids, isDone };
 }
 
-/** Its claims end, as they do by themselves 90 s later. */
+/** Its claims end, as they do by themselves 15 s later. */
 async function endClaims({ organization }: Ordered) {
   await sql`update certificate_requests set due_at = now(), claimed_until = null where organization_id = ${organization.id} and ended_at is null`;
   await sql`update issuers set due_at = now() where organization_id = ${organization.id}`;

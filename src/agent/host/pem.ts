@@ -39,6 +39,12 @@ export function isForeignKey(certificate: string, privateKey: string) {
 export const presented = (certificate: string, chain: string[]) =>
   [certificate, ...chain.filter((each) => !isSelfSigned(each))].map((each) => `${each.trimEnd()}\n`);
 
+/** Milliseconds from a certificate's first moment to its last. */
+export function lifetimeOf(pem: string) {
+  const { validFrom, validTo } = new X509Certificate(pem);
+  return Date.parse(validTo) - Date.parse(validFrom);
+}
+
 /** Whether it is an authority's: without its key it is an anchor, and nothing that a server presents. */
 export const isAuthority = (pem: string) => new X509Certificate(pem).ca;
 

@@ -1,7 +1,7 @@
 import { algorithmOf, type Signer } from "#modules/certificates/certificates/x509/signing-request";
 import type { KeyRequest } from "#modules/issuance/hosts/schema";
-import type { Work } from "../attempt";
-import { isWithinBackoff, retryDelay } from "../backoff";
+import { retryAt, type Work } from "../attempt";
+import { isWithinBackoff } from "../backoff";
 import { writeAtomically } from "../host/files";
 import { makeCsr, makePrivateKey, signerOf } from "../host/private-key";
 import { expectPermitted, Refused } from "../policy/host-policy";
@@ -96,12 +96,12 @@ async function send({ requestId, algorithm, commonName, names }: KeyRequest, sig
 }
 
 /** Tells the server, once, why there is no key; a failure is tried again later, a refusal as soon as the policy is another. */
-async function tell(error: Error, record: KeyRecord, { client, state: { keys }, log, clock, isDryRun }: Answering) {
+async function tell(error: Error, record: KeyRecord, { client, state: { keys, records }, log, clock, isDryRun }: Answering) {
   const isRefused = error instanceof Refused;
   const { message = "" } = isRefused ? refused(error, log) : failed(error.message, log);
   if (isDryRun) return;
   const failures = (record.retry?.failures ?? 0) + 1;
-  const retry = isRefused ? undefined : { failures, at: clock().getTime() + retryDelay(failures) };
+  const retry = isRefused ? undefined : { failures, at: retryAt(failures, records.get(record.assignmentId), clock()) };
   await keys.save({ ...record, retry });
   if (record.told === message) return;
   await client.reportKeyFault(record.requestId, { state: isRefused ? "refused" : "failed", message });

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
 import { findStored } from "#modules/issuance/authorities/queries/authorities";
 import { issueCertificate } from "#modules/issuance/authorities/services/issue";
 import { dns, ip, issue, mustIssue, newAuthority, newHierarchy, rootBody } from "../../../support/pki/issuing";
@@ -20,6 +21,7 @@ const profiles = [
     defaultLifetimeSeconds: 3_600,
   },
   { name: "any", usage: "both", allowsWildcards: true },
+  { name: "short", usage: "server", defaultLifetimeSeconds: 60 },
 ];
 const nameConstraints = { permittedDomains: ["example.com"], excludedDomains: ["secret.example.com"], excludedAddresses: ["192.168.0.0/16"] };
 const { root, issuing } = await newHierarchy(organization, { nameConstraints }, { profiles, nameConstraints: { excludedDomains: ["old.example.com"] } });
@@ -111,6 +113,19 @@ describe("an authority issues", () => {
       actor: { type: "server" },
       details: { authorityId: short.id, profile: "server", serialNumber: stored.serialNumber },
     });
+  });
+
+  test("one that begins a minute ago, or a tenth of a short lifetime, so that most of it is left", async () => {
+    for (const [profile, lifetime, backdated] of [
+      ["web", 3_600, 60],
+      ["short", 60, 6],
+    ] as const) {
+      const now = Date.now();
+      const { pem } = await mustIssue(openssl, organization, issuing, { profile });
+      const { validFrom, validTo } = new X509Certificate(pem);
+      expect(Date.parse(validTo) - Date.parse(validFrom)).toBe(lifetime * 1_000);
+      expect(now - Date.parse(validFrom)).toBeWithin((backdated - 30) * 1_000, (backdated + 1) * 1_000);
+    }
   });
 
   test("one certificate for one order, however often and by however many it is asked", async () => {

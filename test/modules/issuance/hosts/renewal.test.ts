@@ -3,26 +3,11 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { newConnectedAgent } from "../../../support/agent/connected-agent";
+import { formsOf } from "../../../support/pki/key-forms";
 import { work } from "../requests/requests";
 import { orderFor } from "./orders";
 
 setDefaultTimeout(300_000);
-
-/** The private key in every form in which it could be told: its own number, and the lines of its PEM. */
-function formsOf(pem: string) {
-  const secret = Buffer.from(createPrivateKey(pem).export({ format: "jwk" }).d ?? "", "base64url");
-  const inBase64 = [0, 1, 2].map((shift) =>
-    Buffer.concat([Buffer.alloc(shift), secret])
-      .toString("base64")
-      .slice(shift === 0 ? 0 : 4, -4),
-  );
-  return [
-    secret,
-    ...[secret.toString("hex"), secret.toString("base64url"), ...inBase64, ...pem.split("\n").filter((line) => /^[A-Za-z0-9+/=]{20,}$/.test(line))].map(
-      (each) => Buffer.from(each),
-    ),
-  ];
-}
 
 describe("a certificate for a key of the host's own", () => {
   test("comes, is renewed with a new key, and no form of either key was ever told to the server, a log or the agent's own directory", async () => {

@@ -79,17 +79,20 @@ test("the successor is to be everywhere for a day before the certificate is reti
 });
 
 describe("after failures", () => {
-  const wait = (failures: number, left: number, chance = 0) => retryAfter({ failures, notAfter: after(left) }, start, chance).getTime() - start.getTime();
+  const wait = (failures: number, left: number, chance = 0) =>
+    retryAfter({ failures, notBefore: after(left - 90 * DAY), notAfter: after(left) }, start, chance).getTime() - start.getTime();
 
   test("each wait is twice the one before, up to a day", () => {
     expect([1, 2, 3, 5, 6, 60].map((failures) => wait(failures, 30 * DAY) / HOUR)).toEqual([1, 2, 4, 16, 24, 24]);
   });
 
-  test("it is no longer than an eighth of what is left, and a day again once it has expired", () => {
+  test("it is no longer than an eighth of what is left, and a day again once it has expired, or a thirtieth of a short lifetime", () => {
     expect(wait(5, 8 * HOUR)).toBe(HOUR);
     expect(wait(5, 80_000)).toBe(10_000);
     expect(wait(5, 8_000)).toBe(10_000);
     expect(wait(9, -HOUR)).toBe(DAY);
+    const short = { failures: 9, notBefore: after(-10 * MINUTE), notAfter: after(-5 * MINUTE) };
+    expect(retryAfter(short, start, 0)).toEqual(after(10_000));
   });
 
   test("up to a quarter more by chance", () => {

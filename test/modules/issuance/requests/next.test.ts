@@ -3,7 +3,14 @@ import { backoff, nextOf, type State } from "#modules/issuance/requests/rules/ne
 
 const NOW = new Date("2030-01-01T12:00:00Z");
 const after = (ms: number) => new Date(NOW.getTime() + ms);
-const state = (rest: Partial<State> = {}): State => ({ status: "validating", attempts: 0, failingSince: null, issuerFailures: 0, ...rest });
+const state = (rest: Partial<State> = {}): State => ({
+  status: "validating",
+  attempts: 0,
+  failingSince: null,
+  issuerFailures: 0,
+  replacedLifetimeMs: null,
+  ...rest,
+});
 const retry = { to: "retry", reason: "It is away.", at: NOW } as const;
 
 test("backoff doubles from 30 s to an hour, never below what is asked for, and a quarter more at most", () => {
@@ -38,6 +45,16 @@ describe("nextOf", () => {
   test("a fault of the issuer has it rest, longer each time", () => {
     expect(nextOf(state({ issuerFailures: 2 }), { ...retry, ofIssuer: true }, NOW, 0)).toMatchObject({ waitMs: 30_000, restMs: 120_000 });
     expect(nextOf(state(), { ...retry, ofIssuer: true, at: after(900_000) }, NOW, 0)).toMatchObject({ waitMs: 900_000, restMs: 900_000 });
+  });
+
+  test("what renews a certificate waits a thirtieth of its lifetime at most, at the least 5 s, whatever is left of it", () => {
+    const waits = (replacedLifetimeMs: number) => {
+      const { waitMs, restMs } = nextOf(state({ replacedLifetimeMs, attempts: 9, issuerFailures: 9 }), { ...retry, ofIssuer: true }, NOW, 0);
+      return [waitMs, restMs];
+    };
+    expect([90 * 86_400_000, 3_600_000, 300_000, 60_000].map(waits)).toEqual([3_600_000, 120_000, 10_000, 5_000].map((each) => [each, each]));
+    const limited = nextOf(state({ replacedLifetimeMs: 300_000 }), { ...retry, ofIssuer: true, at: after(900_000) }, NOW, 0);
+    expect(limited).toMatchObject({ waitMs: 900_000, restMs: 900_000 });
   });
 
   test("three days of failures are given up", () => {

@@ -336,6 +336,18 @@ test("DELETE of an issuer is 409 while a request is open at it", async () => {
   expect((await organization.admin("DELETE", path)).status).toBe(204);
 });
 
+test("a step that takes long stays its server's, which says so again and again", async () => {
+  const { order, get } = await newSetting(async (issuing) => {
+    const claimedUntil = async () => String((await rowOf(issuing.requestId))?.claimed_until);
+    const first = await claimedUntil();
+    while ((await claimedUntil()) === first) await Bun.sleep(50);
+    return issued(issuing);
+  });
+  const { id } = await order();
+  await work();
+  expect((await get(id)).status).toBe("issued");
+});
+
 test("two servers at once take each step once", async () => {
   const taken: string[] = [];
   const { order, get } = await newSetting((issuing) => {

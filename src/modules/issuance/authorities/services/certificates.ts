@@ -31,16 +31,18 @@ export type Signer = { key: KeyObject; subject: Uint8Array; keyId: string; urls:
 export type Validity = { notBefore: Date; notAfter: Date };
 type Subject = NonNullable<NewIssuing["subject"]>;
 
-/** Certificates begin a minute ago, so that a host whose clock is a little late takes them. */
+/** Certificates begin a minute ago, so that a host whose clock is a little late takes them; of a short lifetime at most this share is lost to that. */
 const BACKDATED_MS = 60_000;
+const BACKDATED_SHARE = 1 / 10;
 const USAGES = {
   server: [ExtendedKeyUsage.serverAuth],
   client: [ExtendedKeyUsage.clientAuth],
   both: [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth],
 };
 
-/** When a certificate begins that is made at this moment. */
-export const beginAt = (now: Date) => new Date(Math.floor((now.getTime() - BACKDATED_MS) / 1_000) * 1_000);
+/** Returns when a certificate begins that is made at this moment, and lives so long. */
+export const beginAt = (now: Date, lifetimeMs = Number.POSITIVE_INFINITY) =>
+  new Date(Math.floor((now.getTime() - Math.min(BACKDATED_MS, lifetimeMs * BACKDATED_SHARE)) / 1_000) * 1_000);
 
 /** 128 random bits, in hexadecimal. */
 export const newSerialNumber = () => Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("hex");

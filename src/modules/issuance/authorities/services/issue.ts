@@ -102,7 +102,7 @@ function validityOf(
   asked: Date | undefined,
   now: Date,
 ): Validity | { invalid: string } {
-  const notBefore = beginAt(now);
+  const notBefore = beginAt(now, asked ? asked.getTime() - now.getTime() : defaultLifetimeSeconds * 1_000);
   const after = (seconds: number) => new Date(notBefore.getTime() + seconds * 1_000);
   if (end.getTime() - now.getTime() < LEAST_LEFT_MS) return { invalid: `The authority "${name}" is about to end.` };
   if (asked && asked > end) return { invalid: `The certificate would outlive the authority "${name}", which ends at ${end.toISOString()}.` };

@@ -5,17 +5,19 @@ const DAY = 24 * HOUR;
 const JITTER = 0.25;
 /** Of what is left of the validity, at most; but never sooner than after SHORTEST. */
 const OF_WHAT_IS_LEFT = 1 / 8;
+/** Of the lifetime, at most, once it is over. */
+const OF_LIFETIME = 1 / 30;
 const SHORTEST = 10_000;
 
-type Failed = { failures: number; notAfter: Date };
+type Failed = { failures: number; notBefore: Date; notAfter: Date };
 
 /**
  * Returns when a renewal is ordered again after so many requests in a row that failed for good: after 1, 2, 4 … hours, a day at last, sooner where
- * little is left. `chance` is from 0 to 1.
+ * little is left, or was there ever. `chance` is from 0 to 1.
  */
-export function retryAfter({ failures, notAfter }: Failed, now: Date, chance: number) {
+export function retryAfter({ failures, notBefore, notAfter }: Failed, now: Date, chance: number) {
   const left = notAfter.getTime() - now.getTime();
-  const most = left > 0 ? Math.max(left * OF_WHAT_IS_LEFT, SHORTEST) : DAY;
+  const most = Math.max(left > 0 ? left * OF_WHAT_IS_LEFT : (notAfter.getTime() - notBefore.getTime()) * OF_LIFETIME, SHORTEST);
   return new Date(now.getTime() + Math.round(Math.min(HOUR * 2 ** Math.min(failures - 1, 10), DAY, most) * (1 + JITTER * chance)));
 }
 

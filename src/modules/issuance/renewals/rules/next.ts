@@ -94,7 +94,7 @@ function planned(row: Looked, now: Date): Plan {
 export function fail(row: Looked, reason: string, now: Date, chance: number): Next {
   const plan = planned(row, now);
   const failures = row.failures + 1;
-  const retryAt = later(retryAfter({ failures, notAfter: row.notAfter }, now, chance), plan.renewAt);
+  const retryAt = later(retryAfter({ ...row, failures }, now, chance), plan.renewAt);
   return wait({ ...row, ...plan, state: "failed", failures, failure: reason, retryAt }, ["failed"], now);
 }
 

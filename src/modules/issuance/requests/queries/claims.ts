@@ -1,10 +1,10 @@
-import { arrayOf, type Pool } from "#db/connect";
+import { arrayOf, type Pool, type Sql } from "#db/connect";
 import type { HostProofType } from "#modules/issuance/hosts/rules";
 import type { Name } from "../rules/driver";
 import type { OpenStatus } from "../rules/next";
 
-/** How long a server has a request; a killed one lets it go then. Longer than any step takes. */
-export const LEASE = "90 seconds";
+/** How long a server has a request, unless it says again that it is at work on it; a killed one lets it go then. */
+export const LEASE = "15 seconds";
 
 /** A request that this server has, until `until`. Where it has ended, only its proofs are left to be taken away. */
 export type Claim = {
@@ -21,6 +21,7 @@ export type Claim = {
   profile: string | null;
   replaces: string | null;
   replacedPem: string | null;
+  replacedLifetimeMs: number | null;
   hostProof: HostProofType | null;
   status: OpenStatus;
   hasEnded: boolean;
@@ -49,10 +50,11 @@ export const claimRequests = (pool: Pool, busy: string[], limit: number) =>
         from due where r.organization_id = ${organizationId} and r.id = due.id returning r.*)
       select claimed.organization_id as "organizationId", claimed.id, issuer_id as "issuerId", i.failures as "issuerFailures", iso(claimed_until) as until, names,
         key_algorithm as "keyAlgorithm", key_location as "keyLocation", csr, sealed_private_key as "sealedPrivateKey", profile, replaces,
-        (select pem from certificates c where c.organization_id = claimed.organization_id and c.id = replaces) as "replacedPem",
-        deployment->'proof'->>'type' as "hostProof",
+        replaced.pem as "replacedPem", replaced.lifetime_ms as "replacedLifetimeMs", deployment->'proof'->>'type' as "hostProof",
         status, ended_at is not null as "hasEnded", progress, attempts, iso(failing_since) as "failingSince"
-      from claimed join issuers i on i.organization_id = claimed.organization_id and i.id = issuer_id`;
+      from claimed join issuers i on i.organization_id = claimed.organization_id and i.id = issuer_id
+      left join lateral (
+        select pem, (extract(epoch from not_after - not_before) * 1000)::float8 as lifetime_ms from certificates c where c.organization_id = claimed.organization_id and c.id = replaces) as replaced on true`;
     // Behind the others that are due, and a little later where another server has locked what is due. One that has failed waits for the outcome.
     const next = claims.length > 0 ? tx`now()` : tx`now() + interval '100 milliseconds'`;
     await tx`
@@ -61,3 +63,16 @@ export const claimRequests = (pool: Pool, busy: string[], limit: number) =>
       where organization_id = ${organizationId} and id = ${id}`;
     return claims.map((claim) => ({ ...claim, failingSince: claim.failingSince && new Date(claim.failingSince) }));
   });
+
+/** Says that this server is still at work on a request, which is then the only one of an issuer that has failed. */
+export async function extendClaim(sql: Sql, claim: Claim) {
+  const { organizationId, id, issuerId, issuerFailures } = claim;
+  const [row] = await sql<{ until: string }[]>`
+    update certificate_requests set claimed_until = now() + ${LEASE}::interval, due_at = now() + ${LEASE}::interval
+    where organization_id = ${organizationId} and id = ${id} and claimed_until = ${claim.until} returning iso(claimed_until) as until`;
+  if (!row) return;
+  claim.until = row.until;
+  if (issuerFailures === 0) return;
+  await sql`
+    update issuers set due_at = greatest(due_at, ${row.until}) where organization_id = ${organizationId} and id = ${issuerId} and failures = ${issuerFailures}`;
+}

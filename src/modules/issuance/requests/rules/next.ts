@@ -2,7 +2,14 @@ import type { Step } from "./driver";
 
 export type OpenStatus = "pending" | "validating" | "issuing";
 /** How a request stood before a step. */
-export type State = { status: OpenStatus; attempts: number; failingSince: Date | null; issuerFailures: number };
+export type State = {
+  status: OpenStatus;
+  attempts: number;
+  failingSince: Date | null;
+  issuerFailures: number;
+  /** Of the certificate that it renews. */
+  replacedLifetimeMs: number | null;
+};
 
 /** What a step makes of a request. */
 export type Transition = {
@@ -21,10 +28,19 @@ const MAX_MS = 3_600_000;
 /** Of the wait, at most, so that what has failed together is not tried again together. */
 const JITTER = 0.25;
 const GIVEN_UP_MS = 3 * 86_400_000;
+/** Of the lifetime of the certificate that is renewed, at most; but never sooner than after SHORTEST_MS. */
+const OF_LIFETIME = 1 / 30;
+const SHORTEST_MS = 5_000;
 
-/** Returns how long to wait after so many failures in a row: 30, 60, 120 … seconds, an hour at last; never less than `leastMs`, and some more by chance. */
-export const backoff = (failures: number, leastMs: number, chance: number) =>
-  Math.round(Math.max(Math.min(FIRST_MS * 2 ** Math.min(failures - 1, 20), MAX_MS), leastMs) * (1 + JITTER * chance));
+/**
+ * Returns how long to wait after so many failures in a row: 30, 60, 120 … seconds, an hour at last, `mostMs` at most; never less than `leastMs`, and some
+ * more by chance.
+ */
+export const backoff = (failures: number, leastMs: number, chance: number, mostMs = MAX_MS) =>
+  Math.round(Math.max(Math.min(FIRST_MS * 2 ** Math.min(failures - 1, 20), MAX_MS, mostMs), leastMs) * (1 + JITTER * chance));
+
+/** Returns how long a renewal may wait at most, so that a certificate that lives minutes is not lost to one wait. */
+const mostOf = (lifetimeMs: number | null) => (lifetimeMs === null ? MAX_MS : Math.max(lifetimeMs * OF_LIFETIME, SHORTEST_MS));
 
 export const isGivenUp = (failingSince: Date | null, now: Date) => failingSince !== null && now.getTime() - failingSince.getTime() > GIVEN_UP_MS;
 
@@ -46,11 +62,17 @@ export function nextOf(state: State, step: Exclude<Step, { to: "issued" }>, now:
   }
 }
 
-function retryOf({ status, attempts, failingSince, issuerFailures }: State, step: Extract<Step, { to: "retry" }>, now: Date, chance: number): Transition {
+function retryOf(
+  { status, attempts, failingSince, issuerFailures, replacedLifetimeMs }: State,
+  step: Extract<Step, { to: "retry" }>,
+  now: Date,
+  chance: number,
+): Transition {
   const { at, reason, progress, ofIssuer } = step;
   const leastMs = at.getTime() - now.getTime();
-  const rest = ofIssuer && { restMs: backoff(issuerFailures + 1, leastMs, 0) };
+  const mostMs = mostOf(replacedLifetimeMs);
+  const rest = ofIssuer && { restMs: backoff(issuerFailures + 1, leastMs, 0, mostMs) };
   if (isGivenUp(failingSince, now))
     return { status: "failed", reason: `It was given up after three days of failures. ${reason}`, progress, waitMs: 0, isFailure: true, ...rest };
-  return { status, reason, progress, waitMs: backoff(attempts + 1, leastMs, chance), isFailure: true, ...rest };
+  return { status, reason, progress, waitMs: backoff(attempts + 1, leastMs, chance, mostMs), isFailure: true, ...rest };
 }

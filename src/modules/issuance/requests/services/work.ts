@@ -1,7 +1,7 @@
 import type { Deps } from "#deps";
 import { findStored, type StoredIssuer } from "#modules/issuance/issuers/queries";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
-import { type Claim, claimRequests } from "../queries/claims";
+import { type Claim, claimRequests, extendClaim } from "../queries/claims";
 import { releaseClaim, saveCleaned, saveKey, saveTransition } from "../queries/save";
 import type { Driver, OpenIssuer, Step } from "../rules/driver";
 import { backoff, isGivenUp, nextOf } from "../rules/next";
@@ -15,8 +15,9 @@ const AT_ONCE_OF_ISSUER = 8;
 /** How often it is looked for what has become due meanwhile, and how long a turn of the job goes on, but for the steps at hand. */
 const LOOK_MS = 500;
 const TURN_MS = 20_000;
-/** Below the time for which a request is claimed. */
 const STEP_MS = 45_000;
+/** How often a server says that it is still at work on a request: a third of the time for which it has it. */
+const EXTEND_MS = 5_000;
 
 type Claimed = { claim: Claim; stored: Promise<StoredIssuer | undefined> | undefined };
 type Work = { claim: Claim; issuer: OpenIssuer; driver: Driver };
@@ -41,7 +42,7 @@ export async function issueDue(deps: Deps, stopping: AbortSignal, drivers?: Driv
     for (const claim of claims ?? []) {
       const run: Promise<void> = serve(deps, { claim, stored: issuer }, stopping, drivers)
         .catch((err) =>
-          log.warn({ err, organizationId: claim.organizationId, requestId: claim.id }, "a certificate request could not be served; the next try is in 90 s"),
+          log.warn({ err, organizationId: claim.organizationId, requestId: claim.id }, "a certificate request could not be served; the next try is in 15 s"),
         )
         .finally(() => running.delete(run));
       running.set(run, claim.issuerId);
@@ -75,14 +76,30 @@ async function serve(deps: Deps, { claim, stored: finding }: Claimed, stopping: 
   }
 }
 
+/** Keeps a request for this server until the work on it is done. */
+async function hold<Result>({ sql, log }: Deps, claim: Claim, work: Promise<Result>): Promise<Result> {
+  let extended = Promise.resolve();
+  const extend = () =>
+    extendClaim(sql, claim).catch((err) => log.warn({ err, requestId: claim.id }, "it could not be said that a certificate request is still worked on"));
+  const timer = setInterval(() => {
+    extended = extended.then(extend);
+  }, EXTEND_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    await extended; // what follows goes by the time that it has kept
+  }
+}
+
 async function fail({ sql }: Deps, claim: Claim, reason: string) {
   await saveTransition(sql, claim, { status: "failed", reason, waitMs: 0, isFailure: true });
 }
 
 /** Makes the key of a request, where the server is to have it. */
-async function prepare({ sql, config: { keyring } }: Deps, claim: Claim): Promise<Claim | undefined> {
-  const key = await makeKey(keyring, claim.names, claim.keyAlgorithm, claim);
-  return (await saveKey(sql, claim, key)) ? { ...claim, ...key } : undefined;
+async function prepare(deps: Deps, claim: Claim): Promise<Claim | undefined> {
+  const key = await hold(deps, claim, makeKey(deps.config.keyring, claim.names, claim.keyAlgorithm, claim));
+  return (await saveKey(deps.sql, claim, key)) ? { ...claim, ...key } : undefined;
 }
 
 const issuingOf = ({ organizationId, id, issuerId, names, profile, replacedPem, hostProof, progress }: Claim, csr: Uint8Array) => ({
@@ -100,7 +117,8 @@ const issuingOf = ({ organizationId, id, issuerId, names, profile, replacedPem, 
 /** Takes one step and keeps what it came to. Returns the request as it is then, where the next step is due at once. */
 async function takeStep(deps: Deps, { claim, issuer, driver }: Work, csr: Uint8Array, stopping: AbortSignal): Promise<Claim | undefined> {
   const signal = AbortSignal.any([AbortSignal.timeout(STEP_MS), stopping]);
-  const step = await ask(deps, claim, () => driver.take(issuer, issuingOf(claim, csr), signal));
+  const taken = ask(deps, claim, () => driver.take(issuer, issuingOf(claim, csr), signal));
+  const step = await hold(deps, claim, taken);
   if (stopping.aborted && step.to === "retry") return releaseClaim(deps.sql, claim); // the fault may be the stop alone
   if (step.to === "issued") {
     const fault = await storeIssued(deps, { ...claim, csr }, step.chainPem);
@@ -124,9 +142,10 @@ async function ask({ clock, log }: Deps, { organizationId, id }: Claim, take: ()
 }
 
 /** Takes away what the proofs of a request that has ended left behind, and tries that for three days. */
-async function clean({ sql, clock, log }: Deps, { claim, issuer, driver }: Work) {
+async function clean(deps: Deps, { claim, issuer, driver }: Work) {
+  const { sql, clock, log } = deps;
   try {
-    if (claim.progress !== null && claim.csr) await driver.end(issuer, issuingOf(claim, claim.csr), AbortSignal.timeout(STEP_MS));
+    if (claim.progress !== null && claim.csr) await hold(deps, claim, driver.end(issuer, issuingOf(claim, claim.csr), AbortSignal.timeout(STEP_MS)));
     await saveCleaned(sql, claim);
   } catch (err) {
     const { organizationId, id, attempts, failingSince } = claim;
