@@ -15,6 +15,8 @@ export type PebbleOptions = {
   alternateRoots?: number;
   chainLength?: number;
   ordersPerPage?: number;
+  /** The file that it writes to what it does. */
+  log?: string;
   isAlwaysValid?: boolean;
   /** How long certificates are valid: five years unless said. */
   validitySeconds?: number;
@@ -57,6 +59,7 @@ export async function startPebble(options: PebbleOptions = {}) {
   const names = ["-dns01", `127.0.0.1:${dnsPort}`, "-management", `127.0.0.1:${dnsManagementPort}`, "-defaultIPv6", ""];
   const dns = await startListening(["pebble-challtestsrv", ...names, "-http01", "", "-https01", "", "-tlsalpn01", ""], dnsManagementPort);
   const server = await startListening(["pebble", "-config", configFile, "-dnsserver", options.dnsServer ?? `127.0.0.1:${dnsPort}`], port, {
+    ...(options.log && { log: options.log }),
     environment: {
       PEBBLE_VA_NOSLEEP: "1",
       PEBBLE_WFE_NONCEREJECT: String(options.rejectedNonces ?? 0),

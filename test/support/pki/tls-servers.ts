@@ -33,14 +33,14 @@ export function endServers() {
   running.clear();
 }
 
-type Starting = { word?: string; user?: { uid: number; gid: number }; environment?: Record<string, string> };
+type Starting = { word?: string; user?: { uid: number; gid: number }; environment?: Record<string, string>; log?: string };
 
 /** Starts a program and waits until it listens, and has said `word`. */
-export async function startListening(argv: string[], port: number, { word = "", user, environment = {} }: Starting = {}) {
+export async function startListening(argv: string[], port: number, { word = "", user, environment = {}, log }: Starting = {}) {
   const child = Bun.spawn(argv, {
     env: { PATH: Bun.env.PATH ?? "", LC_ALL: "C.UTF-8", ...environment },
     stdin: "ignore",
-    stdout: "ignore",
+    stdout: log === undefined ? "ignore" : Bun.file(log),
     stderr: "pipe",
     ...user,
   });
