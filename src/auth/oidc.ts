@@ -83,7 +83,7 @@ async function verifyWith(keys: JWTVerifyGetKey, token: string, options: JWTVeri
   }
 }
 
-async function fetchKeySet(issuer: string): Promise<JSONWebKeySet> {
+export async function fetchKeySet(issuer: string): Promise<JSONWebKeySet> {
   const signal = AbortSignal.timeout(TIMEOUT);
   const discovery = await fetchJson<{ issuer?: string; jwks_uri?: string }>(`${issuer}/.well-known/openid-configuration`, signal);
   if (discovery.issuer?.replace(/\/$/, "") !== issuer || !discovery.jwks_uri)

@@ -5,6 +5,7 @@ import { addAgent } from "./agent/agent";
 import { addApiToken } from "./api-token";
 import { addBackup, addRestore } from "./backup";
 import { addCounts } from "./counts";
+import { addDoctor } from "./doctor/doctor";
 import { addHealthcheck } from "./healthcheck";
 import { addMail } from "./mail";
 import { addMigrate } from "./migrate";
@@ -57,6 +58,7 @@ function createProgram() {
     addBackup,
     addRestore,
     addOpenapi,
+    addDoctor,
     addHealthcheck,
   ])
     add(program);

@@ -10,7 +10,7 @@ setDefaultTimeout(300_000);
 const { env, remove } = newDirectory();
 afterAll(remove);
 
-const COMMANDS = ["serve", "agent", "migrate", "token", "api-token", "admin", "secrets", "backup", "restore", "openapi", "healthcheck"];
+const COMMANDS = ["serve", "agent", "migrate", "token", "api-token", "admin", "secrets", "backup", "restore", "openapi", "doctor", "healthcheck"];
 
 describe.concurrent("certitude", () => {
   test("without a command prints its help, every command and variable in it", async () => {

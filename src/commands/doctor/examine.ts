@@ -1,0 +1,149 @@
+import { join } from "node:path";
+import { fetchKeySet } from "#auth/oidc";
+import { type Config, ConfigError, readConfig } from "#config";
+import { MAINTENANCE, type Pool, type Sql } from "#db/connect";
+import { migrationStatus } from "#db/migrate";
+import { reachDatabase } from "#db/open";
+import { checkKeys } from "#db/secret-keys";
+import { createMailTransport } from "#mail/transport";
+import { createFileStore } from "#storage/files";
+
+/** "unused": nothing is configured, and nothing needs to be. */
+export type State = "ok" | "warning" | "failed" | "unused";
+export type Finding = { part: string; state: State; message: string };
+
+type Said = Omit<Finding, "part">;
+const say = (state: State) => (message: string) => ({ state, message });
+const [ok, warning, failed, unused] = [say("ok"), say("warning"), say("failed"), say("unused")];
+
+/** Looks at everything that a server needs, and changes nothing. Each part is told as it is found. */
+export async function* examine(env: Record<string, string | undefined>): AsyncGenerator<Finding> {
+  const config = read(env);
+  if (config instanceof ConfigError) return yield { part: "configuration", ...failed(config.message) };
+  yield { part: "configuration", ...ok("Every variable can be read.") };
+  yield* examineDatabase(config);
+  const parts: [part: string, look: () => Said | Promise<Said>][] = [
+    ["tokens", () => lookAtTokens(config)],
+    ["gateway", () => lookAtGateway(config)],
+    ["mail", () => lookAtMail(config)],
+    ["storage", () => lookAtStorage(config)],
+  ];
+  for (const [part, look] of parts) yield { part, ...(await attempt(look)) };
+}
+
+function read(env: Record<string, string | undefined>): Config | ConfigError {
+  try {
+    return readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+}
+
+const attempt = async (look: () => Said | Promise<Said>) => {
+  try {
+    return await look();
+  } catch (error) {
+    return failed((error as Error).message);
+  }
+};
+
+async function* examineDatabase(config: Config): AsyncGenerator<Finding> {
+  const reached = await reachDatabase(config, { warn: () => {}, info: () => {} }, MAINTENANCE).catch((error: Error) => error);
+  if (reached instanceof Error) return yield { part: "database", ...failed(reached.message) };
+  const sql = reached.db.$client;
+  try {
+    yield { part: "database", ...(await attempt(() => lookAtDatabase(sql))) };
+    yield { part: "migrations", ...(await attempt(() => lookAtMigrations(sql))) };
+    yield { part: "clock", ...(await attempt(() => lookAtClock(sql))) };
+    yield { part: "keys", ...(await attempt(() => lookAtKeys(sql, config))) };
+  } finally {
+    await reached.stop();
+  }
+}
+
+const OLDEST = 15;
+
+async function lookAtDatabase(sql: Sql) {
+  const began = performance.now();
+  const [row] = await sql<{ version: string; name: string; isReadOnly: boolean }[]>`
+    select current_setting('server_version') as version, current_database() as name, pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as "isReadOnly"`;
+  const took = Math.round(performance.now() - began);
+  const { version = "", name = "", isReadOnly } = row ?? {};
+  if (Number.parseInt(version, 10) < OLDEST) return failed(`Postgres ${version} is too old. Use Postgres ${OLDEST} or later.`);
+  if (isReadOnly) return failed(`The database ${name} takes no writes, as a standby does. Point DATABASE_URL at the primary.`);
+  return ok(`Postgres ${version} answers in ${took} ms.`);
+}
+
+async function lookAtMigrations(sql: Sql) {
+  const { migrations, unknown } = await migrationStatus(sql);
+  const pending = migrations.filter(({ applied }) => !applied).length;
+  if (unknown.length > 0) return failed("The database is of a newer certitude. Use that release.");
+  if (pending > 0) return warning(`${pending} of ${migrations.length} migrations are pending. serve applies them at its start, certitude migrate now.`);
+  return ok(`All ${migrations.length} migrations are applied.`);
+}
+
+/** In milliseconds: tokens, signed requests of agents and shares of lifetimes go by the clock. */
+const [LATE_MS, WRONG_MS] = [1_000, 30_000];
+
+async function lookAtClock(sql: Sql) {
+  const before = Date.now();
+  const [row] = await sql<{ at: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as at`;
+  const after = Date.now();
+  const at = row?.at ?? before;
+  const aheadMs = Math.round(at < before ? at - before : Math.max(0, at - after));
+  const difference = `The database's clock is ${Math.abs(aheadMs)} ms ${aheadMs < 0 ? "behind" : "ahead of"} this machine's`;
+  if (Math.abs(aheadMs) > WRONG_MS) return failed(`${difference}: set both by NTP, or certificates and tokens are judged wrongly.`);
+  return Math.abs(aheadMs) > LATE_MS ? warning(`${difference}. Set both by NTP.`) : ok("This machine and the database agree on the time.");
+}
+
+class Undone extends Error {}
+
+async function lookAtKeys(sql: Pool, { keyring }: Config) {
+  const [table] = await sql`select to_regclass('secret_keys') is not null as "isThere"`;
+  if (!table?.isThere) return unused("The database has no tables yet, so nothing is sealed.");
+  let fault: string | undefined;
+  const look = sql.begin(async (tx) => {
+    fault = await checkKeys(tx, keyring);
+    throw new Undone(); // it would note a new key
+  });
+  await look.catch((error: unknown) => {
+    if (!(error instanceof Undone)) throw error;
+  });
+  return fault === undefined ? ok("SECRETS_KEY opens what the database holds.") : failed(fault);
+}
+
+async function lookAtTokens({ oidcIssuer }: Config) {
+  if (!oidcIssuer) return ok("JWT_SECRET signs user tokens.");
+  const { keys } = await fetchKeySet(oidcIssuer);
+  return keys.length > 0
+    ? ok(`${oidcIssuer} publishes ${keys.length} keys for user tokens.`)
+    : failed(`${oidcIssuer} publishes no key: no user token can be verified.`);
+}
+
+function lookAtGateway({ trustedGateways, gatewaySecrets }: Config) {
+  if (trustedGateways.length === 0) return unused("No gateway may vouch for organizations: every caller shows a token.");
+  if (gatewaySecrets.length === 0)
+    return warning("Each program on the machines of TRUSTED_GATEWAYS may act for any organization. Set GATEWAY_SECRET, which only the gateway knows.");
+  return ok("Gateways show GATEWAY_SECRET.");
+}
+
+async function lookAtMail({ mail }: Config) {
+  if (!mail) return unused("No mails are sent. SMTP_URL, MAIL_FROM and PUBLIC_URL change that.");
+  const transport = createMailTransport(mail);
+  try {
+    await transport.verify();
+    return ok(`${transport.at} lets us in. certitude mail test sends a mail.`);
+  } finally {
+    transport.close();
+  }
+}
+
+async function lookAtStorage({ dataDir, keyring }: Config) {
+  const directory = join(dataDir, "objects");
+  const store = createFileStore(directory, keyring);
+  const key = `doctor.${crypto.randomUUID()}`;
+  await store.put(key, Buffer.from("A test of the storage."));
+  await store.remove(key);
+  return ok(`Documents can be stored in ${directory}.`);
+}

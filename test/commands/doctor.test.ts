@@ -1,0 +1,110 @@
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startMailServer } from "../support/server/mail-server";
+import { connectTo } from "../support/server/postgres";
+import { endServers, newPlace, run, serve } from "../support/server/program";
+
+setDefaultTimeout(300_000);
+
+const mailServer = await startMailServer();
+const place = await newPlace();
+afterAll(async () => {
+  endServers();
+  await mailServer.stop();
+  await place.remove();
+});
+
+type Finding = { part: string; state: string; message: string };
+async function examine(env: Record<string, string> = {}) {
+  const { code, out } = await run(["doctor", "--json"], { ...place.env, ...env });
+  const findings: Finding[] = JSON.parse(out);
+  return { code, states: Object.fromEntries(findings.map(({ part, state }) => [part, state])), findings };
+}
+const messageOf = ({ findings }: { findings: Finding[] }, part: string) => findings.find((each) => each.part === part)?.message;
+
+describe("certitude doctor", () => {
+  test("0 on what needs nothing, a line for each part; and leaves no object and no key behind", async () => {
+    await run(["migrate"], place.env);
+    const { code, out, err } = await run(["doctor"], place.env);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    const parts = out.split("\n").map((line) => line.split(/\s+/)[1]);
+    expect(parts).toEqual(["configuration", "database", "migrations", "clock", "keys", "tokens", "gateway", "mail", "storage"]);
+    expect(out).toContain("✓ migrations    All ");
+    expect(existsSync(join(place.env.DATA_DIR ?? "", "objects"))).toBe(true);
+    if (!place.env.DATABASE_URL) return;
+    const { $client: sql } = connectTo(place.env.DATABASE_URL);
+    expect(await sql`select from secret_keys`).toHaveLength(0);
+    await sql.end();
+  });
+
+  test("1 where the configuration has a fault, which it names, and looks no further", async () => {
+    const { code, findings } = await examine({ PORT: "x" });
+    expect({ code, findings }).toEqual({
+      code: 1,
+      findings: [{ part: "configuration", state: "failed", message: 'PORT must be a number from 0 to 65535, not "x".' }],
+    });
+  });
+
+  test("tries the mail server, and says what is wrong", async () => {
+    const mail = { MAIL_FROM: "ops@example.org", PUBLIC_URL: "https://certitude.example" };
+    expect((await examine({ ...mail, SMTP_URL: mailServer.url })).states).toMatchObject({ mail: "ok" });
+    const away = await examine({ ...mail, SMTP_URL: "smtp://127.0.0.1:1" });
+    expect(away).toMatchObject({ code: 1, states: { mail: "failed", storage: "ok" } });
+    expect(messageOf(away, "mail")).toContain("127.0.0.1:1");
+  });
+
+  test("warns of gateways without a secret", async () => {
+    const open = await examine({ TRUSTED_GATEWAYS: "10.0.0.1" });
+    expect(open).toMatchObject({ code: 0, states: { gateway: "warning" } });
+    expect(messageOf(open, "gateway")).toContain("Set GATEWAY_SECRET");
+    expect((await examine({ TRUSTED_GATEWAYS: "10.0.0.1", GATEWAY_SECRET: "x".repeat(32) })).states).toMatchObject({ gateway: "ok" });
+  });
+
+  test("names an identity provider that does not answer", async () => {
+    const away = await examine({ OIDC_ISSUER: "http://127.0.0.1:1", JWT_AUDIENCE: "certitude" });
+    expect(away).toMatchObject({ code: 1, states: { tokens: "failed" } });
+  });
+
+  test("1 where documents cannot be stored", async () => {
+    const other = await newPlace();
+    mkdirSync(other.env.DATA_DIR ?? "", { recursive: true, mode: 0o700 });
+    writeFileSync(join(other.env.DATA_DIR ?? "", "objects"), "no directory");
+    chmodSync(join(other.env.DATA_DIR ?? "", "objects"), 0o600);
+    const { code, out } = await run(["doctor"], other.env);
+    expect(code).toBe(1);
+    expect(out).toContain("✗ storage");
+    await other.remove();
+  });
+
+  // The embedded database belongs to one process, and cannot be away.
+  if (place.env.DATABASE_URL)
+    test("tells a database that has no tables, one of another key, and one that is not there", async () => {
+      const other = await newPlace();
+      const none = JSON.parse((await run(["doctor", "--json"], other.env)).out) as Finding[];
+      expect(none).toEqual(
+        expect.arrayContaining([expect.objectContaining({ part: "migrations", state: "warning" }), expect.objectContaining({ part: "keys", state: "unused" })]),
+      );
+      await other.remove();
+
+      const server = serve(place.env);
+      await server.url();
+      await server.exit("SIGTERM");
+      expect((await examine()).states).toMatchObject({ keys: "ok" });
+      const wrong = await examine({ SECRETS_KEY: Buffer.alloc(32, 9).toString("base64") });
+      expect(wrong).toMatchObject({ code: 1, states: { keys: "failed", mail: "unused" } });
+      expect(messageOf(wrong, "keys")).toContain("SECRETS_KEY is not this database's");
+
+      const away = await examine({ DATABASE_URL: "postgres://postgres@127.0.0.1:1/none" });
+      expect(away).toMatchObject({ code: 1, states: { database: "failed", storage: "ok" } });
+      expect(away.states).not.toHaveProperty("migrations");
+    });
+  else
+    test("says so where a server has the embedded database", async () => {
+      const server = serve(place.env);
+      await server.url();
+      const busy = await examine();
+      expect(messageOf(busy, "database")).toContain("is in use by another certitude");
+      await server.exit("SIGTERM");
+    });
+});
