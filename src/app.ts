@@ -28,6 +28,7 @@ import { ingestKeys } from "#modules/governance/ingest-keys/routes";
 import { metricThresholds } from "#modules/governance/metric-thresholds/routes";
 import { httpAnswers } from "#modules/issuance/acme/routes";
 import { authorities } from "#modules/issuance/authorities/routes";
+import { domains } from "#modules/issuance/domains/routes";
 import { hostKeys } from "#modules/issuance/hosts/routes";
 import { issuers } from "#modules/issuance/issuers/routes";
 import { pki } from "#modules/issuance/pki/routes";
@@ -133,7 +134,7 @@ const access = (deps: Deps) => new Elysia().use(joinTokens(deps)).use(agentCrede
 const told = (deps: Deps) =>
   new Elysia().use(notifications(deps)).use(notificationPreferences(deps)).use(unsubscribing(deps)).use(alerts(deps)).use(notificationRoutes(deps));
 
-const platform = (deps: Deps) => new Elysia().use(platformAudit(deps)).use(jobs(deps));
+const platform = (deps: Deps) => new Elysia().use(platformAudit(deps)).use(jobs(deps)).use(domains(deps));
 const metrics = (deps: Deps) => new Elysia().use(aiSystems(deps)).use(metricThresholds(deps)).use(ingestKeys(deps));
 
 /** The last is for whoever relies on certificates. */

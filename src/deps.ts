@@ -13,6 +13,7 @@ import { createLanes, type Lanes, lanesFor } from "#limits/lanes";
 import { createLimits, type Limits } from "#limits/limits";
 import type { Log } from "#log";
 import { createMailTransport, type MailTransport } from "#mail/transport";
+import { trustedRoots } from "#modules/issuance/domains/services/roots";
 import { createFeed, type Feed } from "#modules/notifications/inbox/services/feed";
 import { type CountedEvents, createCountedEvents } from "#modules/people/audit/services/counted-events";
 import { createOrganizationLookup } from "#modules/people/organizations/queries";
@@ -33,6 +34,8 @@ export type Deps = {
   /** What proves that this server, not only a writer to its database, ordered what reaches hosts. */
   stamps: Stamps;
   clock: () => Date;
+  /** Authorities, in PEM, whose certificates prove what organizations have. */
+  trustedRoots: () => readonly string[];
   /** The other workers of this server, if it has any. */
   cluster: Cluster;
   metrics: Metrics;
@@ -73,6 +76,7 @@ export function createDeps({ config, db, log, clock = () => new Date(), now = ()
     log,
     stamps: createStamps(config.keyring),
     clock,
+    trustedRoots,
     cluster,
     metrics: createMetrics({ sql, clock, cluster, jobRuns }),
     feed: createFeed(sql, (error) => log.warn({ err: error }, "polling for notifications failed")),

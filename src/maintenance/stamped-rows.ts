@@ -6,9 +6,10 @@ import { identityOf, statusFacts } from "#modules/certificates/certificates/quer
 import { policyFacts, policyFactsJson } from "#modules/fleet/assignment-policies/queries/stamps";
 import { orderOf, removalOf, wholeOrderPairs } from "#modules/fleet/assignments/queries/stamps";
 import { rolloutFacts, rolloutJson } from "#modules/fleet/rollouts/queries/stamps";
+import { authorityFacts, authorityFactsJson } from "#modules/issuance/authorities/queries/stamps";
 import { requestFacts, requestFactsJson } from "#modules/issuance/hosts/queries/asked-keys";
 import { challengeFacts, challengeFactsJson } from "#modules/issuance/hosts/queries/challenge-facts";
-
+import { issuerFacts, issuerFactsJson } from "#modules/issuance/issuers/queries";
 import { apiTokenFacts, apiTokenFactsJson, memberFacts, memberFactsJson, platformAdminFacts, platformAdminFactsJson } from "#modules/people/roles/queries";
 
 /** Rows looked at in one statement. */
@@ -16,13 +17,12 @@ const PAGE = 1_000;
 
 // biome-ignore lint/suspicious/noExplicitAny: what a row's facts are is its own statement's affair
 type Reads = (facts: any) => Facts;
-/** `held` names the column that says since when the row is held, where a stamp that holds ends that. */
-type StampedColumn = { table: string; key: string[]; column: string; held?: string; facts: (sql: Sql) => Fragment; read: Reads };
+/** `alias` is what `facts` calls the row; `held` names the column that says since when the row is held, where a stamp that holds ends that. */
+type StampedColumn = { table: string; alias?: string; key: string[]; column: string; held?: string; facts: (sql: Sql) => Fragment; read: Reads };
 
 const certificateJson = (sql: Sql) =>
   sql`json_build_object('organizationId', organization_id, 'id', id, 'fingerprintSha256', fingerprint_sha256, 'status', status)`;
 const assignmentJson = (sql: Sql) => sql`json_build_object(${wholeOrderPairs(sql, "assignments")})`;
-const agentsRequestJson = (sql: Sql) => sql`case when key_location = 'agent' then ${requestFactsJson(sql, sql`certificate_requests`)} end`;
 const [BY_ID, BY_AGENT] = [
   ["organization_id", "id"],
   ["organization_id", "agent_id", "id"],
@@ -33,7 +33,7 @@ export const STAMPED_COLUMNS: readonly StampedColumn[] = [
   { table: "certificates", key: BY_ID, column: "stamp", facts: certificateJson, read: identityOf },
   { table: "certificates", key: BY_ID, column: "status_stamp", facts: certificateJson, read: statusFacts },
   { table: "rollouts", key: BY_ID, column: "stamp", facts: rolloutJson, read: rolloutFacts },
-  { table: "assignment_policies", key: BY_ID, column: "stamp", facts: policyFactsJson, read: policyFacts },
+  { table: "assignment_policies", alias: "p", key: BY_ID, column: "stamp", facts: policyFactsJson, read: policyFacts },
   { table: "assignments", key: BY_AGENT, column: "stamp", facts: assignmentJson, read: orderOf },
   {
     table: "assignments",
@@ -42,7 +42,7 @@ export const STAMPED_COLUMNS: readonly StampedColumn[] = [
     facts: (sql) => sql`case when removing_since is not null then ${assignmentJson(sql)} end`,
     read: removalOf,
   },
-  { table: "certificate_requests", key: BY_ID, column: "stamp", facts: agentsRequestJson, read: requestFacts },
+  { table: "certificate_requests", alias: "r", key: BY_ID, column: "stamp", facts: (sql) => requestFactsJson(sql), read: requestFacts },
   {
     table: "host_challenges",
     key: BY_ID,
@@ -50,6 +50,8 @@ export const STAMPED_COLUMNS: readonly StampedColumn[] = [
     facts: (sql) => challengeFactsJson(sql, sql`host_challenges`),
     read: challengeFacts,
   },
+  { table: "authorities", alias: "authority", key: BY_ID, column: "stamp", facts: authorityFactsJson, read: authorityFacts },
+  { table: "issuers", key: BY_ID, column: "stamp", facts: issuerFactsJson, read: issuerFacts },
   { table: "members", key: BY_ID, column: "stamp", held: "held_since", facts: memberFactsJson, read: memberFacts },
   { table: "api_tokens", key: BY_ID, column: "stamp", held: "held_since", facts: apiTokenFactsJson, read: apiTokenFacts },
   {
@@ -87,12 +89,12 @@ export async function restampAll(sql: Sql, stamps: Stamps, keyId: string, choice
 }
 
 /** Pages in the order of the primary key. */
-async function* pages(sql: Sql, { table, key, column, facts }: StampedColumn) {
+async function* pages(sql: Sql, { table, alias = table, key, column, facts }: StampedColumn) {
   let last = key.map(() => MIN_UUID);
   for (;;) {
     const rows = await sql<Row[]>`
       select json_build_array(${sql.text(key.join(", "))}) as key, ${facts(sql)} as facts, encode(${sql.text(column)}, 'hex') as stamp
-      from ${sql.text(table === "assignment_policies" ? "assignment_policies p" : table)}
+      from ${sql.text(`${table} as ${alias}`)}
       where (${sql.text(key.join(", "))}) > (select ${sql.text(key.map((_, index) => `(given->>${index})::uuid`).join(", "))} from (select ${JSON.stringify(last)}::jsonb as given) as last)
       order by ${sql.text(key.join(", "))} limit ${PAGE}`;
     yield rows.filter((row) => row.facts !== null);

@@ -4,6 +4,7 @@ import { findAnswer, keepAnswer } from "#modules/issuance/acme/queries/answers";
 import { beginOrder, findUnclaimed } from "#modules/issuance/acme/queries/orders";
 import { findDependents, findStored, listAuthorities } from "#modules/issuance/authorities/queries/authorities";
 import { findIssued } from "#modules/issuance/authorities/queries/issued";
+import { isHeldByOther } from "#modules/issuance/domains/queries";
 import { noteKeyFault } from "#modules/issuance/hosts/queries/faults";
 import { deleteIssuer, listIssuers } from "#modules/issuance/issuers/queries";
 import { findPublication, findStatuses, listDue, listRevoked, saveAnswers, takeDueAnswers } from "#modules/issuance/pki/queries";
@@ -38,6 +39,7 @@ export async function issuanceQueries(sql: Pool): Promise<Query[]> {
   const [open, issued] = [await sampleOf(sql`ended_at is null`), await sampleOf(sql`status = 'issued'`)];
   const now = new Date(Date.now() + DAY_MS);
   const of = { organizationId, issuerId };
+  const named = { name: "www.example.org", domain: "example.org" };
   const scope = { organizationId, actor: { type: "server" as const }, requestId: null };
   const target = { id: open, versions: undefined };
   const position = { limit: 20, after: undefined };
@@ -111,7 +113,7 @@ export async function issuanceQueries(sql: Pool): Promise<Query[]> {
     ],
     ["claim requests", claim],
     ["claim requests, where none is due", (tx) => claimRequests(tx, [], 8)],
-    ["keep a key", async (tx) => saveKey(tx, await claim(tx), { csr: new Uint8Array(300), sealedPrivateKey: Buffer.alloc(300) })],
+    ["keep a key", async (tx) => saveKey(tx, await claim(tx), { csr: new Uint8Array(300), sealedPrivateKey: Buffer.alloc(300), stamp: Buffer.alloc(40) })],
     [
       "keep a step",
       async (tx) => saveTransition(tx, await claim(tx), { status: "validating", reason: null, progress: { stage: "ordering" }, waitMs: 0, isFailure: false }),
@@ -126,8 +128,9 @@ export async function issuanceQueries(sql: Pool): Promise<Query[]> {
     ["note a host's fault", (tx) => noteKeyFault(tx, scope, { agentId: MAX_UUID, requestId: open, state: "failed", message: "" })],
     ["ACME: note that an order is about to be made", (tx) => beginOrder(tx, { ...of, requestId: open })],
     ["ACME: which orders no request has", (tx) => findUnclaimed(tx, { ...of, requestId: open }, ["https://ca.example/1", "https://ca.example/2"])],
-    ["ACME: keep an answer", (tx) => keepAnswer(tx, { organizationId, requestId: open, token: "one", keyAuthorization: "one.two", expiresAt: now })],
-    ["ACME: answer", (tx) => findAnswer(tx, "one")],
+    ["ACME: keep an answer", (tx) => keepAnswer(tx, { organizationId, requestId: open, token: "one", keyAuthorization: "one.two", ...named, expiresAt: now })],
+    ["ACME: answer", (tx) => findAnswer(tx, "one", [named.name])],
+    ["which organization has a domain", (tx) => isHeldByOther(tx, organizationId, named.domain)],
     ["issuers", (tx) => listIssuers(tx, organizationId, { limit: 20, before: undefined }, undefined)],
     ["delete an issuer: is a request open?", (tx) => deleteIssuer(tx, scope, { id: issuerId, versions: undefined })],
     ["authorities", (tx) => listAuthorities(tx, organizationId, { limit: 20, before: undefined }, now)],

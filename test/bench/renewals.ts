@@ -1,5 +1,7 @@
 import { join } from "node:path";
+import { createKeyring } from "#crypto/keyring";
 import { connectDatabase, MAINTENANCE, type Pool } from "#db/connect";
+import { trustForAdministrator } from "#maintenance/stamping";
 import { findDueIssuer, findRest, takeDue } from "#modules/issuance/renewals/queries/look";
 import { startPebble } from "../support/issuance/pebble";
 import { cpuOf } from "./cpu";
@@ -130,6 +132,7 @@ async function renew({ url, directory }: Workplace, { title, due, pid, createIss
   await stopAll();
   const sql = connectDatabase(url, MAINTENANCE).$client;
   await lookAfter(sql, organization.id, issuer.id);
+  await trustForAdministrator(sql, createKeyring([Buffer.alloc(32)]), () => {}); // what was written here is taken as the servers' own
   const runners = await Promise.all(Array.from({ length: PROCESSES }, () => startRunners(environment)));
   const backends = async () => (await sql<{ pid: number }[]>`select pid from pg_stat_activity where application_name = 'renewing'`).map((each) => each.pid);
   const cpu = async () => Promise.all([runners.map((each) => each.pid), await backends(), pid === undefined ? [] : [pid]].map(cpuOf));

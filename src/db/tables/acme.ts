@@ -1,5 +1,5 @@
 import { index, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
-import { bytes, id, moment } from "./columns";
+import { bytes, id, moment, now } from "./columns";
 
 /** What this server answers at /.well-known/acme-challenge while orders are validated. The CA makes the token, and knows no organizations. */
 export const acmeHttpAnswers = pgTable(
@@ -9,6 +9,9 @@ export const acmeHttpAnswers = pgTable(
     organizationId: uuid().notNull(),
     requestId: uuid().notNull(),
     keyAuthorization: text().notNull(),
+    /** The name that it proves, and the registered domain of that. */
+    name: text().notNull().default(""),
+    domain: text().notNull().default(""),
     expiresAt: moment().notNull(),
   },
   (table) => [index().on(table.organizationId, table.requestId)],
@@ -34,3 +37,13 @@ export const hostChallenges = pgTable(
   },
   (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.organizationId, table.requestId, table.token)],
 );
+
+/** Who has names of a registered domain proven by this server, over HTTP: one organization, or any. */
+export const domainHolders = pgTable("domain_holders", {
+  domain: text().primaryKey(),
+  /** Null: any organization. */
+  organizationId: uuid(),
+  /** How long the certificates count that prove it; null where platform staff has decided. */
+  until: moment(),
+  updatedAt: now(),
+});

@@ -38,6 +38,8 @@ export const authorities = pgTable(
     profiles: jsonb().notNull().default([]),
     /** What the addresses in its certificates begin with. */
     publicUrl: text().notNull(),
+    /** Proves that a server has set what it may issue, by which certificate. */
+    stamp: bytes(),
     version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),

@@ -26,6 +26,8 @@ export const issuers = pgTable(
     testedAt: moment(),
     testOutcome: text(),
     testMessage: text(),
+    /** Proves that a server has set its kind and config. */
+    stamp: bytes(),
     version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),
@@ -59,7 +61,7 @@ export const certificateRequests = pgTable(
     /** Where the key is made, and the assignment that is made of the certificate. */
     agentId: uuid(),
     deployment: jsonb(),
-    /** Proves that the server ordered the key of a host, and what becomes of its certificate. */
+    /** Proves that a server took the order, for this key, and what becomes of its certificate. */
     stamp: bytes(),
     profile: text(),
     autoRenew: boolean().notNull(),

@@ -28,7 +28,7 @@ export async function populatedOrganization() {
   const organization = await newOrganization();
   const user = await organization.join();
   await grantPlatformAdmin(world.sql, world.deps.stamps, user.id, true);
-  const ids: Ids = { organizationId: organization.id, ownerId: user.id };
+  const ids: Ids = { organizationId: organization.id, ownerId: user.id, domain: `${organization.id}.example` };
   const keys: Ids = { workerKey: WORKER_KEY, userToken: user.token };
   const host = newHost();
   const made = { organization, user, host, ids, keys };
@@ -142,17 +142,17 @@ const MAKERS: ((made: Made) => Promise<void>)[] = [
     ids.connectionId = must(await organization.admin("POST", "/core/connections", { body })).body.id;
   },
   async function makeIssuer({ organization, ids }) {
-    const body = { kind: "internal", name: "Our authority", config: { authorityId: crypto.randomUUID() } };
+    const body = { kind: "acme", name: "Our CA", config: { directoryUrl: "https://acme.example/directory" } };
     ids.issuerId = must(await organization.admin("POST", "/issuers", { body })).body.id;
   },
   async function orderCertificate({ organization, ids }) {
-    const other = { kind: "internal", name: "Another authority", config: { authorityId: crypto.randomUUID() } };
+    const other = { kind: "acme", name: "Another CA", config: { directoryUrl: "https://acme.example/directory" } };
     const issuerId = must(await organization.admin("POST", "/issuers", { body: other })).body.id; // the first one may be deleted
     const body = { issuerId, names: ["www.certitude.example"], key: { location: "server" } };
     ids.requestId = must(await organization.admin("POST", "/certificate-requests", { body })).body.id;
   },
   async function renewCertificates({ organization, ids }) {
-    const body = { kind: "internal", name: "One that is gone", config: { authorityId: crypto.randomUUID() } };
+    const body = { kind: "acme", name: "One that is gone", config: { directoryUrl: "https://acme.example/directory" } };
     const issuerId = String(must(await organization.admin("POST", "/issuers", { body })).body.id);
     must(await organization.admin("DELETE", `/issuers/${issuerId}`));
     await world.sql`

@@ -69,7 +69,8 @@ async function addIssuer(sql: Pool, keyring: Keyring, organizationId: string) {
   await sql`
     insert into certificate_requests (organization_id, id, issuer_id, names, names_hash, key_algorithm, key_location, sealed_private_key, auto_renew, created_by, search)
     values (${organizationId}, ${id}, ${id}, '[]', ${id}, 'ecdsa-p256', 'server', ${keyring.seal(id, `request-key ${organizationId} ${id}`)}::bytea, true, '{}', '')`;
-  await createIssuer(sql, { ...by, organizationId }, { id, kind: "acme", name: id, config: {}, secrets: { names: ["accountKeyPem"], sealed } });
+  const issuer = { id, kind: "acme" as const, name: id, config: {}, secrets: { names: ["accountKeyPem"], sealed } };
+  await createIssuer(sql, createStamps(keyring), { ...by, organizationId }, issuer, async () => undefined);
 }
 
 /** A mail that waits, as an invitation's does; no job sends it. */

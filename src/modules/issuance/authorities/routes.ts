@@ -63,7 +63,7 @@ export const authorities = (deps: Deps) =>
       {
         params: OneAuthority,
         body: AuthorityPatch,
-        response: { 200: Authority, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 200: Authority, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "updateAuthority",
           summary: "Update a certificate authority",
@@ -96,7 +96,7 @@ export const authorities = (deps: Deps) =>
         detail: {
           operationId: "deleteAuthority",
           summary: "Delete a certificate authority",
-          description: "Its key is gone with it. 409 while its certificates have not expired, or an authority is below it.",
+          description: "Its key is gone with it. 409 while an authority is below it, an issuer names it, or its certificates have not expired.",
         },
       },
     );

@@ -19,7 +19,10 @@ export const hostKeys = (deps: Deps) =>
     .post(
       "/:requestId/csr",
       async ({ agent, scope, params, body }) =>
-        respond(await deps.sql.begin((tx) => keepCsr(tx, scope, { agentId: agent.id, requestId: params.requestId, csrPem: body.csrPem })), NOT_FOUND),
+        respond(
+          await deps.sql.begin((tx) => keepCsr(tx, deps.stamps, scope, { agentId: agent.id, requestId: params.requestId, csrPem: body.csrPem })),
+          NOT_FOUND,
+        ),
       {
         body: Csr,
         response: { 204: Empty, 400: Message, 404: Message, 409: Message },

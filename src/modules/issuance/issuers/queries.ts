@@ -1,4 +1,5 @@
 import type { Values } from "#catalogue/fields";
+import type { Facts, Stamp, Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockName } from "#db/locks";
@@ -13,6 +14,15 @@ const issuerJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId
   'account', case when account is not null then json_build_object('url', account->'url', 'thumbprint', account->'thumbprint') end, 'retryAt', iso(retry_at),
   'lastTest', case when tested_at is not null then json_build_object('outcome', test_outcome, 'message', test_message, 'testedAt', iso(tested_at)) end,
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
+
+/** What is stamped of an issuer: the config says where secrets go, and who issues. */
+export const issuerFacts = ({ organizationId, id, kind, config }: Pick<StoredIssuer, "organizationId" | "id" | "kind" | "config">): Facts => [
+  "issuer",
+  { organizationId, id, kind, config },
+];
+export const issuerFactsJson = (sql: Sql) => sql`json_build_object('organizationId', organization_id, 'id', id, 'kind', kind, 'config', config)`;
+
+export const HELD_ISSUER = "The issuer was changed in the database, and not by this server: delete it and create it again, or ask who administers the server.";
 
 /** Serializes requests that name an issuer of the organization, so that a name that is seen free stays free. */
 const lockNames = (sql: Sql, organizationId: string) => lockName(sql, `issuers ${organizationId}`);
@@ -36,14 +46,20 @@ export async function findIssuer(sql: Sql, organizationId: string, id: string) {
 type Secrets = { names: string[]; sealed: Buffer | null };
 export type NewIssuer = { id: string; kind: IssuerKind; name: string; config: Values; secrets: Secrets };
 
+/** What is in the way of an issuer, in the transaction that writes it. */
+type FindFault = (tx: Sql) => Promise<{ invalid: string } | { inTheWay: string } | undefined>;
+
 /** `name taken` when another issuer of the organization has it. */
-export const createIssuer = (pool: Pool, scope: Scope, { id, kind, name, config, secrets }: NewIssuer) =>
+export const createIssuer = (pool: Pool, stamps: Stamps, scope: Scope, { id, kind, name, config, secrets }: NewIssuer, findFault: FindFault) =>
   pool.begin(async (tx) => {
     await lockNames(tx, scope.organizationId);
+    const fault = await findFault(tx);
+    if (fault) return fault;
     const [row] = await tx<Resource[]>`
       with created as (
-        insert into issuers (organization_id, id, kind, name, config, secret_names, sealed_secrets)
-        values (${scope.organizationId}, ${id}, ${kind}, ${name}, ${JSON.stringify(config)}::text::jsonb, ${JSON.stringify(secrets.names)}::text::jsonb, ${secrets.sealed}::bytea)
+        insert into issuers (organization_id, id, kind, name, config, secret_names, sealed_secrets, stamp)
+        values (${scope.organizationId}, ${id}, ${kind}, ${name}, ${JSON.stringify(config)}::text::jsonb, ${JSON.stringify(secrets.names)}::text::jsonb, ${secrets.sealed}::bytea,
+          ${stamps.of(issuerFacts({ organizationId: scope.organizationId, id, kind, config }))}::bytea)
         on conflict (organization_id, name) do nothing returning *),
       audited as (${audit(tx, scope, "issuer.created", tx`select id, jsonb_build_object('kind', kind, 'name', name) from created`)})
       select ${issuerJson(tx)} as json, version from created`;
@@ -59,39 +75,42 @@ export type StoredIssuer = {
   secretNames: string[];
   sealedSecrets: Uint8Array | null;
   account: unknown;
+  stamp: Stamp;
   version: number;
 };
 
 /** What no answer shows; `hold` keeps others from changing it until the transaction ends. */
 export async function findStored(sql: Sql, organizationId: string, id: string, hold = false): Promise<StoredIssuer | undefined> {
   const [row] = await sql<StoredIssuer[]>`
-    select organization_id as "organizationId", id, kind, name, config, secret_names as "secretNames", sealed_secrets as "sealedSecrets", account, version
+    select organization_id as "organizationId", id, kind, name, config, secret_names as "secretNames", sealed_secrets as "sealedSecrets", account, stamp, version
     from issuers where organization_id = ${organizationId} and id = ${id} ${hold ? sql`for update` : sql``}`;
   return row;
 }
 
 /** What a change makes of an issuer; `changed` names the parts that are new, `secrets` is there when they are among them. */
 export type Change = { name: string; config: Values; secrets: Secrets | undefined; changed: string[]; isElsewhere: boolean };
-type Decide = (stored: StoredIssuer) => Promise<Change | { invalid: string }>;
+type Decide = (stored: StoredIssuer, tx: Sql) => Promise<Change | { invalid: string } | { inTheWay: string }>;
 
 /** Changes an issuer as `decide` says; `name taken` when another one has its new name. A new config or secret makes the last test void. */
-export const updateIssuer = (pool: Pool, scope: Scope, { id, versions }: Target, decide: Decide) =>
+export const updateIssuer = (pool: Pool, stamps: Stamps, scope: Scope, { id, versions }: Target, decide: Decide) =>
   pool.begin(async (tx) => {
     await lockNames(tx, scope.organizationId);
     return updateLocked(await findStored(tx, scope.organizationId, id, true), versions, async (stored) => {
-      const change = await decide(stored);
-      if ("invalid" in change) return change;
-      const shown = change.changed.length === 0 ? await findIssuer(tx, scope.organizationId, id) : await writeChange(tx, scope, id, change);
+      if (!stamps.hold(stored.stamp, issuerFacts(stored))) return { inTheWay: HELD_ISSUER };
+      const change = await decide(stored, tx);
+      if (!("changed" in change)) return change;
+      const stamp = stamps.of(issuerFacts({ ...stored, config: change.config }));
+      const shown = change.changed.length === 0 ? await findIssuer(tx, scope.organizationId, id) : await writeChange(tx, scope, id, { ...change, stamp });
       return shown ?? "name taken";
     });
   });
 
-async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, secrets, changed, isElsewhere }: Change) {
+async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, secrets, changed, isElsewhere, stamp }: Change & { stamp: Uint8Array }) {
   const isOurs = sql`organization_id = ${scope.organizationId}`;
   const isRenamedOnly = changed.every((each) => each === "name");
   const [row] = await sql<Resource[]>`
     with changed as (
-      update issuers set name = ${name}, config = ${JSON.stringify(config)}::text::jsonb, version = version + 1, updated_at = now()
+      update issuers set name = ${name}, config = ${JSON.stringify(config)}::text::jsonb, stamp = ${stamp}::bytea, version = version + 1, updated_at = now()
         ${secrets ? sql`, secret_names = ${JSON.stringify(secrets.names)}::text::jsonb, sealed_secrets = ${secrets.sealed}::bytea` : sql``}
         ${isElsewhere ? sql`, account = null` : sql``}
         ${isRenamedOnly ? sql`` : sql`, failures = 0, retry_at = null, tested_at = null, test_outcome = null, test_message = null`}

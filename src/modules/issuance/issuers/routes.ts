@@ -3,13 +3,15 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
-import { respond, respondCreated } from "#http/respond";
+import { isFailure, respond, respondCreated } from "#http/respond";
 import { Conflict, Empty, EmptyObject, Message, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
-import { createIssuer, deleteIssuer, findIssuer, findStored, listIssuers, type StoredIssuer, saveTest, updateIssuer } from "./queries";
+import { createIssuer, deleteIssuer, findIssuer, findStored, listIssuers, saveTest, updateIssuer } from "./queries";
 import { ISSUER_KINDS } from "./rules/kinds";
-import { applyPatch, readSettings } from "./rules/settings";
+import { readSettings } from "./rules/settings";
 import { Issuer, IssuerPatch, IssuerTest, NewIssuer } from "./schema";
-import { completeSecrets, openIssuer, sealSecrets } from "./services/secrets";
+import { findAuthorityFault } from "./services/authority";
+import { decideChange } from "./services/change";
+import { completeSecrets, sealSecrets } from "./services/secrets";
 import { testIssuer } from "./services/test";
 
 const NO_ISSUER = "There is no such issuer in this organization.";
@@ -28,19 +30,21 @@ export const issuers = (deps: Deps) =>
         const id = Bun.randomUUIDv7();
         const secrets = await completeSecrets(kind, read.secrets);
         const sealed = sealSecrets(deps.config.keyring, secrets, { organizationId: scope.organizationId, id });
-        const created = await createIssuer(deps.sql, scope, { id, kind, name, config: read.config, secrets: { names: Object.keys(secrets), sealed } });
+        const issuer = { id, kind, name, config: read.config, secrets: { names: Object.keys(secrets), sealed } };
+        const created = await createIssuer(deps.sql, deps.stamps, scope, issuer, (tx) => findAuthorityFault(deps, tx, { ...scope, ...issuer }));
         if (created === "name taken") return respond(nameTaken(name));
+        if (isFailure(created)) return respond(created);
         return respondCreated(created, `/organizations/${scope.organizationId}/issuers/${id}`);
       },
       {
         params: InOrganization,
         body: NewIssuer,
-        response: { 201: Issuer, 400: Message },
+        response: { 201: Issuer, 400: Message, 409: Conflict },
         detail: {
           operationId: "createIssuer",
           summary: "Create an issuer",
           description:
-            "What certificate requests are sent to. The fields of config and secrets are checked for the kind. Secrets are sealed and never returned.",
+            "What certificate requests are sent to. The fields of config and secrets are checked for the kind. Secrets are sealed and never returned. 409 where its authority issues nothing: pending, disabled, expired or revoked.",
         },
       },
     )
@@ -64,13 +68,13 @@ export const issuers = (deps: Deps) =>
       "/:issuerId",
       async ({ scope, params, body, request }) => {
         const target = { id: params.issuerId, versions: ifMatch(request.headers) };
-        const outcome = await updateIssuer(deps.sql, scope, target, (stored) => decide(deps, stored, body));
+        const outcome = await updateIssuer(deps.sql, deps.stamps, scope, target, (stored, tx) => decideChange(deps, tx, stored, body));
         return respond(outcome === "name taken" ? nameTaken(body.name ?? "") : outcome, NO_ISSUER);
       },
       {
         params: OneIssuer,
         body: IssuerPatch,
-        response: { 200: Issuer, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 200: Issuer, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "updateIssuer",
           summary: "Update an issuer",
@@ -112,20 +116,3 @@ export const issuers = (deps: Deps) =>
         },
       },
     );
-
-async function decide({ config: { keyring, allowPrivateTargets } }: Deps, stored: StoredIssuer, patch: typeof IssuerPatch.static) {
-  const current = { ...stored, secrets: openIssuer(keyring, stored)?.secrets ?? {} };
-  const read = applyPatch(current, patch, allowPrivateTargets);
-  if ("invalid" in read) return read;
-  const { name, config } = read.next;
-  const secrets = await completeSecrets(stored.kind, read.next.secrets);
-  const isNew = read.changed.includes("secrets") || secrets !== read.next.secrets;
-  const changed = isNew ? [...new Set([...read.changed, "secrets"])] : read.changed;
-  return {
-    name,
-    config,
-    secrets: isNew ? { names: Object.keys(secrets), sealed: sealSecrets(keyring, secrets, stored) } : undefined,
-    changed,
-    isElsewhere: read.isElsewhere,
-  };
-}

@@ -92,7 +92,7 @@ export const certificateRequests = (deps: Deps) =>
       "/:requestId/approve",
       async ({ scope, params, request }) => {
         const target = { id: params.requestId, versions: ifMatch(request.headers) };
-        return respond(decided(await decideRequest(deps.sql, scope, target, { isApproved: true, reason: "" })), NO_REQUEST);
+        return respond(decided(await decideRequest(deps.sql, deps.stamps, scope, target, { isApproved: true, reason: "" })), NO_REQUEST);
       },
       {
         params: OneRequest,
@@ -109,7 +109,7 @@ export const certificateRequests = (deps: Deps) =>
       "/:requestId/refuse",
       async ({ scope, params, body, request }) => {
         const target = { id: params.requestId, versions: ifMatch(request.headers) };
-        return respond(decided(await decideRequest(deps.sql, scope, target, { isApproved: false, reason: body.reason })), NO_REQUEST);
+        return respond(decided(await decideRequest(deps.sql, deps.stamps, scope, target, { isApproved: false, reason: body.reason })), NO_REQUEST);
       },
       {
         params: OneRequest,

@@ -91,10 +91,14 @@ describe("an order fails for good", () => {
 
   test.each(["../../secrets", "short", "a/b/c/d/e/f/g/h/i/j/k", "x".repeat(300)])("a token %p", async (token) => {
     const conduct: Conduct = {
-      "/authorization": ({ path }) =>
-        Response.json({ status: "pending", identifier: { value: "a.example" }, challenges: [{ type: "http-01", url: `https://localhost${path}`, token }] }),
+      "/authorization": ({ path }, normal) => changed(normal(), { challenges: [{ type: "http-01", url: `https://localhost${path}`, token }] }),
     };
-    expect((await orderAt(conduct)).last).toMatchObject({ to: "failed", reason: "The CA's challenge for a.example has no usable token." });
+    expect((await orderAt(conduct)).last).toMatchObject({ to: "failed", reason: expect.stringMatching(/^The CA's challenge for .* has no usable token\.$/) });
+  });
+
+  test("a name that was not asked for, which would be proven for somebody else's order", async () => {
+    const conduct: Conduct = { "/authorization": (_, normal) => changed(normal(), { identifier: { type: "dns", value: "www.victim.example" } }) };
+    expect((await orderAt(conduct)).last).toEqual({ to: "failed", reason: "The CA wants www.victim.example proven, which was not asked for." });
   });
 
   test("an order that comes to no end within a day", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
+import type { Deps } from "#deps";
 import { acmeDriver } from "#modules/issuance/acme/services/keep";
 import { findStored } from "#modules/issuance/issuers/queries";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
@@ -42,12 +43,13 @@ async function newSetting({ directoryUrl, caBundlePem }: Directory, { config = {
   const { status, body: issuer, text } = await send("POST", "/issuers", given);
   if (status !== 201) throw new Error(text);
   /** Orders a certificate. Returns the request as it is once it has ended, and nothing is left behind. */
-  async function order(...names: string[]) {
+  const order = (...names: string[]) => orderAs(server.deps, ...names);
+  async function orderAs(deps: Deps, ...names: string[]) {
     const { body } = await send("POST", "/certificate-requests", { issuerId: issuer.id, names, key: { location: "server" } });
     for (;;) {
       await sql`update certificate_requests set due_at = now() where id = ${body.id} and due_at is not null`;
       await sql`update issuers set due_at = now(), retry_at = null where id = ${issuer.id}`;
-      await issueDue(server.deps, new AbortController().signal);
+      await issueDue(deps, new AbortController().signal);
       const [row] = await sql<
         { isDone: boolean }[]
       >`select ended_at is not null and due_at is null as "isDone" from certificate_requests where id = ${body.id}`;
@@ -55,7 +57,7 @@ async function newSetting({ directoryUrl, caBundlePem }: Directory, { config = {
       await Bun.sleep(20); // the CA validates
     }
   }
-  return { organization, issuer, send, order, path: `/issuers/${issuer.id}` };
+  return { organization, issuer, send, order, orderAs, path: `/issuers/${issuer.id}` };
 }
 
 /** dns-01 at the zones of these tests. */
@@ -102,14 +104,31 @@ describe("an issuer that proves names over DNS", () => {
   });
 });
 
+describe("a domain that a certificate has proven", () => {
+  test("is the organization's, but not by a CA of its own; another one then proves no name of it over HTTP", async () => {
+    const holder = async () => (await sql`select organization_id from domain_holders where domain = 'example.test'`)[0]?.organization_id;
+    const { organization, orderAs } = await newSetting(pebble, overDns());
+    const order = (roots: string[]) => orderAs({ ...server.deps, trustedRoots: () => roots }, `${crypto.randomUUID()}.example.test`);
+    expect(await order([])).toMatchObject({ status: "issued" });
+    expect(await holder()).toBeUndefined();
+    expect(await order([await pebble.root()])).toMatchObject({ status: "issued" });
+    expect(await holder()).toBe(organization.id);
+    const other = await newSetting(pebble);
+    expect(await other.order("www.example.test")).toMatchObject({
+      status: "failed",
+      reason: expect.stringMatching(/^www\.example\.test cannot be proven by http-01: another organization of this server has example\.test\./),
+    });
+  });
+});
+
 describe("an issuer with a next account key", () => {
   test("has the directory change to it when it is tested, and keeps its account", async () => {
     const { organization, issuer, send, path, order } = await newSetting(pebble, overDns());
     const test = async () => (await send("POST", `${path}/test`)).body;
     expect(await test()).toEqual({ outcome: "ok", message: "The directory answers and accepts the account." });
     const before = (await send("GET", path)).body;
-    const read = async () => openIssuer(world.config.keyring, (await findStored(sql, organization.id, issuer.id)) ?? never());
-    const former = (await read()) ?? never();
+    const former = openIssuer(server.deps, (await findStored(sql, organization.id, issuer.id)) ?? never());
+    if ("fault" in former) throw new Error(former.fault);
     const changed = (await send("PATCH", path, { secrets: { nextAccountKeyPem: newAccountKey() } })).body;
     expect(changed).toMatchObject({ account: before.account, secretNames: expect.arrayContaining(["nextAccountKeyPem"]) });
     expect(await test()).toMatchObject({ outcome: "ok" });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync } from "node:crypto";
 import { formatNetwork, isDomain, isNetwork, networkBytes } from "#modules/issuance/authorities/rules/names";
-import { hasRocaFingerprint } from "#modules/issuance/authorities/rules/roca";
+import { hasRocaFingerprint } from "#modules/issuance/requests/rules/roca";
 
 const modulusOf = () => {
   const { n = "" } = generateKeyPairSync("rsa", { modulusLength: 2_048 }).publicKey.export({ format: "jwk" });

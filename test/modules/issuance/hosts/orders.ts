@@ -2,14 +2,14 @@ import { DEFAULT_POLICY } from "#modules/issuance/requests/rules/policy";
 import { addRequest } from "#modules/issuance/requests/services/create";
 import type { TestOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
-import { authority } from "../issuers/issuers";
+import { acme } from "../issuers/issuers";
 import { conduct, issued, PATH } from "../requests/requests";
 
 type Agent = { id: string; organization: TestOrganization; assignments: string };
 
 /** Certificates that an issuer of the agent's organization issues at once, for keys of the agent; their files lie in `directory`. */
 export async function orderFor({ id: agentId, organization, assignments }: Agent, directory: string, names = ["www.certitude.example", "192.0.2.1"]) {
-  const { body: issuer } = await organization.admin("POST", "/issuers", { body: authority({ name: crypto.randomUUID() }) });
+  const { body: issuer } = await organization.admin("POST", "/issuers", { body: acme({ name: crypto.randomUUID() }) });
   conduct(issuer.id, { take: (issuing) => issued(issuing) });
   const config = { trustStorePath: directory, certFileName: "tls.crt", keyFileName: "tls.key" };
   const deployment = { agentId, applicationId: "payments", trustStoreType: "pem_files", materialType: "server_certificate", config };

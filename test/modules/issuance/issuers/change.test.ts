@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { newAuthority, rootBody } from "../../../support/pki/issuing";
 import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
 import { acme, authority, PATH } from "./issuers";
@@ -28,7 +29,7 @@ describe("PATCH /organizations/{organizationId}/issuers/{issuerId}", () => {
 
   test("400 for a name that is taken, and for what the kind does not know", async () => {
     const { organization, change } = await setUp();
-    await organization.admin("POST", PATH, { body: authority() });
+    await organization.admin("POST", PATH, { body: acme({ name: "Our authority" }) });
     expect((await change({ name: "Our authority" })).body.message).toBe('body.name is taken: another issuer is named "Our authority".');
     expect((await change({ config: { authorityId: crypto.randomUUID() } })).body.message).toBe("body.config.authorityId is not a known field of acme.");
     expect((await change({ config: { directoryUrl: null } })).body.message).toBe("body.config.directoryUrl is required for acme.");
@@ -84,7 +85,8 @@ describe("DELETE /organizations/{organizationId}/issuers/{issuerId}", () => {
 describe("GET /organizations/{organizationId}/issuers", () => {
   test("200 newest first, page by page, by kind, and none of another organization", async () => {
     const { organization, issuer } = await setUp();
-    const { body: second } = await organization.admin("POST", PATH, { body: authority() });
+    const { id: authorityId } = await newAuthority(organization, rootBody);
+    const { body: second } = await organization.admin("POST", PATH, { body: authority({ config: { authorityId } }) });
     const { body: page } = await organization.member("GET", `${PATH}?limit=1`);
     expect(page.items).toEqual([second]);
     expect((await organization.member("GET", `${PATH}?cursor=${page.nextCursor}`)).body).toEqual({ items: [issuer], nextCursor: null });

@@ -2,6 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { createPrivateKey, generateKeyPairSync } from "node:crypto";
 import { issuerContext } from "#modules/issuance/issuers/services/secrets";
 import { certificate } from "../../../support/pki/certificates";
+import { newAuthority, newHierarchy, rootBody } from "../../../support/pki/issuing";
+import { newRequested } from "../../../support/pki/offline-root";
 import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
 import { acme, authority, PATH } from "./issuers";
@@ -114,6 +116,43 @@ describe("POST /organizations/{organizationId}/issuers", () => {
     const { pem } = certificate({ isCa: true });
     const answer = await organization.admin("POST", PATH, { body: acme({ config: { directoryUrl, caBundlePem: pem } }) });
     expect(answer.body.config.caBundlePem).toBe(pem.trim());
-    expect(await organization.admin("POST", PATH, { body: authority() })).toMatchObject({ status: 201, body: { kind: "internal", secretNames: [] } });
+    const { id: authorityId } = await newAuthority(organization, rootBody);
+    expect(await organization.admin("POST", PATH, { body: authority({ config: { authorityId } }) })).toMatchObject({
+      status: 201,
+      body: { kind: "internal", secretNames: [] },
+    });
+  });
+
+  test("400 for an authority that is another organization's, or has no such profile; 409 for one that is pending, disabled or revoked", async () => {
+    const organization = await newOrganization();
+    const { issuing } = await newHierarchy(organization);
+    const pending = await newRequested(organization);
+    const create = (config: object) => organization.admin("POST", PATH, { body: authority({ name: crypto.randomUUID(), config }) });
+    const { id: foreign } = await newAuthority(await newOrganization(), rootBody);
+    for (const authorityId of [foreign, crypto.randomUUID()])
+      expect(await create({ authorityId })).toMatchObject({
+        status: 400,
+        body: { message: "body.config.authorityId is of no authority of this organization." },
+      });
+    expect(await create({ authorityId: issuing.id, profile: "mail" })).toMatchObject({
+      status: 400,
+      body: { message: 'body.config.profile is of no profile of the authority "Issuing CA", which has server, client, both.' },
+    });
+    expect(await create({ authorityId: pending.id })).toMatchObject({ status: 409, body: { message: expect.stringContaining("waits for its certificate.") } });
+    const { body: issuer } = await create({ authorityId: issuing.id });
+    const change = (config: object) => organization.admin("PATCH", `${PATH}/${issuer.id}`, { body: { config } });
+    expect((await change({ authorityId: pending.id })).status).toBe(409);
+    expect((await change({ authorityId: foreign })).status).toBe(400);
+    await organization.admin("PATCH", `/authorities/${issuing.id}`, { body: { enabled: false } });
+    expect(await create({ authorityId: issuing.id })).toMatchObject({ status: 409, body: { message: expect.stringContaining("is disabled.") } });
+    await organization.admin("POST", `/certificates/${issuing.certificateId}/revoke`, { body: { reason: "keyCompromise" } });
+    expect(await create({ authorityId: issuing.id })).toMatchObject({ status: 409, body: { message: expect.stringContaining("is revoked") } });
+    expect((await organization.admin("PATCH", `${PATH}/${issuer.id}`, { body: { name: "Renamed" } })).status).toBe(200);
+    expect(await organization.admin("DELETE", `/authorities/${issuing.id}`)).toMatchObject({
+      status: 409,
+      body: { message: 'The issuer "Renamed" has it issue. Delete that one first, or have it name another authority.' },
+    });
+    await organization.admin("DELETE", `${PATH}/${issuer.id}`);
+    expect((await organization.admin("DELETE", `/authorities/${issuing.id}`)).status).toBe(204);
   });
 });

@@ -285,7 +285,7 @@ test("the CA's window has a certificate renewed earlier; another window has it p
   const driver = { findRenewalWindow: async () => ({ start, end, explanationUrl: "https://ca.example/7", askAgainAt: inDays(0.5) }) } as unknown as Driver;
   const ask = async (days: number) => {
     await world.sql`update renewals set ask_window_at = case when organization_id = ${setting.organization.id} then now() end`;
-    await askWindows({ ...world.deps, clock: () => inDays(days) }, new AbortController().signal, { internal: () => driver });
+    await askWindows({ ...world.deps, clock: () => inDays(days) }, new AbortController().signal, { acme: () => driver });
     await renew(setting.organization);
   };
   await ask(0);

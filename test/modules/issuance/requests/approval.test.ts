@@ -154,7 +154,7 @@ describe("keepCsr", () => {
     const deployment = { agentId: agent.id, applicationId: "shop", trustStoreType: "nginx_tls", config: { trustStorePath: "/etc/nginx/tls" } };
     const { id } = (await setting.asAuthor("POST", PATH, { ...setting.body(), names: ["www.example.org"], key: { location: "agent" }, deployment })).body;
     const scope = { ...setting.organization.scope, actor: { type: "agent" as const, id: agent.id } };
-    const keep = (csrPem: string, agentId = agent.id) => world.sql.begin((tx) => keepCsr(tx, scope, { agentId, requestId: id, csrPem }));
+    const keep = (csrPem: string, agentId = agent.id) => world.sql.begin((tx) => keepCsr(tx, world.deps.stamps, scope, { agentId, requestId: id, csrPem }));
     return { ...setting, id, keep };
   }
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { newCsr } from "../../../support/pki/csr";
+import { newAuthority, rootBody } from "../../../support/pki/issuing";
 import { newAgent } from "../../../support/server/agents";
 import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
-import { acme } from "../issuers/issuers";
+import { authority } from "../issuers/issuers";
 import { newName, newSetting, PATH } from "./requests";
 
 const deployment = (agentId: string) => ({ agentId, applicationId: "shop", trustStoreType: "nginx_tls", config: { trustStorePath: "/etc/nginx/tls" } });
@@ -58,11 +59,12 @@ describe("POST /organizations/{organizationId}/certificate-requests", () => {
   });
 
   test("400 for a wildcard at an ACME issuer that has no dns-01", async () => {
-    const { organization, ask } = await newSetting();
-    const { body: issuer } = await organization.admin("POST", "/issuers", { body: acme() });
-    const rest = { issuerId: issuer.id, names: [`*.${newName()}`] };
-    expect((await ask(rest)).body.message).toBe("body.names has a wildcard, which only dns-01 can prove: this issuer has no such challenge.");
-    expect((await ask({ names: rest.names })).status).toBe(202);
+    const { organization, ask, issuer } = await newSetting();
+    const names = [`*.${newName()}`];
+    expect((await ask({ names })).body.message).toBe("body.names has a wildcard, which only dns-01 can prove: this issuer has no such challenge.");
+    const { id: authorityId } = await newAuthority(organization, rootBody);
+    const { body: other } = await organization.admin("POST", "/issuers", { body: authority({ config: { authorityId } }) });
+    expect([issuer.kind, (await ask({ issuerId: other.id, names })).status]).toEqual(["acme", 202]);
   });
 
   test("404 for an issuer or agent that is not the organization's", async () => {

@@ -6,7 +6,7 @@ import { chain } from "../../../support/pki/certificates";
 import { signCsr } from "../../../support/pki/csr";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
-import { authority } from "../issuers/issuers";
+import { acme } from "../issuers/issuers";
 
 export const PATH = "/certificate-requests";
 export const newName = () => `${crypto.randomUUID()}.example.org`;
@@ -48,7 +48,7 @@ export async function passTime({ id }: Pick<TestOrganization, "id">) {
 export async function newSetting(
   take: Conduct["take"] = (issuing) => issued(issuing),
   end?: Conduct["end"],
-  given: object = authority({ name: crypto.randomUUID() }),
+  given: object = acme({ name: crypto.randomUUID() }),
 ) {
   const organization = await newOrganization();
   const { body: issuer } = await organization.admin("POST", "/issuers", { body: given });

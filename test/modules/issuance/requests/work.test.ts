@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
 import { importCertificates } from "#modules/certificates/certificates/services/import";
+import { stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
 import type { Issuing, Step } from "#modules/issuance/requests/rules/driver";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { newCsr } from "../../../support/pki/csr";
@@ -244,6 +245,7 @@ describe("what an issuer answers", () => {
     await organization.admin("PATCH", `/certificates/${replaces}`, { body: noted });
     const { id } = await order();
     await sql`update certificate_requests set replaces = ${replaces} where id = ${id}`;
+    await stampRequest(sql, world.deps.stamps, organization.id, id);
     await work();
     expect(await certificateOf(id)).toMatchObject(noted);
     expect(new X509Certificate(shown[0] ?? "").fingerprint256).toBe(new X509Certificate(pem).fingerprint256);

@@ -14,6 +14,7 @@ import { startTarget } from "../../../support/server/target";
 import { tell } from "../../../support/server/telling";
 import { startServer, world } from "../../../support/server/world";
 import { control } from "../../governance/frameworks/controls";
+import { acme } from "../../issuance/issuers/issuers";
 import { renew } from "../../issuance/renewals/renewals";
 import { conduct, DRIVERS, issued, work } from "../../issuance/requests/requests";
 
@@ -105,7 +106,7 @@ async function withExpiry({ organization, ask }: Setting, days: number) {
 
 /** Orders a certificate of these names, which the issuer refuses or issues. */
 async function order({ ask }: Setting, isIssued: boolean, names = [`${crypto.randomUUID()}.example`]) {
-  const issuer = await ask("POST", "/issuers", { body: { kind: "internal", name: crypto.randomUUID(), config: { authorityId: crypto.randomUUID() } } });
+  const issuer = await ask("POST", "/issuers", { body: acme({ name: crypto.randomUUID() }) });
   conduct(issuer.id, { take: (issuing) => (isIssued ? issued(issuing) : { to: "failed", reason: "The CA refuses the name." }) });
   await ask("POST", "/certificate-requests", { body: { issuerId: issuer.id, names, key: { location: "server" } } });
   await work();
@@ -114,7 +115,7 @@ async function order({ ask }: Setting, isIssued: boolean, names = [`${crypto.ran
 
 /** A certificate whose renewal has failed; `again` tries it once more, so many days from now. */
 async function withFailedRenewal({ organization, ask }: Setting) {
-  const issuer = await ask("POST", "/issuers", { body: { kind: "internal", name: crypto.randomUUID(), config: { authorityId: crypto.randomUUID() } } });
+  const issuer = await ask("POST", "/issuers", { body: acme({ name: crypto.randomUUID() }) });
   const again = async (days: number) => {
     await renew(organization, days);
     await work();

@@ -6,7 +6,7 @@ import { identityOf, statusFacts } from "#modules/certificates/certificates/quer
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
 import { fingerprintIn, isChainOf } from "#modules/certificates/certificates/x509/stored";
 import { type Order, orderOf, removalOf } from "#modules/fleet/assignments/queries/stamps";
-import { type AskedKey, requestFacts } from "#modules/issuance/hosts/queries/asked-keys";
+import { type AskedKey, isRequestProven } from "#modules/issuance/hosts/queries/asked-keys";
 import { challengeFacts } from "#modules/issuance/hosts/queries/challenge-facts";
 import { type Asking, type Holding, type Item, readAssignments } from "../queries/desired-state";
 
@@ -36,7 +36,7 @@ export async function findDesiredState(
     const key = sealedKey && `${keyring.unseal(sealedKey, keyContext(asking.organizationId, fingerprint)).trimEnd()}\n`;
     return `${json.slice(0, -1)}, "privateKeyPem": ${JSON.stringify(key)}}`;
   };
-  const proven = snapshot.keys.filter((key) => isProven(stamps, key));
+  const proven = snapshot.keys.filter((key) => isRequestProven(stamps, key));
   const keys = proven.map(({ request }) => request);
   const challenges = proven.flatMap((key) => key.challenges.filter((each) => isAsked(stamps, each)).map(({ challenge }) => challenge));
   const keep = JSON.stringify([...itemsTo("keep"), ...held].map(({ id }) => id));
@@ -49,9 +49,6 @@ export async function findDesiredState(
     },
   };
 }
-
-/** Whether a server ordered the request: no other makes a key on a host. */
-const isProven = (stamps: Stamps, { facts, stamp }: AskedKey) => stamps.hold(fromHex(stamp), requestFacts(facts));
 
 /** Whether a server had the challenge from the CA: a host shows no other for its names. */
 const isAsked = (stamps: Stamps, { facts, stamp }: AskedKey["challenges"][number]) => stamps.hold(fromHex(stamp), challengeFacts(facts));

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { HostProofType } from "#modules/issuance/hosts/rules";
+import type { Name } from "#modules/issuance/requests/rules/driver";
 import { Fault, isRecord } from "./problems";
 import type { Proof } from "./progress";
 import type { AcmeSettings } from "./settings";
@@ -25,10 +26,12 @@ export const waysOf = (hostProof: HostProofType | null, challenges: AcmeSettings
 ];
 
 /** Returns how an authorization is to be proven: by the first of the ways that the CA offers; undefined where it is already. */
-export function planProof(authorization: Record<string, unknown>, ways: Way[], thumbprint: string): Proof | undefined {
+export function planProof(authorization: Record<string, unknown>, names: readonly Name[], ways: Way[], thumbprint: string): Proof | undefined {
   const { status, identifier, wildcard } = authorization;
   if (status === "valid") return;
-  const name = isRecord(identifier) ? String(identifier.value) : "";
+  const name = isRecord(identifier) ? String(identifier.value).toLowerCase() : "";
+  if (!names.some(({ value }) => value.replace(/^\*\./, "") === name))
+    throw new Fault(`The CA wants ${name.slice(0, 253)} proven, which was not asked for.`, true);
   const offered = Array.isArray(authorization.challenges) ? authorization.challenges.filter(isRecord) : [];
   if (status !== "pending") throw new Fault(`The authorization of ${name} is ${String(status).slice(0, 50)}.`, true);
   for (const { type, challenge } of ways) {

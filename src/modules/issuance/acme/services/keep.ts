@@ -6,23 +6,24 @@ import { createAcmeDriver, type Keep } from "./driver";
 import { createSolvers } from "./solvers";
 
 /** Keeps what outlives a step in the rows of the issuer and of the request. */
-const keepIn = ({ sql, config: { keyring } }: Pick<Deps, "sql" | "config">): Keep => ({
+const keepIn = ({ sql, config, stamps }: Pick<Deps, "sql" | "config" | "stamps">): Keep => ({
   saveAccount: (issuer, account) => saveAccount(sql, issuer, account),
   async hasOtherKeys({ organizationId, id, secrets: { accountKeyPem, nextAccountKeyPem } }) {
     const stored = await findStored(sql, organizationId, id);
-    const secrets = stored && openIssuer(keyring, stored)?.secrets;
-    return secrets !== undefined && (secrets.accountKeyPem !== accountKeyPem || secrets.nextAccountKeyPem !== nextAccountKeyPem);
+    const opened = stored && openIssuer({ config, stamps }, stored);
+    if (!opened || "fault" in opened) return false;
+    return opened.secrets.accountKeyPem !== accountKeyPem || opened.secrets.nextAccountKeyPem !== nextAccountKeyPem;
   },
   beginOrder: (request) => beginOrder(sql, request),
   unclaimed: (request, orderUrls) => findUnclaimed(sql, request, orderUrls),
   changeKey: (issuer, nextKeyPem, account) =>
     sql.begin(async (tx) => {
       const stored = await findStored(tx, issuer.organizationId, issuer.id, true);
-      const opened = stored && openIssuer(keyring, stored);
-      if (opened?.secrets.nextAccountKeyPem !== nextKeyPem) return; // changed by an admin, or by another server
+      const opened = stored && openIssuer({ config, stamps }, stored);
+      if (!opened || "fault" in opened || opened.secrets.nextAccountKeyPem !== nextKeyPem) return; // changed by an admin, or by another server
       const { nextAccountKeyPem: _, ...others } = opened.secrets;
       const secrets = { ...others, accountKeyPem: nextKeyPem };
-      await changeKey(tx, issuer, { names: Object.keys(secrets), sealed: sealSecrets(keyring, secrets, issuer), account });
+      await changeKey(tx, issuer, { names: Object.keys(secrets), sealed: sealSecrets(config.keyring, secrets, issuer), account });
     }),
 });
 

@@ -2,6 +2,8 @@ import type { Deps } from "#deps";
 import { DnsFault } from "#modules/issuance/dns/rules/fault";
 import type { ProviderKey } from "#modules/issuance/dns/rules/providers";
 import { createDnsSolver } from "#modules/issuance/dns/services/solver";
+import { isHeldByOther } from "#modules/issuance/domains/queries";
+import { describeForeign, domainOf } from "#modules/issuance/domains/rules";
 import { findChallenge, forgetChallenge, keepChallenge } from "#modules/issuance/hosts/queries/challenges";
 import { forgetAnswer, keepAnswer } from "../queries/answers";
 import { keyAuthorizationOf, recordOf } from "../rules/challenges";
@@ -28,11 +30,14 @@ export type Solvers = (settings: ChallengeSettings, secrets: Record<string, stri
 /** How long an answer at http-01 is there, where nothing takes it away. */
 const ANSWER_MS = 7 * 86_400_000;
 
-/** http-01 by the servers of this database: an answer is there on all of them once it is kept. */
+/** http-01 by the servers of this database: an answer is there on all of them once it is kept. None is for a domain of another organization. */
 export const http01 = ({ sql, clock }: Pick<Deps, "sql" | "clock">, { organizationId, requestId }: Request): Solver => ({
   async present(proof) {
+    const { token, name } = proof;
+    const domain = domainOf(name);
+    if (await isHeldByOther(sql, organizationId, domain)) throw new Fault(describeForeign(name, domain), true);
     const expiresAt = new Date(clock().getTime() + ANSWER_MS);
-    const isKept = await keepAnswer(sql, { organizationId, requestId, token: proof.token, keyAuthorization: keyAuthorizationOf(proof), expiresAt });
+    const isKept = await keepAnswer(sql, { organizationId, requestId, token, keyAuthorization: keyAuthorizationOf(proof), name, domain, expiresAt });
     if (!isKept) throw new Fault("The CA gave a token for http-01 that it had given before.", true);
   },
   remove: ({ token }) => forgetAnswer(sql, { organizationId, requestId, token }),

@@ -98,10 +98,13 @@ async function advance(work: Work, progress: Ordered): Promise<Step> {
   if (!progress.isFinalizing && order.status !== "ready") return beginAgain(work, "The order was finished for another request.");
   if (!progress.isFinalizing) return goOn(work, "issuing", { ...progress, isFinalizing: true, polls: 0 });
   const issued = order.status === "ready" ? await finalizeOrder(client, signer, order, issuing.csr) : order;
-  if (issued.status === "valid") return { to: "issued", chainPem: await downloadChain(client, signer, issued, settings) };
+  if (issued.status === "valid")
+    return { to: "issued", chainPem: await downloadChain(client, signer, issued, settings), provenByDns: namesOf(progress, "dns-01") };
   if (issued.status === "invalid") return { to: "failed", reason: await describeInvalid(work, issued) };
   return poll(work, "issuing", progress, issued);
 }
+
+const namesOf = ({ proofs = [] }: Ordered, kind: Proof["type"]) => proofs.flatMap(({ type, name }) => (type === kind ? name : []));
 
 /** Asks again: when the CA says, or after 1, 2, 4 … seconds, at last 30. */
 function poll(work: Work, to: "validating" | "issuing", progress: Ordered, { retryAfter }: Order): Step {
@@ -114,7 +117,7 @@ async function plan(work: Work, progress: Ordered, { authorizations }: Order): P
   const { client, signer, settings, issuing } = work;
   const read = await inGroups(authorizations, (url) => readAuthorization(client, signer, url));
   const ways = waysOf(issuing.hostProof, settings.challenges);
-  const proofs = read.flatMap((authorization) => planProof(authorization, ways, signer.key.thumbprint) ?? []);
+  const proofs = read.flatMap((authorization) => planProof(authorization, issuing.names, ways, signer.key.thumbprint) ?? []);
   return goOn(work, "validating", { ...progress, proofs });
 }
 

@@ -1,3 +1,4 @@
+import type { Stamp, Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import type { Resource } from "#db/outcome";
@@ -5,9 +6,7 @@ import { audit, type Scope } from "#modules/people/audit/queries";
 import type { NameConstraints } from "../rules/names";
 import type { Profile } from "../rules/profiles";
 import { type InIso, withDates } from "./dates";
-
-const pemOf = (sql: Sql) => sql`(
-  select pem from certificates where certificates.organization_id = authority.organization_id and certificates.id = authority.certificate_id)`;
+import { authorityFactsJson, pemOf, stampAuthority } from "./stamps";
 
 /** Whether its certificate, or one above it, is revoked. */
 const isRevoked = (sql: Sql) => sql`exists (
@@ -64,6 +63,8 @@ export type StoredAuthority = {
   profiles: Profile[];
   publicUrl: string;
   isRevoked: boolean;
+  facts: Record<string, unknown>;
+  stamp: Stamp;
   version: number;
 };
 
@@ -72,7 +73,8 @@ export async function findStored(sql: Sql, organizationId: string, id: string, h
   const [row] = await sql<InIso<StoredAuthority>[]>`
     select organization_id as "organizationId", id, name, kind, status, enabled, public_key as "publicKey", sealed_private_key as "sealedPrivateKey",
       request_pem as "requestPem", certificate_id as "certificateId", ${pemOf(sql)} as pem, chain_pem as "chainPem", path_length as "pathLength", constraints,
-      iso(not_before) as "notBefore", iso(not_after) as "notAfter", profiles, public_url as "publicUrl", ${isRevoked(sql)} as "isRevoked", version
+      iso(not_before) as "notBefore", iso(not_after) as "notAfter", profiles, public_url as "publicUrl", ${isRevoked(sql)} as "isRevoked",
+      ${authorityFactsJson(sql)} as facts, stamp, version
     from authorities as authority where organization_id = ${organizationId} and id = ${id}
     ${hold === "update" ? sql`for update` : hold === "share" ? sql`for share` : sql``}`;
   return row && withDates<StoredAuthority>(row, ["notBefore", "notAfter"]);
@@ -99,7 +101,7 @@ export type AuthorityRow = {
 };
 
 /** Adds an authority; with a certificate it is active, and publishes from now on. */
-export async function insertAuthority(sql: Sql, scope: Scope, row: AuthorityRow, now: Date) {
+export async function insertAuthority(sql: Sql, stamps: Stamps, scope: Scope, row: AuthorityRow, now: Date) {
   const { organizationId } = scope;
   const status = row.certificateId === null ? "pending" : "active";
   const details = sql`jsonb_build_object('name', name, 'kind', kind, 'keyAlgorithm', key_algorithm, 'subject', subject, 'certificateId', certificate_id, 'parentId', parent_id)`;
@@ -116,13 +118,14 @@ export async function insertAuthority(sql: Sql, scope: Scope, row: AuthorityRow,
     audited as (${audit(sql, scope, "authority.created", sql`select id, ${details} from authority`)})
     select ${authorityJson(sql, now)} as json, version from authority`;
   if (!created) throw new Error("an authority was not created");
+  await stampAuthority(sql, stamps, organizationId, row.id);
   return { ...created, id: row.id };
 }
 
 export type Activation = Pick<AuthorityRow, "certificateId" | "chainPem" | "subject" | "pathLength" | "constraints" | "notBefore" | "notAfter" | "parentId">;
 
 /** Makes a pending authority active by its certificate. */
-export async function activateAuthority(sql: Sql, scope: Scope, id: string, row: Activation, now: Date) {
+export async function activateAuthority(sql: Sql, stamps: Stamps, scope: Scope, id: string, row: Activation, now: Date) {
   const [activated] = await sql<Resource[]>`
     with authority as (
       update authorities set status = 'active', request_pem = null, certificate_id = ${row.certificateId}, chain_pem = ${row.chainPem}, subject = ${row.subject},
@@ -132,13 +135,22 @@ export async function activateAuthority(sql: Sql, scope: Scope, id: string, row:
     published as (insert into authority_publications (organization_id, authority_id) select organization_id, id from authority),
     audited as (${audit(sql, scope, "authority.activated", sql`select id, jsonb_build_object('certificateId', certificate_id, 'subject', subject) from authority`)})
     select ${authorityJson(sql, now)} as json, version from authority`;
+  await stampAuthority(sql, stamps, scope.organizationId, id);
   return activated ?? "conflict";
 }
 
 export type Changed = { name: string; enabled: boolean; profiles: Profile[]; publicUrl: string };
 
 /** `changed` names the fields that are new. */
-export async function writeChange(sql: Sql, scope: Scope, id: string, { name, enabled, profiles, publicUrl }: Changed, changed: string[], now: Date) {
+export async function writeChange(
+  sql: Sql,
+  stamps: Stamps,
+  scope: Scope,
+  id: string,
+  { name, enabled, profiles, publicUrl }: Changed,
+  changed: string[],
+  now: Date,
+) {
   const [row] = await sql<Resource[]>`
     with authority as (
       update authorities set name = ${name}, enabled = ${enabled}, profiles = ${JSON.stringify(profiles)}::jsonb, public_url = ${publicUrl},
@@ -146,17 +158,20 @@ export async function writeChange(sql: Sql, scope: Scope, id: string, { name, en
       where organization_id = ${scope.organizationId} and id = ${id} returning *),
     audited as (${audit(sql, scope, "authority.updated", sql`select id, jsonb_build_object('changed', ${JSON.stringify(changed)}::jsonb) from authority`)})
     select ${authorityJson(sql, now)} as json, version from authority`;
+  await stampAuthority(sql, stamps, scope.organizationId, id);
   return row;
 }
 
-/** What still needs the authority, as a sentence: its certificates, until they have expired, or an authority below it. */
+/** What still needs the authority, as a sentence: an authority below it, an issuer, its certificates until they have expired. */
 export async function findDependents(sql: Sql, organizationId: string, id: string, now: Date) {
-  const [row] = await sql<{ live: boolean; child: string | null }[]>`
+  const [row] = await sql<{ live: boolean; child: string | null; issuer: string | null }[]>`
     select exists (
         select from issued_certificates as issued
         where issued.organization_id = ${organizationId} and issued.authority_id = ${id} and issued.not_after > ${now.toISOString()}) as live,
-      (select name from authorities where organization_id = ${organizationId} and parent_id = ${id} limit 1) as child`;
+      (select name from authorities where organization_id = ${organizationId} and parent_id = ${id} limit 1) as child,
+      (select name from issuers where organization_id = ${organizationId} and kind = 'internal' and config->>'authorityId' = ${id}::text limit 1) as issuer`;
   if (row?.child != null) return `The authority "${row.child}" is below it. Delete that one first.`;
+  if (row?.issuer != null) return `The issuer "${row.issuer}" has it issue. Delete that one first, or have it name another authority.`;
   return row?.live
     ? "Not all its certificates have expired, and clients ask it whether they are revoked. Disable it, and delete it once they have."
     : undefined;

@@ -82,7 +82,7 @@ async function createBelow(deps: Needs, tx: Sql, scope: Scope, parentId: string,
   const now = deps.clock();
   const above = await findStored(tx, scope.organizationId, parentId, "share");
   if (!above) return { missing: "There is no such authority in this organization: body.parentId." };
-  const fault = issuingFault(above, now);
+  const fault = issuingFault(deps, above);
   if (fault || !above.notAfter) return { invalid: `body.parentId: ${fault}` };
   const pathLength = draft.pathLength ?? 0;
   if (above.pathLength !== null && pathLength >= above.pathLength)
@@ -124,5 +124,5 @@ async function keepAuthority({ config, stamps, clock }: Needs, tx: Sql, scope: S
     notBefore: parsed.notBefore,
     notAfter: parsed.notAfter,
   };
-  return insertAuthority(tx, scope, row, clock());
+  return insertAuthority(tx, stamps, scope, row, clock());
 }

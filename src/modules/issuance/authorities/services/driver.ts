@@ -17,7 +17,7 @@ export const createInternalDriver = (deps: Needs): Driver => ({
     const { authorityId, profile } = readConfig(issuer);
     const authority = await findStored(deps.sql, issuer.organizationId, authorityId);
     if (!authority) return { outcome: "failed", message: "Its authority is gone." };
-    const fault = issuingFault(authority, deps.clock());
+    const fault = issuingFault(deps, authority);
     if (fault) return { outcome: "failed", message: fault };
     if (!findProfile(authority.profiles, profile)) return { outcome: "failed", message: `The authority "${authority.name}" has no such profile.` };
     return { outcome: "ok", message: `The authority "${authority.name}" issues.` };

@@ -7,11 +7,12 @@ import { readPem } from "#modules/certificates/certificates/x509/pem";
 import type { Scope } from "#modules/people/audit/queries";
 import { activateAuthority, findStored, insertAuthority, type StoredAuthority } from "../queries/authorities";
 import { hasRevoked, storeCertificate } from "../queries/issued";
+import { isAuthorityProven } from "../queries/stamps";
 import type { NameConstraints } from "../rules/names";
 import type { Profile } from "../rules/profiles";
 import { type Needs, rowOf } from "./draft";
 import { algorithmOf, publicKeyOf } from "./keys";
-import { derOf, partsOf } from "./signer";
+import { derOf, heldSentence, partsOf } from "./signer";
 
 /** A CA and those above it: more is no chain that a client takes. */
 const MAX_CHAIN = 10;
@@ -33,7 +34,7 @@ export async function importAuthority({ sql, config, stamps, clock }: Needs, sco
     if (await hasRevoked(tx, scope.organizationId, chain)) return { invalid: "body.pem: it is revoked, or one above it." };
     const draft = { id: Bun.randomUUIDv7(), name, key, algorithm, publicKey, profiles, publicUrl };
     const row = { ...rowOf(config.keyring, scope.organizationId, draft), ...(await keepChain(tx, stamps, scope, chain)), requestPem: null };
-    return insertAuthority(tx, scope, { ...row, kind: chain[0].selfSigned ? "root" : "issuing" }, clock());
+    return insertAuthority(tx, stamps, scope, { ...row, kind: chain[0].selfSigned ? "root" : "issuing" }, clock());
   });
 }
 
@@ -42,15 +43,18 @@ export async function activateByCertificate({ sql, stamps, clock }: Needs, scope
   return sql.begin(async (tx) =>
     updateLocked(await findStored(tx, scope.organizationId, id, "update"), versions, async (pending) => {
       if (pending.status !== "pending") return "conflict";
-      const chain = readChain(pem);
+      const chain = readOwnChain(stamps, pending, pem);
       if ("invalid" in chain) return chain;
       const isKnownBad = await hasRevoked(tx, scope.organizationId, chain);
       const invalid = activationFault(chain, pending, clock()) ?? (isKnownBad ? "it is revoked, or one above it." : undefined);
       if (invalid) return { invalid: `body.pem: ${invalid}` };
-      return activateAuthority(tx, scope, id, await keepChain(tx, stamps, scope, chain), clock());
+      return activateAuthority(tx, stamps, scope, id, await keepChain(tx, stamps, scope, chain), clock());
     }),
   );
 }
+
+const readOwnChain = (stamps: Needs["stamps"], pending: StoredAuthority, pem: string) =>
+  isAuthorityProven(stamps, pending) ? readChain(pem) : { invalid: heldSentence(pending.name) };
 
 /** Why a certificate is not what a pending authority asked for. */
 function activationFault(chain: Chain, { publicKey, pathLength: asked }: StoredAuthority, now: Date) {

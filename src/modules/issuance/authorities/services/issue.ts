@@ -52,8 +52,9 @@ const withChain = ({ pem, authorityId, ...issued }: Issued, authority: StoredAut
   chainPem: `${pem}${chainBelow(authority)}`,
 });
 
-async function issue({ config, stamps, clock }: Needs, tx: Sql, scope: Scope, authority: StoredAuthority, wanted: Wanted) {
-  const terms = judge(authority, wanted, clock());
+async function issue(deps: Needs, tx: Sql, scope: Scope, authority: StoredAuthority, wanted: Wanted) {
+  const { config, stamps } = deps;
+  const terms = judge(deps, authority, wanted);
   if ("invalid" in terms) return terms;
   const { profile, key, ...validity } = terms;
   const { names, requestId } = wanted;
@@ -71,8 +72,8 @@ async function issue({ config, stamps, clock }: Needs, tx: Sql, scope: Scope, au
 type Terms = Validity & { profile: Profile; key: { publicKey: Uint8Array; isRsa: boolean } };
 
 /** What a certificate is to be, or why there is none. */
-function judge(authority: StoredAuthority, { csr, names, profile: wantedProfile, notAfter }: Wanted, now: Date): Terms | { invalid: string } {
-  const fault = issuingFault(authority, now);
+function judge(deps: Needs, authority: StoredAuthority, { csr, names, profile: wantedProfile, notAfter }: Wanted): Terms | { invalid: string } {
+  const fault = issuingFault(deps, authority);
   if (fault || !authority.notAfter) return { invalid: fault ?? "" };
   const profile = findProfile(authority.profiles, wantedProfile);
   if (!profile) return { invalid: `The authority "${authority.name}" has no profile${wantedProfile === null ? "" : ` "${wantedProfile}"`}.` };
@@ -81,7 +82,7 @@ function judge(authority: StoredAuthority, { csr, names, profile: wantedProfile,
   const key = readRequest(csr);
   if ("invalid" in key) return key;
   if (Buffer.from(key.publicKey).toString("base64") === authority.publicKey) return { invalid: "The key of the request is that of the authority." };
-  const validity = validityOf(authority, authority.notAfter, profile, notAfter, now);
+  const validity = validityOf(authority, authority.notAfter, profile, notAfter, deps.clock());
   if ("invalid" in validity) return validity;
   return { profile, key, ...validity };
 }

@@ -7,7 +7,7 @@ import { requestAuthority } from "./certificates";
 import { type Draft, type Needs, rowOf } from "./draft";
 
 /** A key, and a request for an authority elsewhere: pending until the certificate is there. */
-export async function requestFromElsewhere({ sql, config, clock }: Needs, scope: Scope, draft: Draft) {
+export async function requestFromElsewhere({ sql, config, stamps, clock }: Needs, scope: Scope, draft: Draft) {
   const pathLength = draft.pathLength ?? null;
   const request = await requestAuthority(draft.key, { ...draft, pathLength });
   const row = {
@@ -23,5 +23,5 @@ export async function requestFromElsewhere({ sql, config, clock }: Needs, scope:
     notBefore: null,
     notAfter: null,
   };
-  return insertAuthority(sql, scope, row, clock());
+  return sql.begin((tx) => insertAuthority(tx, stamps, scope, row, clock()));
 }

@@ -1,9 +1,11 @@
 import type { Keyring } from "#crypto/keyring";
+import type { Deps } from "#deps";
 import { children, contentOf, context, type Der, readOne, TAG } from "#modules/certificates/certificates/x509/der";
 import { readExtensions } from "#modules/certificates/certificates/x509/facts";
 import { readKeyIdentifiers } from "#modules/certificates/certificates/x509/key-identifiers";
 import { readPem } from "#modules/certificates/certificates/x509/pem";
 import type { StoredAuthority } from "../queries/authorities";
+import { isAuthorityProven } from "../queries/stamps";
 import { formatNetwork, type NameConstraints } from "../rules/names";
 import { keyIdOf, type Signer } from "./certificates";
 import { openKey } from "./keys";
@@ -62,11 +64,14 @@ export function openSigner(keyring: Keyring, authority: StoredAuthority): Signer
 /** What follows a certificate of this authority in a chain: the root is left out, clients have it. */
 export const chainBelow = ({ kind, pem, chainPem }: Pick<StoredAuthority, "kind" | "pem" | "chainPem">) => (kind === "root" ? "" : `${pem}${chainPem}`);
 
+export const heldSentence = (name: string) => `The authority "${name}" was changed in the database, and not by this server: ask who administers the server.`;
+
 /** Why an authority issues nothing, as a sentence. */
-export function issuingFault(authority: StoredAuthority, now: Date) {
+export function issuingFault({ stamps, clock }: Pick<Deps, "stamps" | "clock">, authority: StoredAuthority) {
   const { name, status, enabled, isRevoked, notAfter } = authority;
+  if (!isAuthorityProven(stamps, authority)) return heldSentence(name);
   if (status === "pending") return `The authority "${name}" waits for its certificate.`;
-  if (!notAfter || notAfter <= now) return `The authority "${name}" has ended.`;
+  if (!notAfter || notAfter <= clock()) return `The authority "${name}" has ended.`;
   if (isRevoked) return `The authority "${name}" is revoked, or one above it.`;
   if (!enabled) return `The authority "${name}" is disabled.`;
 }

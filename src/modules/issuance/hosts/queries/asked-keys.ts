@@ -8,12 +8,26 @@ export const fromDeployment = (sql: Sql, json: Fragment) => sql`lateral (
   select ${json}->>'applicationId' as application_id, ${json}->>'trustStoreType' as trust_store_type, ${json}->>'materialType' as material_type,
     ${json}->'config' as config) as wanted`;
 
-/** What is stamped of a request: the key that an agent is to make, and what becomes of its certificate. */
+/** What is stamped of a request: what is to be issued by whom and for which key, whether it may begin, and what becomes of the certificate. */
 export const requestFacts = (facts: Record<string, unknown>): Facts => ["certificate-request", facts];
 
 /** The facts of the request `r`. */
-export const requestFactsJson = (sql: Sql, r = sql`r`) => sql`json_build_object('organizationId', ${r}.organization_id, 'id', ${r}.id, 'agentId', ${r}.agent_id,
-  'deployment', ${r}.deployment, 'names', ${r}.names, 'keyAlgorithm', ${r}.key_algorithm, 'replaces', ${r}.replaces)`;
+export const requestFactsJson = (
+  sql: Sql,
+  r = sql`r`,
+) => sql`json_build_object('organizationId', ${r}.organization_id, 'id', ${r}.id, 'issuerId', ${r}.issuer_id,
+  'names', ${r}.names, 'keyLocation', ${r}.key_location, 'keyAlgorithm', ${r}.key_algorithm, 'csr', encode(${r}.csr, 'hex'), 'profile', ${r}.profile,
+  'replaces', ${r}.replaces, 'agentId', ${r}.agent_id, 'deployment', ${r}.deployment, 'mayBegin', ${r}.approval in ('none', 'given'))`;
+
+/** The facts of the request `r` and its stamp, for `isRequestProven`. */
+export const requestProofJson = (sql: Sql, r = sql`r`) => sql`json_build_object('facts', ${requestFactsJson(sql, r)}, 'stamp', encode(${r}.stamp, 'hex'))`;
+export type RequestProof = { facts: Record<string, unknown>; stamp: string | null };
+
+/** True where a server took the order as it is. */
+export const isRequestProven = (stamps: Stamps, { facts, stamp }: RequestProof) =>
+  stamps.hold(stamp === null ? null : Buffer.from(stamp, "hex"), requestFacts(facts));
+
+export const HELD_REQUEST = "The certificate request was changed in the database, and not by this server: cancel it, and order again.";
 
 /** Stamps the request as this transaction has written it. */
 export async function stampRequest(tx: Sql, stamps: Stamps, organizationId: string, id: string) {
@@ -24,7 +38,7 @@ export async function stampRequest(tx: Sql, stamps: Stamps, organizationId: stri
 }
 
 /** A key that an agent is asked for as the database has it: what the agent gets of it, what proves it, and the challenges that the agent is to answer for it. */
-export type AskedKey = { request: { requestId: string }; facts: Record<string, unknown>; stamp: string | null; challenges: AskedChallenge[] };
+export type AskedKey = RequestProof & { request: { requestId: string }; challenges: AskedChallenge[] };
 type AskedChallenge = { challenge: { id: string }; facts: Challenge; stamp: string | null };
 
 /** SQL condition: the request `r` is to have a key of its agent. */

@@ -6,12 +6,11 @@ import { policyAt, targetOf } from "#modules/fleet/assignments/queries/place";
 import { isOrdered, type Order, type Stamped, stampText, wholeOrderPairs, withStamp } from "#modules/fleet/assignments/queries/stamps";
 import { describeHolder, type Holder, heldSentence } from "#modules/fleet/assignments/rules";
 import { audit, type Scope } from "#modules/people/audit/queries";
-import { fromDeployment, placeOf, requestFacts, requestFactsJson } from "./asked-keys";
+import { fromDeployment, isRequestProven, placeOf, type RequestProof, requestProofJson } from "./asked-keys";
 
 type Found = {
   agentId: string;
-  facts: Record<string, unknown>;
-  stamp: string | null;
+  proof: RequestProof;
   /** The assignment that gets the certificate; null where one is made. */
   source: Stamped | null;
   becomes: Order & { target: string };
@@ -36,14 +35,14 @@ export async function deployIssued(tx: Sql, stamps: Stamps, scope: Scope, reques
         coalesce(place.auto_renew, true) as auto_renew, coalesce(place.enabled, true) as enabled,
         case when place.id is not null then json_build_object('was', json_build_object(${wholeOrderPairs(tx, "place")}), 'stamp', ${stampText(tx, "place")}) end as source
       from r ${placeOf(tx)} cross join ${fromDeployment(tx, tx`r.deployment`)})
-    select r.agent_id as "agentId", ${requestFactsJson(tx)} as facts, encode(r.stamp, 'hex') as stamp, source, due.policy_id as "policyId",
+    select r.agent_id as "agentId", ${requestProofJson(tx)} as proof, source, due.policy_id as "policyId",
       json_build_object('organizationId', due.organization_id, 'agentId', due.agent_id, 'id', due.id, 'policyId', due.policy_id, 'keyOnHost', true,
         ${pairs(tx, "due")}, 'target', ${targetOf(tx, tx`due`)}) as becomes,
       case when source is null then ${policyAt(tx, organizationId, tx`due`, tx`null::uuid`)} end as holder
     from r cross join due`;
   if (!found) return "The agent that made its key was deleted meanwhile.";
-  const { agentId, facts, stamp, source, becomes, holder, policyId } = found;
-  if (!stamps.hold(stamp === null ? null : Buffer.from(stamp, "hex"), requestFacts(facts))) return "No server ordered it as it is.";
+  const { agentId, proof, source, becomes, holder, policyId } = found;
+  if (!isRequestProven(stamps, proof)) return "No server ordered it as it is.";
   if (holder) return describeHolder(holder, agentId);
   if (policyId !== null) return `The assignment ${becomes.id} belongs to a policy, which gives the same certificate to all of its agents.`;
   if (source && !isOrdered(stamps, source)) return heldSentence("assignment", becomes.id);

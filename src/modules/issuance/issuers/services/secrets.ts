@@ -3,8 +3,9 @@ import { promisify } from "node:util";
 import type { Values } from "#catalogue/fields";
 import type { Keyring } from "#crypto/keyring";
 import { openRecord, sealRecord } from "#crypto/sealed-record";
+import type { Deps } from "#deps";
 import type { OpenIssuer } from "#modules/issuance/requests/rules/driver";
-import type { StoredIssuer } from "../queries";
+import { HELD_ISSUER, issuerFacts, type StoredIssuer } from "../queries";
 import type { IssuerKind } from "../rules/kinds";
 
 type Row = { organizationId: string; id: string };
@@ -14,10 +15,13 @@ export const issuerContext = ({ organizationId, id }: Row) => `issuer-secrets ${
 
 export const sealSecrets = (keyring: Keyring, secrets: Values, row: Row) => sealRecord(keyring, secrets, issuerContext(row));
 
-/** Returns an issuer with its secrets, or undefined when no key opens them. */
-export function openIssuer(keyring: Keyring, { organizationId, id, kind, name, config, sealedSecrets, account }: StoredIssuer): OpenIssuer | undefined {
+/** Returns an issuer with its secrets; or why they are not opened: no server has set its config, which decides where they go, or no key opens them. */
+export function openIssuer({ config: { keyring }, stamps }: Pick<Deps, "config" | "stamps">, stored: StoredIssuer): OpenIssuer | { fault: string } {
+  const { organizationId, id, kind, name, config, sealedSecrets, account, stamp } = stored;
+  if (!stamps.hold(stamp, issuerFacts(stored))) return { fault: HELD_ISSUER };
   const secrets = openRecord(keyring, sealedSecrets, issuerContext({ organizationId, id }));
-  return secrets && { organizationId, id, kind, name, config, secrets: secrets as Record<string, string>, account };
+  if (!secrets) return { fault: "The issuer's secrets were sealed with another SECRETS_KEY. Set them again." };
+  return { organizationId, id, kind, name, config, secrets: secrets as Record<string, string>, account };
 }
 
 const makeKeyPair = promisify(generateKeyPair);

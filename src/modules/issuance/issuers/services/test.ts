@@ -11,8 +11,8 @@ export async function testIssuer(deps: Deps, stored: StoredIssuer) {
   const failed = (message: string) => ({ outcome: "failed" as const, message });
   const driver = driverOf(deps, stored.kind);
   if (!driver) return failed(`This server has no certificates issued by the kind ${stored.kind}.`);
-  const issuer = openIssuer(deps.config.keyring, stored);
-  if (!issuer) return failed("Its secrets were sealed with another SECRETS_KEY. Set them again.");
+  const issuer = openIssuer(deps, stored);
+  if ("fault" in issuer) return failed(issuer.fault);
   const signal = AbortSignal.timeout(LIMIT_MS);
   try {
     return await driver.test(issuer, signal);

@@ -1,6 +1,6 @@
 import { inJson, type Stamps } from "#crypto/stamps";
 import { arrayOf, type Sql } from "#db/connect";
-import { requestFacts, requestFactsJson } from "#modules/issuance/hosts/queries/asked-keys";
+import { isRequestProven, type RequestProof, requestFacts, requestFactsJson, requestProofJson } from "#modules/issuance/hosts/queries/asked-keys";
 import { addSteps, firstDue, firstReason, wakeIssuer } from "#modules/issuance/requests/queries/requests";
 import { auditMany, type Scope } from "#modules/people/audit/queries";
 
@@ -33,17 +33,18 @@ export async function orderSuccessors(tx: Sql, scope: Scope, issuerId: string, c
   return new Set(rows.map(({ replaces }) => replaces));
 }
 
-type Copied = { id: string; facts: Record<string, unknown>; template: Record<string, unknown>; stamp: string | null };
+type Copied = { id: string; facts: Record<string, unknown>; template: RequestProof };
 
-/** Stamps the requests for keys of hosts that were made for these certificates, where the requests that they follow are stamped. */
+/** Stamps the requests that were made for these certificates, where the requests that they follow are stamped. */
 export async function stampSuccessors(tx: Sql, stamps: Stamps, organizationId: string, certificateIds: string[]) {
   const copied = await tx<Copied[]>`
-    select r.id, ${requestFactsJson(tx)} as facts, ${requestFactsJson(tx, tx`t`)} as template, encode(t.stamp, 'hex') as stamp from renewals w
+    select r.id, ${requestFactsJson(tx)} as facts, ${requestProofJson(tx, tx`t`)} as template from renewals w
     join certificate_requests r on r.organization_id = w.organization_id and r.id = w.request_id
     join certificate_requests t on t.organization_id = w.organization_id and t.id = w.template_id
-    where w.organization_id = ${organizationId} and w.certificate_id = any(${arrayOf(certificateIds)}::uuid[]) and r.key_location = 'agent'`;
-  const proven = copied.filter(({ template, stamp }) => stamps.hold(stamp === null ? null : Buffer.from(stamp, "hex"), requestFacts(template)));
-  const rows = proven.map(({ id, facts }) => ({ id, stamp: inJson(stamps.of(requestFacts(facts))) }));
+    where w.organization_id = ${organizationId} and w.certificate_id = any(${arrayOf(certificateIds)}::uuid[])`;
+  const rows = copied
+    .filter(({ template }) => isRequestProven(stamps, template))
+    .map(({ id, facts }) => ({ id, stamp: inJson(stamps.of(requestFacts(facts))) }));
   await tx`
     update certificate_requests r set stamp = given.stamp from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (id uuid, stamp bytea)
     where r.organization_id = ${organizationId} and r.id = given.id`;

@@ -1,5 +1,6 @@
 import type { Sql } from "#db/connect";
 import type { KeyFacts } from "#modules/certificates/certificates/x509/keys";
+import { type RequestProof, requestProofJson } from "#modules/issuance/hosts/queries/asked-keys";
 import type { Name } from "#modules/issuance/requests/rules/driver";
 import type { KeyLocation } from "#modules/issuance/requests/rules/policy";
 import type { State } from "../rules/next";
@@ -18,6 +19,8 @@ export type Renewable = {
   state: State | null;
   /** What its issuer issued it for. */
   template: Template | null;
+  /** What proves that. */
+  templateProof: RequestProof | null;
   /** The request that renews it already. */
   openId: string | null;
   /** The certificate that comes in its place. */
@@ -55,6 +58,7 @@ export async function holdRenewable(tx: Sql, organizationId: string, certificate
       c.sealed_private_key as "sealedPrivateKey", w.issuer_id as "issuerId", w.state,
       (select jsonb_build_object('names', names, 'keyAlgorithm', key_algorithm, 'keyLocation', key_location, 'csr', encode(csr, 'base64'), 'agentId', agent_id,
         'deployment', deployment, 'profile', profile) from certificate_requests where ${isOurs} and id = w.template_id) as template,
+      (select ${requestProofJson(tx)} from certificate_requests r where r.organization_id = c.organization_id and r.id = w.template_id) as "templateProof",
       (select id from certificate_requests where ${isOurs} and replaces = c.id and ended_at is null) as "openId",
       coalesce(w.successor_id, (select certificate_id from certificate_requests where ${isOurs} and id = w.request_id), (
         select certificate_id from rollouts where ${isOurs} and predecessor_id = c.id and rollouts.status in ('running', 'halted', 'completed'))) as "successorId",

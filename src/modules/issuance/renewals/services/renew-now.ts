@@ -1,7 +1,9 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import type { Failure, Resource } from "#db/outcome";
 import type { Deps } from "#deps";
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
+import { HELD_REQUEST, isRequestProven, stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
 import { findPolicy, lockIssuer } from "#modules/issuance/requests/queries/requests";
 import { DEFAULT_POLICY, type KeyLocation } from "#modules/issuance/requests/rules/policy";
 import { type Asked, addRequest } from "#modules/issuance/requests/services/create";
@@ -24,17 +26,18 @@ export async function renewNow(deps: Deps, scope: Scope, certificateId: string, 
     await lockIssuer(tx, organizationId, issuerId); // before the certificate, as everybody does
     const held = await holdRenewable(tx, organizationId, certificateId);
     if (!held) return "not found";
-    const asked = findHindrance(held) ?? readTemplate(held, wish, issuerId);
+    const asked = findHindrance(deps.stamps, held) ?? readTemplate(held, wish, issuerId);
     if (!("names" in asked)) return asked;
     return order(deps, tx, scope, { certificateId, held, asked: { ...asked, replaces: certificateId }, wish });
   });
 }
 
-function findHindrance({ status, isCa, openId, successorId }: Renewable): Refusal | undefined {
+function findHindrance(stamps: Stamps, { status, isCa, openId, successorId, templateProof }: Renewable): Refusal | undefined {
   if (openId !== null) return { inTheWay: `The certificate request ${openId} renews this certificate.` };
   if (successorId !== null) return { inTheWay: `The certificate has a successor already: ${successorId}.` };
   if (status === "retired") return { inTheWay: "The certificate is retired." };
   if (isCa) return { inTheWay: "The certificate is an authority's, which no issuer renews." };
+  if (templateProof && !isRequestProven(stamps, templateProof)) return { inTheWay: `It cannot be ordered as before. ${HELD_REQUEST}` };
 }
 
 /** What is ordered: what was ordered before or, without that, what the certificate says; but for what is wished. */
@@ -93,6 +96,7 @@ async function order({ config: { keyring }, stamps }: Deps, tx: Sql, scope: Scop
   if (wish.reuseKey && asked.keyLocation === "server" && held.sealedPrivateKey) {
     const pem = keyring.unseal(held.sealedPrivateKey, keyContext(organizationId, held.fingerprintSha256));
     await saveKey(tx, organizationId, added.id, await requestOf(keyring, asked.names, pem, { organizationId, id: added.id }));
+    await stampRequest(tx, stamps, organizationId, added.id);
   }
   await saveOrdered(tx, organizationId, { certificateId, issuerId: asked.issuerId, requestId: added.id });
   return added;

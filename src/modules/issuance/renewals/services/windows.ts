@@ -1,7 +1,7 @@
 import type { Deps } from "#deps";
 import { findStored } from "#modules/issuance/issuers/queries";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
-import type { Driver, OpenIssuer } from "#modules/issuance/requests/rules/driver";
+import type { Driver } from "#modules/issuance/requests/rules/driver";
 import { type Drivers, driverOf } from "#modules/issuance/requests/services/drivers";
 import { type Asked, claimWindows, saveAsked, saveWindow } from "../queries/windows";
 
@@ -24,10 +24,10 @@ export async function askWindows(deps: Deps, stopping: AbortSignal, drivers?: Dr
 
 /** Asks one issuer of all these. One that does not answer is asked no more for now. */
 async function askIssuer(deps: Deps, drivers: Drivers | undefined, asked: Asked[]) {
-  const { sql, config, clock, log } = deps;
+  const { sql, clock, log } = deps;
   const { organizationId = "", issuerId = "" } = asked[0] ?? {};
   const stored = await findStored(sql, organizationId, issuerId);
-  const issuer = stored && openIssuer(config.keyring, stored);
+  const issuer = stored && openIssuer(deps, stored);
   const driver = stored && driverOf(deps, stored.kind, drivers);
   for (const [index, each] of asked.entries())
     try {
@@ -39,9 +39,9 @@ async function askIssuer(deps: Deps, drivers: Drivers | undefined, asked: Asked[
     }
 }
 
-async function askOne({ sql, clock }: Deps, issuer: OpenIssuer | undefined, driver: Driver | undefined, asked: Asked) {
+async function askOne({ sql, clock }: Deps, issuer: ReturnType<typeof openIssuer> | undefined, driver: Driver | undefined, asked: Asked) {
   if (!driver?.findRenewalWindow) return saveAsked(sql, asked, null);
-  if (!issuer) throw new Error("its secrets were sealed with another SECRETS_KEY");
+  if (!issuer || "fault" in issuer) throw new Error(issuer?.fault ?? "its issuer is gone");
   const window = await driver.findRenewalWindow(issuer, asked.pem, AbortSignal.timeout(CALL_MS));
   if (window) return saveWindow(sql, asked, window);
   return saveAsked(sql, asked, new Date(clock().getTime() + AGAIN_MS * 4));

@@ -1,4 +1,5 @@
 import { arrayOf, type Pool, type Sql } from "#db/connect";
+import { type RequestProof, requestProofJson } from "#modules/issuance/hosts/queries/asked-keys";
 import type { HostProofType } from "#modules/issuance/hosts/rules";
 import type { Name } from "../rules/driver";
 import type { OpenStatus } from "../rules/next";
@@ -17,6 +18,7 @@ export type Claim = {
   keyAlgorithm: string;
   keyLocation: string;
   csr: Uint8Array | null;
+  proof: RequestProof;
   sealedPrivateKey: Uint8Array | null;
   profile: string | null;
   replaces: string | null;
@@ -50,6 +52,7 @@ export const claimRequests = (pool: Pool, busy: string[], limit: number) =>
         from due where r.organization_id = ${organizationId} and r.id = due.id returning r.*)
       select claimed.organization_id as "organizationId", claimed.id, issuer_id as "issuerId", i.failures as "issuerFailures", iso(claimed_until) as until, names,
         key_algorithm as "keyAlgorithm", key_location as "keyLocation", csr, sealed_private_key as "sealedPrivateKey", profile, replaces,
+        ${requestProofJson(tx, tx`claimed`)} as proof,
         replaced.pem as "replacedPem", replaced.lifetime_ms as "replacedLifetimeMs", deployment->'proof'->>'type' as "hostProof",
         status, ended_at is not null as "hasEnded", progress, attempts, iso(failing_since) as "failingSince"
       from claimed join issuers i on i.organization_id = claimed.organization_id and i.id = issuer_id

@@ -1,10 +1,12 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import type { Resource, Target } from "#db/outcome";
 import { matchesVersion } from "#db/versions";
+import { HELD_REQUEST, isRequestProven, type RequestProof, requestProofJson, stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
 import { type Actor, audit, type Scope } from "#modules/people/audit/queries";
 import { addSteps, begin, lockIssuer, requestJson, wakeIssuer } from "./requests";
 
-type Held = { issuerId: string; version: number; approval: string; isOpen: boolean; author: Actor; tokenAuthor: Actor | null };
+type Held = { issuerId: string; version: number; approval: string; isOpen: boolean; author: Actor; tokenAuthor: Actor | null; proof: RequestProof };
 
 /** Finds a request, with who made the API token that asked for it, and locks its issuer and then itself. */
 async function hold(tx: Sql, organizationId: string, id: string): Promise<Held | undefined> {
@@ -13,7 +15,7 @@ async function hold(tx: Sql, organizationId: string, id: string): Promise<Held |
   if (!found) return;
   await lockIssuer(tx, organizationId, found.issuerId);
   const [row] = await tx<Held[]>`
-    select issuer_id as "issuerId", version, approval, ended_at is null as "isOpen", created_by as author,
+    select issuer_id as "issuerId", version, approval, ended_at is null as "isOpen", created_by as author, ${requestProofJson(tx)} as proof,
       (select t.created_by from api_tokens t where t.organization_id = r.organization_id and t.id::text = r.created_by->>'id') as "tokenAuthor"
     from certificate_requests r where organization_id = ${organizationId} and id = ${id} for update`;
   return row;
@@ -60,6 +62,7 @@ function findRejection({ isOpen, approval, author, tokenAuthor }: Held, { actor 
 /** Decides on a request that waits for another admin. A refused one has ended. */
 export const decideRequest = (
   pool: Pool,
+  stamps: Stamps,
   scope: Scope,
   { id, versions }: Target,
   decision: { isApproved: boolean; reason: string },
@@ -70,16 +73,18 @@ export const decideRequest = (
     const rejection = findRejection(held, scope);
     if (rejection) return rejection;
     if (!matchesVersion(versions, held.version)) return "stale";
-    if (decision.isApproved) return approve(tx, scope, id);
+    if (decision.isApproved && !isRequestProven(stamps, held.proof)) return { inTheWay: HELD_REQUEST };
+    if (decision.isApproved) return approve(tx, stamps, scope, id);
     return end(tx, scope, id, { action: "refused", reason: decision.reason, isRefusal: true });
   });
 
-async function approve(tx: Sql, scope: Scope, id: string): Promise<Resource> {
+async function approve(tx: Sql, stamps: Stamps, scope: Scope, id: string): Promise<Resource> {
   const isIt = tx`organization_id = ${scope.organizationId} and id = ${id}`;
   await tx`
     with approved as (
       update certificate_requests set approval = 'given', approved_by = ${JSON.stringify(scope.actor)}::text::jsonb, version = version + 1, updated_at = now()
       where ${isIt} returning id)
     ${audit(tx, scope, "certificate-request.approved", tx`select id, '{}'::jsonb from approved`)}`;
+  await stampRequest(tx, stamps, scope.organizationId, id);
   return begin(tx, isIt, "It was approved.");
 }

@@ -84,13 +84,13 @@ export async function releaseClaim(sql: Sql, claim: Claim): Promise<undefined> {
   await sql`${wakeIssuer(sql, sql`select ${claim.organizationId}::uuid, ${claim.issuerId}::uuid, now()`)}`;
 }
 
-type Key = { csr: Uint8Array; sealedPrivateKey: Buffer };
+type Key = { csr: Uint8Array; sealedPrivateKey: Buffer; stamp: Uint8Array };
 
 /** Keeps the key that the server has made for a request. Returns false where the request has ended, or another server has it. */
-export async function saveKey(sql: Sql, claim: Claim, { csr, sealedPrivateKey }: Key) {
+export async function saveKey(sql: Sql, claim: Claim, { csr, sealedPrivateKey, stamp }: Key) {
   const rows = await sql`
     with kept as (
-      update certificate_requests set csr = ${csr}::bytea, sealed_private_key = ${sealedPrivateKey}::bytea
+      update certificate_requests set csr = ${csr}::bytea, sealed_private_key = ${sealedPrivateKey}::bytea, stamp = ${stamp}::bytea
       where ${isClaimed(sql, claim)} and ended_at is null and csr is null returning *),
     stepped as (${addSteps(sql, sql`select organization_id, id, status, 'The server has made the key.' from kept`)}),
     audited as (${audit(sql, scopeOf(claim), "certificate-request.key-made", sql`select id, '{}'::jsonb from kept`)})

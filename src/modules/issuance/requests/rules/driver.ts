@@ -27,8 +27,8 @@ export type Issuing = {
 export type Step =
   /** Kept before the next call. */
   | { to: "validating" | "issuing"; progress: object; reason?: string; againAt: Date }
-  /** PEM, the leaf first. It is judged before it is stored. */
-  | { to: "issued"; chainPem: string }
+  /** PEM, the leaf first. It is judged before it is stored. `provenByDns`: names of which the issuer saw proofs over DNS; none where it asks for no proofs. */
+  | { to: "issued"; chainPem: string; provenByDns?: string[] }
   /** For good. `reason` is a sentence for a person. */
   | { to: "failed"; reason: string }
   /** A fault that may pass: tried again with backoff, not before `at`. With `ofIssuer` nothing else asks this issuer before `at` either (a rate limit, a CA that is away). */

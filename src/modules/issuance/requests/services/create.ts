@@ -89,8 +89,10 @@ export async function addRequest(tx: Sql, stamps: Stamps, scope: Scope, asked: A
   if (invalid !== undefined) return { invalid };
   const id = Bun.randomUUIDv7();
   const row = await insertRequest(tx, scope, { ...asked, id, isApproved: !policy.needsApproval });
-  if (row && asked.keyLocation === "agent") await stampRequest(tx, stamps, organizationId, id);
-  if (row) return { id, ...row };
+  if (row) {
+    await stampRequest(tx, stamps, organizationId, id);
+    return { id, ...row };
+  }
   const open = await findOpen(tx, organizationId, asked);
   if (open === undefined) return addRequest(tx, stamps, scope, asked, policy); // it has ended meanwhile
   return { inTheWay: `The certificate request ${open} is open for these names at this issuer.` };

@@ -4,20 +4,29 @@ import { listActive, listAuthorities } from "#modules/certificates/certificates/
 import { importCertificates } from "#modules/certificates/certificates/services/import";
 import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
 import { readPem } from "#modules/certificates/certificates/x509/pem";
+import { claimDomains } from "#modules/issuance/domains/queries";
+import { claimOf } from "#modules/issuance/domains/rules";
+import { leadsToRoot } from "#modules/issuance/domains/services/roots";
 import { deployIssued } from "#modules/issuance/hosts/queries/deploy";
 import type { Scope } from "#modules/people/audit/queries";
 import type { Claim } from "../queries/claims";
 import { holdClaim, saveIssued } from "../queries/save";
+import type { Step } from "../rules/driver";
 import { judgeChain } from "../rules/judge";
 import { openKey } from "./keys";
 
-type Services = Pick<Deps, "sql" | "config" | "stamps" | "clock">;
+type Services = Pick<Deps, "sql" | "config" | "stamps" | "clock" | "trustedRoots">;
+type Issued = Extract<Step, { to: "issued" }>;
 
 /**
  * Stores what the issuer answered, where it is what was asked for, with the key that the server made, and ends the request: all or nothing.
  * Returns what the answer differs in as a sentence.
  */
-export async function storeIssued({ sql, config: { keyring }, stamps, clock }: Services, claim: Claim & { csr: Uint8Array }, chainPem: string) {
+export async function storeIssued(
+  { sql, config: { keyring }, stamps, clock, trustedRoots }: Services,
+  claim: Claim & { csr: Uint8Array },
+  { chainPem, provenByDns }: Issued,
+) {
   const { organizationId, names, csr, sealedPrivateKey, replaces, keyLocation } = claim;
   const judged = await judgeChain(chainPem, { csr, names, now: clock() }, async (subjectHash) => {
     const pems = await listAuthorities(sql, organizationId, subjectHash);
@@ -25,6 +34,7 @@ export async function storeIssued({ sql, config: { keyring }, stamps, clock }: S
   });
   if ("fault" in judged) return judged.fault;
   const { leaf, issuers } = judged;
+  const isProof = provenByDns !== undefined && (await leadsToRoot((issuers.at(-1) ?? leaf).x509, trustedRoots()));
   const known = await listActive(
     sql,
     organizationId,
@@ -40,6 +50,7 @@ export async function storeIssued({ sql, config: { keyring }, stamps, clock }: S
     if ("invalid" in report) throw new Error(`a chain that was judged cannot be stored: ${report.invalid}`);
     const stored = [...report.imported, ...report.duplicates].find(({ fingerprintSha256 }) => fingerprintSha256 === leaf.fingerprintSha256);
     if (!stored) throw new Error(`certificate ${leaf.fingerprintSha256} vanished during its import`);
+    if (isProof) await claimDomains(tx, scope, claimOf(names, provenByDns, leaf.notAfter));
     const notDeployed = keyLocation === "agent" ? await deployIssued(tx, stamps, scope, claim.id, stored.id) : undefined;
     await Promise.all([
       replaces && copyAnnotations(tx, scope, { from: replaces, to: stored.id }),

@@ -1,4 +1,5 @@
 import type { Deps } from "#deps";
+import { HELD_REQUEST, isRequestProven, requestFacts } from "#modules/issuance/hosts/queries/asked-keys";
 import { findStored, type StoredIssuer } from "#modules/issuance/issuers/queries";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
 import { type Claim, claimRequests, extendClaim } from "../queries/claims";
@@ -62,14 +63,21 @@ export async function issueDue(deps: Deps, stopping: AbortSignal, drivers?: Driv
   }
 }
 
-/** Takes the steps of a request that are due one after the other, until the server stops. */
-async function serve(deps: Deps, { claim, stored: finding }: Claimed, stopping: AbortSignal, drivers?: Drivers): Promise<void> {
-  const stored = await finding;
+/** Opens the issuer of a request, and finds what has it issue; or why that cannot be. */
+function openIssuing(deps: Deps, stored: StoredIssuer | undefined, drivers?: Drivers): Omit<Work, "claim"> | { fault: string } {
   const driver = stored && driverOf(deps, stored.kind, drivers);
-  const issuer = stored && openIssuer(deps.config.keyring, stored);
-  if (claim.hasEnded) return driver && issuer ? clean(deps, { claim, issuer, driver }) : saveCleaned(deps.sql, claim);
-  if (!driver) return fail(deps, claim, `This server has no certificates issued by the kind ${stored?.kind}.`);
-  if (!issuer) return fail(deps, claim, "The issuer's secrets were sealed with another SECRETS_KEY. Set them again.");
+  if (!driver) return { fault: `This server has no certificates issued by the kind ${stored?.kind}.` };
+  const issuer = openIssuer(deps, stored);
+  return "fault" in issuer ? issuer : { issuer, driver };
+}
+
+/** Takes the steps of a request that are due one after the other, until the server stops. */
+async function serve(deps: Deps, { claim, stored }: Claimed, stopping: AbortSignal, drivers?: Drivers): Promise<void> {
+  const opened = openIssuing(deps, await stored, drivers);
+  if ("fault" in opened) return claim.hasEnded ? saveCleaned(deps.sql, claim) : refuse(deps, claim, opened.fault);
+  const { issuer, driver } = opened;
+  if (claim.hasEnded) return clean(deps, { claim, issuer, driver });
+  if (!isRequestProven(deps.stamps, claim.proof)) return refuse(deps, claim, HELD_REQUEST);
   for (let next: Claim | undefined = claim; next; ) {
     next = next.csr ? await takeStep(deps, { claim: next, issuer, driver }, next.csr, stopping) : await prepare(deps, next);
     if (next && stopping.aborted) return releaseClaim(deps.sql, next);
@@ -92,6 +100,13 @@ async function hold<Result>({ sql, log }: Deps, claim: Claim, work: Promise<Resu
   }
 }
 
+/** Fails a request that is not even begun, for the log too: what was changed in the database is an operator's affair. */
+function refuse(deps: Deps, claim: Claim, fault: string) {
+  const { organizationId, id: requestId, issuerId } = claim;
+  deps.log.error({ organizationId, requestId, issuerId }, `a certificate request is not served. ${fault}`);
+  return fail(deps, claim, fault);
+}
+
 async function fail({ sql }: Deps, claim: Claim, reason: string) {
   await saveTransition(sql, claim, { status: "failed", reason, waitMs: 0, isFailure: true });
 }
@@ -99,7 +114,8 @@ async function fail({ sql }: Deps, claim: Claim, reason: string) {
 /** Makes the key of a request, where the server is to have it. */
 async function prepare(deps: Deps, claim: Claim): Promise<Claim | undefined> {
   const key = await hold(deps, claim, makeKey(deps.config.keyring, claim.names, claim.keyAlgorithm, claim));
-  return (await saveKey(deps.sql, claim, key)) ? { ...claim, ...key } : undefined;
+  const stamp = deps.stamps.of(requestFacts({ ...claim.proof.facts, csr: key.csr.toString("hex") }));
+  return (await saveKey(deps.sql, claim, { ...key, stamp })) ? { ...claim, ...key } : undefined;
 }
 
 const issuingOf = ({ organizationId, id, issuerId, names, profile, replacedPem, hostProof, progress }: Claim, csr: Uint8Array) => ({
@@ -121,7 +137,7 @@ async function takeStep(deps: Deps, { claim, issuer, driver }: Work, csr: Uint8A
   const step = await hold(deps, claim, taken);
   if (stopping.aborted && step.to === "retry") return releaseClaim(deps.sql, claim); // the fault may be the stop alone
   if (step.to === "issued") {
-    const fault = await storeIssued(deps, { ...claim, csr }, step.chainPem);
+    const fault = await storeIssued(deps, { ...claim, csr }, step);
     if (fault !== undefined) await fail(deps, claim, `What the issuer answered was not taken. ${fault}`);
     return;
   }

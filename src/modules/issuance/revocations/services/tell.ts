@@ -45,11 +45,11 @@ async function tellIssuer(deps: Deps, drivers: Drivers | undefined, due: Due[]) 
 }
 
 async function revoke(deps: Deps, drivers: Drivers | undefined, { organizationId, issuerId, pem, reason }: Due): Promise<Revoked> {
-  const { sql, config, clock, log } = deps;
+  const { sql, clock, log } = deps;
   const stored = await findStored(sql, organizationId, issuerId);
   if (!stored) return { to: "failed", reason: "The issuer was deleted, so that nothing knows the account by which its CA can be told." };
-  const issuer = openIssuer(config.keyring, stored);
-  if (!issuer) return { to: "failed", reason: "The issuer's secrets were sealed with another SECRETS_KEY. Set them again." };
+  const issuer = openIssuer(deps, stored);
+  if ("fault" in issuer) return { to: "failed", reason: issuer.fault };
   const driver = driverOf(deps, stored.kind, drivers);
   if (!driver?.revoke) return { to: "failed", reason: `This server has no certificates revoked by the kind ${stored.kind}.` };
   try {
