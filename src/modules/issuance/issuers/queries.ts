@@ -1,16 +1,20 @@
 import type { Values } from "#catalogue/fields";
 import type { Facts, Stamp, Stamps } from "#crypto/stamps";
-import type { Pool, Sql } from "#db/connect";
+import { arrayOf, type Pool, type Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockName } from "#db/locks";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
 import { matchesVersion } from "#db/versions";
+import { EXPERIMENTAL } from "#modules/issuance/dns/rules/providers";
 import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
 import type { IssuerKind } from "./rules/kinds";
 
 /** What every answer shows; of the secrets only their names. */
 const issuerJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'kind', kind, 'name', name,
   'config', config, 'secretNames', secret_names,
+  'experimentalProviders', (
+    select coalesce(json_agg(distinct each->>'provider'), '[]') from jsonb_array_elements(coalesce(config->'challenges', '[]')) as each
+    where each->>'provider' = any(${arrayOf(EXPERIMENTAL)}::text[])),
   'account', case when account is not null then json_build_object('url', account->'url', 'thumbprint', account->'thumbprint') end, 'retryAt', iso(retry_at),
   'lastTest', case when tested_at is not null then json_build_object('outcome', test_outcome, 'message', test_message, 'testedAt', iso(tested_at)) end,
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;

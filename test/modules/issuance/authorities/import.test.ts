@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { certificate } from "../../../support/pki/certificates";
-import { mustIssue, newAuthority } from "../../../support/pki/issuing";
+import { dns, issue, mustIssue, newAuthority } from "../../../support/pki/issuing";
 import { newOpenssl } from "../../../support/pki/openssl";
 import { newOrganization } from "../../../support/server/people";
 
@@ -110,7 +110,43 @@ describe("POST authorities, imported", () => {
     const theirs = await newAuthority(await newOrganization(), imported(pem, key));
     expect(theirs).toMatchObject({ kind: "root", keyAlgorithm: "rsa-2048" });
     expect(theirs.nameConstraints).toEqual([
-      { permittedDomains: ["example.com"], excludedDomains: [], permittedAddresses: [], excludedAddresses: ["10.0.0.0/8"] },
+      { permittedDomains: [".example.com"], excludedDomains: [], permittedAddresses: [], excludedAddresses: ["10.0.0.0/8"] },
     ]);
+  });
+
+  test("201 it refuses the names that openssl does not accept below its constraints, also where they begin with a dot", async () => {
+    const own = await newOrganization();
+    const [pem, key] = await made([
+      "keyUsage=critical,keyCertSign,cRLSign",
+      "nameConstraints=critical,permitted;DNS:.example.com,excluded;DNS:.old.example.com",
+    ]);
+    const profiles = [{ name: "any", usage: "server", allowsWildcards: true }];
+    const theirs = await newAuthority(own, { ...imported(pem, key), profiles });
+    openssl.write("ca.pem", pem);
+    openssl.write("ca.key", key);
+    const isAccepted = async (name: string) => {
+      const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "leaf.key"];
+      await openssl.run(
+        "req",
+        "-x509",
+        "-CA",
+        "ca.pem",
+        "-CAkey",
+        "ca.key",
+        "-subj",
+        "/",
+        ...newKey,
+        "-addext",
+        `subjectAltName=critical,DNS:${name}`,
+        "-out",
+        "leaf.pem",
+      );
+      return (await openssl.ask("verify", "-CAfile", "ca.pem", "leaf.pem")).code === 0;
+    };
+    for (const name of ["www.example.com", "a.www.example.com", "example.com", "*.www.example.com", "notexample.com", "old.example.com", "a.old.example.com"]) {
+      const issued = "chainPem" in (await issue(openssl, own, theirs, { names: dns(name) }));
+      expect({ name, issued }).toEqual({ name, issued: await isAccepted(name) });
+    }
+    expect(await issue(openssl, own, theirs, { names: dns("*.example.com") })).toHaveProperty("invalid"); // old.example.com might be asked of it
   });
 });

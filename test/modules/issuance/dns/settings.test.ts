@@ -82,5 +82,5 @@ describe("settings", () => {
 test("no two providers share the name of a secret, and what was not tried against the service is marked", () => {
   const names = CATALOGUE.flatMap(({ secretFields }) => secretFields.map(({ name }) => name));
   expect(new Set(names).size).toBe(names.length);
-  expect(CATALOGUE.filter(({ isExperimental }) => isExperimental).map(({ key }) => key)).toEqual(["cloudflare", "route53"]);
+  expect(CATALOGUE.filter(({ isExperimental }) => isExperimental).map(({ key }) => key)).toEqual(["acme-dns", "httpreq", "cloudflare", "route53"]);
 });

@@ -84,6 +84,7 @@ describe("POST /organizations/{organizationId}/issuers", () => {
         name: "Public CA",
         config: { directoryUrl, contact: [], termsOfServiceAgreed: false, challenges: [{ type: "http-01" }] },
         secretNames: ["accountKeyPem"],
+        experimentalProviders: [],
         account: null,
         retryAt: null,
         lastTest: null,
@@ -94,6 +95,13 @@ describe("POST /organizations/{organizationId}/issuers", () => {
     expect(answer.headers.get("location")).toBe(`/organizations/${organization.id}${PATH}/${answer.body.id}`);
     expect((await organization.member("GET", `${PATH}/${answer.body.id}`)).body).toEqual(answer.body);
     expect(answer.text).not.toContain("PRIVATE KEY");
+  });
+
+  test("201 says which of its providers are experimental", async () => {
+    const organization = await newOrganization();
+    const httpreq = { type: "dns-01", provider: "httpreq", apiBaseUrl: "https://dns.example.org" };
+    const body = acme({ config: { directoryUrl, challenges: [httpreq, httpreq, DNS] }, secrets: { tsigSecret: btoa("x".repeat(32)) } });
+    expect((await organization.admin("POST", PATH, { body })).body).toMatchObject({ experimentalProviders: ["httpreq"] });
   });
 
   test("201 seals the secrets: they open for this issuer alone, and no audit event has them", async () => {

@@ -6,6 +6,7 @@ import { newAgent } from "../../../support/server/agents";
 import { newApiToken } from "../../../support/server/api-tokens";
 import { call } from "../../../support/server/call";
 import { newOrganization } from "../../../support/server/people";
+import { tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 import { newName, newSetting, PATH, work } from "./requests";
 
@@ -98,6 +99,33 @@ describe("POST …/certificate-requests/{requestId}/refuse", () => {
     expect((await asOther("POST", path, { reason: "Not ours." })).status).toBe(409);
     await work();
     expect((await get(id)).status).toBe("cancelled");
+  });
+});
+
+describe("admins", () => {
+  test("are told of what waits for an approval, until it is approved, refused or cancelled", async () => {
+    const { organization, asAuthor, asOther, body } = await withApprovals();
+    const admin = await organization.join("ORG_ADMIN");
+    const ids: string[] = [];
+    const order = async () => ids.push((await asAuthor("POST", PATH, body())).body.id);
+    const states = async () => {
+      await tell();
+      const { items } = (await admin.call("GET", "/users/me/notifications/inbox?limit=100")).body;
+      return items.filter(({ kind }: { kind: string }) => kind === "certificate_request_awaits_approval").map(({ state }: { state: string }) => state);
+    };
+    for (let turn = 0; turn < 3; turn++) {
+      await order();
+      await tell(); // each by itself
+    }
+    expect(await states()).toEqual(["open", "open", "open"]);
+    await asOther("POST", `${PATH}/${ids[0]}/approve`);
+    expect(await states()).toEqual(["open", "open", "cleared"]);
+    await asOther("POST", `${PATH}/${ids[1]}/refuse`, { reason: "No." });
+    await asAuthor("POST", `${PATH}/${ids[2]}/cancel`);
+    expect(await states()).toEqual(["cleared", "cleared", "cleared"]);
+    await organization.admin("PUT", POLICY, { body: {} });
+    await order();
+    expect(await states()).toHaveLength(3);
   });
 });
 

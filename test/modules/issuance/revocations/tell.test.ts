@@ -2,9 +2,10 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import type { Revoked } from "#modules/issuance/requests/rules/driver";
 import { tellRevocations } from "#modules/issuance/revocations/services/tell";
 import { certificate, importInto } from "../../../support/pki/certificates";
+import { newAuthority, rootBody } from "../../../support/pki/issuing";
 import { tell as tellMembers } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
-import { acme } from "../issuers/issuers";
+import { acme, authority } from "../issuers/issuers";
 import { conduct, DRIVERS, issued, newSetting, work } from "../requests/requests";
 
 const { sql } = world;
@@ -83,7 +84,10 @@ describe("a revocation of what a CA elsewhere has issued", () => {
   test("is not there of what was imported or is of an authority of the organization's own", async () => {
     const { organization, order, get } = await newSetting();
     const [imported] = await importInto(organization, certificate().pem);
-    const { id } = await order();
+    const { id: authorityId } = await newAuthority(organization, rootBody);
+    const { body: issuer } = await organization.admin("POST", "/issuers", { body: authority({ config: { authorityId } }) });
+    conduct(issuer.id, { take: (issuing) => issued(issuing) });
+    const { id } = await order({ issuerId: issuer.id });
     await work();
     for (const each of [imported, (await get(id)).certificateId]) await organization.admin("POST", `/certificates/${each}/revoke`, { body: {} });
     expect((await organization.member("GET", "/revocations")).body.items).toEqual([]);

@@ -200,6 +200,12 @@ export const CAUSES: Record<NoticeKind, Cause> = {
     const names = await order(setting, false);
     return () => order(setting, true, names);
   },
+  certificate_request_awaits_approval: async ({ ask }) => {
+    const issuer = await ask("POST", "/issuers", { body: acme({ name: crypto.randomUUID() }) });
+    await ask("PUT", "/issuance-policy", { body: { needsApproval: true } });
+    const { id } = await ask("POST", "/certificate-requests", { body: { issuerId: issuer.id, names: ["www.example.org"], key: { location: "server" } } });
+    return () => ask("POST", `/certificate-requests/${id}/cancel`);
+  },
   certificate_revocation_failed: withFailedRevocation,
   certificate_issued: once((setting) => order(setting, true)),
   certificate_renewal_failed: async (setting) => {

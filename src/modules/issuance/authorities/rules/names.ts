@@ -41,7 +41,8 @@ export function formatNetwork(bytes: Uint8Array) {
   return `${address}/${mask.prefixLengthFromSubnetMask() ?? 0}`;
 }
 
-const isWithin = (domain: string, base: string) => domain === base || domain.endsWith(`.${base}`);
+/** As OpenSSL reads constraints: with a leading dot, which RFC 5280 does not define, only what is below; without a name, everything. */
+const isWithin = (domain: string, base: string) => base === "" || domain === base || domain.endsWith(base.startsWith(".") ? base : `.${base}`);
 const isInNetwork = (address: string, network: string) => {
   const [parsed, range] = [ipaddr.parse(address), ipaddr.parseCIDR(network)];
   return parsed.kind() === range[0].kind() && parsed.match(range);
@@ -58,11 +59,11 @@ function domainFault(name: string, constraints: readonly NameConstraints[], { al
   const domain = isWildcard ? name.slice(2) : name;
   if (!isDomain(domain)) return "is not a domain";
   if (isWildcard && !allowsWildcards) return "is a wildcard, and the profile allows none";
-  if (allowedDomains && !allowedDomains.some((each) => isWithin(domain, each))) return "is in none of the domains that the profile allows";
+  if (allowedDomains && !allowedDomains.some((each) => isWithin(name, each))) return "is in none of the domains that the profile allows";
   // A wildcard stands for names below it, and an excluded domain may be one of those.
-  const excludes = (each: string) => isWithin(domain, each) || (isWildcard && isWithin(each, domain));
+  const excludes = (each: string) => isWithin(name, each) || (isWildcard && isWithin(each.replace(/^\./, ""), domain));
   for (const { permittedDomains, excludedDomains } of constraints) {
-    if (permittedDomains.length > 0 && !permittedDomains.some((each) => isWithin(domain, each))) return "is outside of the name constraints of the authority";
+    if (permittedDomains.length > 0 && !permittedDomains.some((each) => isWithin(name, each))) return "is outside of the name constraints of the authority";
     if (excludedDomains.some(excludes)) return "is excluded by the name constraints of the authority";
   }
 }

@@ -39,7 +39,7 @@ function readConstraints(extension: Der): NameConstraints {
       const [name] = children(subtree, TAG.sequence);
       return name?.tag === tag ? [Buffer.from(contentOf(name, tag))] : [];
     });
-  const domains = (list: number) => names(list, 0x82).map((each) => each.toString("latin1").toLowerCase().replace(/^\./, ""));
+  const domains = (list: number) => names(list, 0x82).map((each) => each.toString("latin1").toLowerCase());
   const networks = (list: number) => names(list, 0x87).map(formatNetwork);
   return {
     permittedDomains: domains(context(0)),

@@ -8,7 +8,7 @@ type ProviderFields = {
   key: ProviderKey;
   displayName: string;
   docsUrl: string;
-  /** Tried against a recorded protocol, and not yet against the service itself. */
+  /** Tried against a recorded or documented protocol, and not yet against the service itself. */
   isExperimental: boolean;
   configFields: Field[];
   /** No two providers, and nothing else of an issuer, share the name of one. */
@@ -65,7 +65,7 @@ export const CATALOGUE: readonly ProviderFields[] = [
     key: "acme-dns",
     displayName: "acme-dns",
     docsUrl: "https://github.com/joohoi/acme-dns",
-    isExperimental: false,
+    isExperimental: true,
     configFields: [
       uri("apiBaseUrl", "Address of the API of acme-dns"),
       text("subdomain", true, "subdomain of the registration"),
@@ -79,7 +79,7 @@ export const CATALOGUE: readonly ProviderFields[] = [
     key: "httpreq",
     displayName: "HTTP request (lego's httpreq)",
     docsUrl: "https://go-acme.github.io/lego/dns/httpreq/",
-    isExperimental: false,
+    isExperimental: true,
     configFields: [
       uri("apiBaseUrl", "Address below which /present and /cleanup are"),
       { name: "mode", type: "string", required: false, default: "default", enum: ["default", "RAW"], description: "RAW sends domain, token and keyAuth" },
@@ -117,6 +117,8 @@ export const CATALOGUE: readonly ProviderFields[] = [
     ],
   },
 ];
+
+export const EXPERIMENTAL = CATALOGUE.flatMap(({ key, isExperimental }) => (isExperimental ? key : []));
 
 export function providerOf(key: string): ProviderFields {
   const found = CATALOGUE.find((each) => each.key === key);

@@ -3,6 +3,7 @@ import type { Pool, Sql } from "#db/connect";
 import type { Resource, Target } from "#db/outcome";
 import { matchesVersion } from "#db/versions";
 import { HELD_REQUEST, isRequestProven, type RequestProof, requestProofJson, stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
+import { notifyEnd } from "#modules/notifications/events/queries/notify";
 import { type Actor, audit, type Scope } from "#modules/people/audit/queries";
 import { addSteps, begin, lockIssuer, requestJson, wakeIssuer } from "./requests";
 
@@ -44,7 +45,8 @@ async function end(tx: Sql, scope: Scope, id: string, { action, reason, isRefusa
       where organization_id = ${scope.organizationId} and id = ${id} returning *),
     stepped as (${addSteps(tx, tx`select organization_id, id, status, reason from ended`)}),
     woken as (${wakeIssuer(tx, tx`select organization_id, issuer_id, due_at from ended`)}),
-    audited as (${audit(tx, scope, `certificate-request.${action}`, tx`select id, jsonb_build_object('reason', reason) from ended`)})
+    audited as (${audit(tx, scope, `certificate-request.${action}`, tx`select id, jsonb_build_object('reason', reason) from ended`)}),
+    decided as (${notifyEnd(tx, "certificate_request_awaits_approval", tx`select organization_id, id from ended`)})
     select ${requestJson(tx)}::text as json, version from ended`;
   if (!row) throw new Error(`certificate request ${id} vanished while it was locked`);
   return row;
@@ -83,7 +85,8 @@ async function approve(tx: Sql, stamps: Stamps, scope: Scope, id: string): Promi
   await tx`
     with approved as (
       update certificate_requests set approval = 'given', approved_by = ${JSON.stringify(scope.actor)}::text::jsonb, version = version + 1, updated_at = now()
-      where ${isIt} returning id)
+      where ${isIt} returning organization_id, id),
+    decided as (${notifyEnd(tx, "certificate_request_awaits_approval", tx`select organization_id, id from approved`)})
     ${audit(tx, scope, "certificate-request.approved", tx`select id, '{}'::jsonb from approved`)}`;
   await stampRequest(tx, stamps, scope.organizationId, id);
   return begin(tx, isIt, "It was approved.");

@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import type { Resource } from "#db/outcome";
+import { notify } from "#modules/notifications/events/queries/notify";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { Name } from "../rules/driver";
 import { hashNames, valuesOf } from "../rules/names";
@@ -100,7 +101,13 @@ export async function insertRequest(tx: Sql, scope: Scope, given: NewRequest) {
       from given on conflict do nothing returning *),
     stepped as (${addSteps(tx, tx`select organization_id, id, status, reason from created`)}),
     woken as (${wakeIssuer(tx, tx`select organization_id, issuer_id, due_at from created`)}),
-    audited as (${audit(tx, scope, "certificate-request.created", tx`select id, ${details} from created`)})
+    audited as (${audit(tx, scope, "certificate-request.created", tx`select id, ${details} from created`)}),
+    told as (${notify(
+      tx,
+      "certificate_request_awaits_approval",
+      tx`
+        select organization_id, id, jsonb_build_object('requestId', id, 'name', names->0->>'value'), null::uuid, null::member_role from created where approval = 'awaited'`,
+    )})
     select ${requestJson(tx)}::text as json, version from created`;
   return row;
 }

@@ -107,6 +107,20 @@ const requestFailed: KindOf<RequestFacts & { reason: string }> = {
   example: { requestId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01", name: "www.example.com", reason: "The issuer refused the name." },
 };
 
+const awaited: KindOf<RequestFacts> = {
+  severity: "warning",
+  audience: "ORG_ADMIN",
+  mail: "at_once",
+  begins: { condition: "certificate request approval" },
+  one: ({ name }) => ({
+    title: `A certificate for ${name} waits for an approval`,
+    message: `The certificate request for ${name} begins once another admin than its author has approved it.`,
+  }),
+  many: (told) => ({ title: `${told.count} certificate requests wait for an approval`, message: requested(told) }),
+  path: { one: (id) => `/certificate-requests/${id}`, many: () => "/certificate-requests?status=pending" },
+  example: { requestId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01", name: "www.example.com" },
+};
+
 const issued: KindOf<RequestFacts & { certificateId: string; notAfter: string }> = {
   severity: "info",
   audience: "ORG_ADMIN",
@@ -133,5 +147,6 @@ export const CERTIFICATE_KINDS = {
   certificate_revoked: revoked,
   certificate_revocation_failed: revocationFailed,
   certificate_request_failed: requestFailed,
+  certificate_request_awaits_approval: awaited,
   certificate_issued: issued,
 };

@@ -36,6 +36,7 @@ export type KindOf<Facts> = {
 export type Condition =
   | "certificate expiry"
   | "certificate request failure"
+  | "certificate request approval"
   | "certificate revocation failure"
   | "certificate renewal failure"
   | "certificate renewal delay"
