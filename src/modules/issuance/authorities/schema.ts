@@ -84,7 +84,7 @@ const Profiles = t.Array(NewProfile, {
 });
 const PublicUrl = t.String({
   maxLength: 200,
-  pattern: "^https?://[^\\s?#@]+$",
+  pattern: "^https?://[A-Za-z0-9._~%:/\\[\\]-]+$",
   description: "What the addresses in its certificates begin with: http or https. PUBLIC_URL unless said, or the address of this request",
   examples: ["http://pki.example.com"],
 });

@@ -212,6 +212,22 @@ describe("OCSP", () => {
     expect([large.status, await large.json()]).toEqual([413, { message: "The body is larger than 8 KiB." }]);
   });
 
+  // The embedded database is one session: there nobody else holds a row.
+  if (Bun.env.TEST_DATABASE_URL)
+    test("200 a CRL that takes its time keeps one connection, whoever asks for it", async () => {
+      const { issuing, root } = await newIssuing();
+      await fetch(issuing.crlUrl);
+      await world.sql`update authority_publications set crl_due_at = now() where authority_id = ${issuing.id}`;
+      const session = await world.sql.reserve();
+      await session`begin`;
+      await session`select from authority_publications where authority_id = ${issuing.id} for update`;
+      const asked = Array.from({ length: 50 }, () => fetch(issuing.crlUrl));
+      expect((await fetch(root.certificateUrl)).status).toBe(200);
+      await session`commit`;
+      session.release();
+      expect(new Set((await Promise.all(asked)).map(({ status }) => status))).toEqual(new Set([200]));
+    });
+
   test("429 where an address asks for too many unknown ones; what was signed ahead goes on", async () => {
     const { newLeaf, request, issuing, file } = await newIssuing();
     const own = startServer({ ...world.config, rateLimits: { ...world.config.rateLimits, address: { quota: 3, window: 60 } } }, world.database);

@@ -18,11 +18,18 @@ type Crl = { der: Uint8Array; nextUpdate: Date };
 export async function currentCrl(deps: Needs, authorityId: string): Promise<Crl | undefined> {
   const published = await findPublication(deps.sql, authorityId);
   if (!published || !isCrlDue(published, deps.clock())) return published && crlOf(published);
-  return deps.sql.begin(async (tx) => {
+  const ours = renewing.getOrInsertComputed(deps.sql, () => new Map());
+  return ours.getOrInsertComputed(authorityId, () => renewDue(deps, authorityId).finally(() => ours.delete(authorityId)));
+}
+
+/** CRLs that are being signed, by database: whoever asks meanwhile waits for the same one, and takes no connection from others. */
+const renewing = new WeakMap<Needs["sql"], Map<string, Promise<Crl | undefined>>>();
+
+const renewDue = (deps: Needs, authorityId: string) =>
+  deps.sql.begin(async (tx) => {
     const held = await findPublication(tx, authorityId, "wait");
     return held && (isCrlDue(held, deps.clock()) ? renewCrl(deps, tx, held) : crlOf(held));
   });
-}
 
 export const isCrlDue = ({ crl, crlDueAt, notAfter }: Publication, now: Date) => notAfter > now && (!crl || (crlDueAt !== null && crlDueAt <= now));
 

@@ -1,3 +1,4 @@
+import { BlockList } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Name } from "./driver";
 import { isWildcard, readName } from "./names";
@@ -56,10 +57,17 @@ function isWithin(domain: string, allowed: string[] | null) {
 }
 
 function isInNetwork(address: string, allowed: string[] | null) {
-  if (allowed === null) return true;
-  const parsed = ipaddr.process(address);
-  return allowed.some((each) => {
+  return allowed === null || networks.getOrInsertComputed(allowed, readNetworks).check(address, ipaddr.parse(address).kind());
+}
+
+/** The networks of policies, each list read once: a renewal of many certificates asks for each of their names. */
+const networks = new WeakMap<string[], BlockList>();
+
+function readNetworks(allowed: string[]) {
+  const list = new BlockList();
+  for (const each of allowed) {
     const [network, length] = each.includes("/") ? ipaddr.parseCIDR(each) : [ipaddr.process(each), undefined];
-    return network.kind() === parsed.kind() && parsed.match(network, length ?? (network.kind() === "ipv4" ? 32 : 128));
-  });
+    list.addSubnet(network.toString().replace(/%.*/, ""), length ?? (network.kind() === "ipv4" ? 32 : 128), network.kind());
+  }
+  return list;
 }
