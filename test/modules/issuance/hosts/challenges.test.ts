@@ -3,9 +3,11 @@ import type { Proof } from "#modules/issuance/acme/rules/progress";
 import { openAccountKey } from "#modules/issuance/acme/services/account-key";
 import { createSolvers } from "#modules/issuance/acme/services/solvers";
 import { newAccountKey } from "../../../support/issuance/acme";
+import { newAuthority, rootBody } from "../../../support/pki/issuing";
 import { newAgent } from "../../../support/server/agents";
 import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
+import { authority } from "../issuers/issuers";
 import { orderFor } from "./orders";
 
 const { sql } = world;
@@ -79,8 +81,10 @@ describe("POST /organizations/{organizationId}/certificate-requests with a proof
   });
 
   test("400 for an issuer that asks for no proof; 202 for one that does, and says so again", async () => {
-    const { order, requests } = await newSetting();
-    expect(await order(WEBROOT, requests.issuer.id)).toMatchObject({
+    const { organization, order } = await newSetting();
+    const { id: authorityId } = await newAuthority(organization, rootBody);
+    const { body: internal } = await organization.admin("POST", "/issuers", { body: authority({ config: { authorityId } }) });
+    expect(await order(WEBROOT, internal.id)).toMatchObject({
       status: 400,
       body: { message: "body.deployment.proof belongs to issuers of the kind acme: this one asks for no proof." },
     });
