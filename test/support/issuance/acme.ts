@@ -39,7 +39,7 @@ export const dnsNames = (...values: string[]): Name[] => values.map((value) => (
 export const newName = () => `${crypto.randomUUID()}.example`;
 
 /** What outlives a step, in this process. */
-function keepInMemory() {
+export function keepInMemory() {
   const begun = new Set<string>();
   let keyPem: string | undefined;
   const keep: Keep = {

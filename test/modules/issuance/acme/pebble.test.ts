@@ -3,8 +3,9 @@ import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import type { Ordered, Proof } from "#modules/issuance/acme/rules/progress";
 import type { Solvers } from "#modules/issuance/acme/services/solvers";
 import type { OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
-import { dnsNames, newAccountKey, newCsr, newDriver, newIssuer, newName, takeSteps } from "../../../support/issuance/acme";
+import { dnsNames, keepInMemory, newAccountKey, newCsr, newDriver, newIssuer, newName, takeSteps } from "../../../support/issuance/acme";
 import { type Pebble, type PebbleOptions, startPebble } from "../../../support/issuance/pebble";
+import { startProxy } from "../../../support/server/proxy";
 import { world } from "../../../support/server/world";
 
 setDefaultTimeout(300_000);
@@ -139,6 +140,23 @@ describe("dns-01", () => {
     await driver.end(issuer, issuing, signal);
     expect(places).toEqual(["presented at place-1.example", "removed at place-1.example"]);
   });
+});
+
+test("a CA that is away was asked for no order, so that none is searched for among all of the account", async () => {
+  const proxy = await startProxy({ host: "127.0.0.1", port: Number(new URL(pebble.url).port) });
+  const begun: string[] = [];
+  const beginOrder = async ({ requestId }: { requestId: string }) => begun.push(requestId) < 0;
+  const driver = newDriver({ keep: { ...keepInMemory(), beginOrder } });
+  const issuer = newIssuer({ ...pebble, directoryUrl: `https://localhost:${proxy.port}/dir` });
+  const ordered = (until?: (step: Step) => boolean) => takeSteps(driver, issuer, { names: dnsNames(newName()) }, until);
+  expect((await ordered()).last.to).toBe("issued");
+  await proxy.refuse();
+  expect((await ordered(({ to }) => to === "retry")).last.to).toBe("retry");
+  expect(begun).toHaveLength(1);
+  await proxy.accept();
+  expect((await ordered()).last.to).toBe("issued");
+  expect(begun).toHaveLength(2);
+  await proxy.stop();
 });
 
 describe("a proof by the host of the request", () => {

@@ -101,6 +101,12 @@ export function createClient(sessions: Sessions, { organizationId, id, settings 
     throw reply.status >= 400 ? errorOf(reply, clock()) : new Unusable("The CA gives no nonce.", true);
   }
 
+  /** Asks for a nonce, and keeps it. Throws where the CA is away. */
+  async function reach() {
+    const { newNonce } = await directory();
+    await call("HEAD", newNonce);
+  }
+
   /** A signed request; without a payload it only asks (POST-as-GET). A rejected nonce is replaced by the one of the rejection. */
   async function post(url: string, payload: object | undefined, signer: Signer, isChain = false): Promise<Answer> {
     const { key, accountUrl } = signer;
@@ -115,7 +121,7 @@ export function createClient(sessions: Sessions, { organizationId, id, settings 
     }
   }
 
-  return { directory, get: (url: string) => ask("GET", url), post };
+  return { directory, reach, get: (url: string) => ask("GET", url), post };
 }
 
 function sessionOf(sessions: Sessions, key: string) {

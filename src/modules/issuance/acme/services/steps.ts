@@ -65,6 +65,7 @@ const beginAgain = ({ now }: Work, reason: string): Step => ({ to: "retry", at: 
 /** Makes the order, or finds the one that a killed server made and did not keep. */
 async function makeOrder(work: Work, { since, withoutReplaces }: Progress & { stage: "ordering" }): Promise<Step> {
   const { client, signer, issuing, settings } = work;
+  await client.reach(); // a CA that is away has made no order, which would have to be searched for among all of the account
   const [found] = (await work.isRepeated()) ? await work.unclaimed(await findOrders(client, signer, issuing.names)) : [];
   const wanted = { names: issuing.names, profile: issuing.profile ?? settings.profile ?? null, replaces: withoutReplaces ? null : issuing.replaces };
   try {
