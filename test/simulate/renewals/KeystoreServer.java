@@ -6,11 +6,20 @@ import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.security.KeyStoreException;
+import java.security.Principal;
+import java.security.PrivateKey;
+import java.security.cert.X509Certificate;
+import java.util.Arrays;
 import java.util.concurrent.Executors;
-import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.ExtendedSSLSession;
+import javax.net.ssl.KeyManager;
+import javax.net.ssl.SNIHostName;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
+import javax.net.ssl.X509ExtendedKeyManager;
 
 /** A TLS server that chooses among the entries of a keystore by the name that it is asked for, and reads the keystore again when it has changed. */
 public class KeystoreServer {
@@ -44,11 +53,61 @@ public class KeystoreServer {
   private static synchronized SSLContext contextOf(Path keystore, char[] password) throws Exception {
     var changedAt = Files.getLastModifiedTime(keystore);
     if (changedAt.equals(readAt)) return context;
-    var keys = KeyManagerFactory.getInstance("NewSunX509"); // the one that looks at the name that is asked for
-    keys.init(KeyStore.getInstance(keystore.toFile(), password), password);
     context = SSLContext.getInstance("TLS");
-    context.init(keys.getKeyManagers(), null, null);
+    context.init(new KeyManager[] {new ByName(KeyStore.getInstance(keystore.toFile(), password), password)}, null, null);
     readAt = changedAt;
     return context;
+  }
+
+  /** Takes the entry whose alias is the name that a client asks for. */
+  private static class ByName extends X509ExtendedKeyManager {
+    private final KeyStore keystore;
+    private final char[] password;
+
+    ByName(KeyStore keystore, char[] password) {
+      this.keystore = keystore;
+      this.password = password;
+    }
+
+    @Override
+    public String chooseServerAlias(String keyType, Principal[] issuers, Socket socket) {
+      var session = (ExtendedSSLSession) ((SSLSocket) socket).getHandshakeSession();
+      for (var name : session.getRequestedServerNames()) if (name instanceof SNIHostName host) return host.getAsciiName();
+      return null;
+    }
+
+    @Override
+    public X509Certificate[] getCertificateChain(String alias) {
+      try {
+        var chain = keystore.getCertificateChain(alias);
+        return chain == null ? null : Arrays.copyOf(chain, chain.length, X509Certificate[].class);
+      } catch (KeyStoreException unread) {
+        throw new IllegalStateException(unread);
+      }
+    }
+
+    @Override
+    public PrivateKey getPrivateKey(String alias) {
+      try {
+        return (PrivateKey) keystore.getKey(alias, password);
+      } catch (GeneralSecurityException unread) {
+        throw new IllegalStateException(unread);
+      }
+    }
+
+    @Override
+    public String[] getServerAliases(String keyType, Principal[] issuers) {
+      return null;
+    }
+
+    @Override
+    public String[] getClientAliases(String keyType, Principal[] issuers) {
+      return null;
+    }
+
+    @Override
+    public String chooseClientAlias(String[] keyTypes, Principal[] issuers, Socket socket) {
+      return null;
+    }
   }
 }
