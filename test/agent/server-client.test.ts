@@ -46,7 +46,7 @@ describe("asking what is desired", () => {
   test("news, and none for what is known already", async () => {
     const agent = await newConnectedAgent();
     const empty = await agent.client.fetchDesired(undefined);
-    expect(empty).toEqual({ etag: expect.stringMatching(/^"[0-9a-f]{64}"$/), state: { items: [], keep: [], remove: [], keys: [] } });
+    expect(empty).toEqual({ etag: expect.stringMatching(/^"[0-9a-f]{64}"$/), state: { items: [], keep: [], remove: [], keys: [], challenges: [] } });
     expect(await agent.client.fetchDesired(empty?.etag)).toBeUndefined();
     const id = await agent.assign((await agent.newRoot()).id, "root");
     const news = await agent.client.fetchDesired(empty?.etag);
