@@ -11,6 +11,7 @@ import { sealSecrets } from "#modules/core/connections/services/secrets";
 import { openSigningKey } from "#modules/fleet/signing-keys/queries";
 import { createIngestKey } from "#modules/governance/ingest-keys/queries";
 import { createAuthority } from "#modules/issuance/authorities/services/create";
+import { stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
 import { createIssuer } from "#modules/issuance/issuers/queries";
 import { sealSecrets as sealIssuerSecrets } from "#modules/issuance/issuers/services/secrets";
 import { openHeld } from "#modules/issuance/pki/services/responder";
@@ -69,8 +70,10 @@ async function addIssuer(sql: Pool, keyring: Keyring, organizationId: string) {
   await sql`
     insert into certificate_requests (organization_id, id, issuer_id, names, names_hash, key_algorithm, key_location, sealed_private_key, auto_renew, created_by, search)
     values (${organizationId}, ${id}, ${id}, '[]', ${id}, 'ecdsa-p256', 'server', ${keyring.seal(id, `request-key ${organizationId} ${id}`)}::bytea, true, '{}', '')`;
+  const stamps = createStamps(keyring);
+  await stampRequest(sql, stamps, organizationId, id);
   const issuer = { id, kind: "acme" as const, name: id, config: {}, secrets: { names: ["accountKeyPem"], sealed } };
-  await createIssuer(sql, createStamps(keyring), { ...by, organizationId }, issuer, async () => undefined);
+  await createIssuer(sql, stamps, { ...by, organizationId }, issuer, async () => undefined);
 }
 
 /** A mail that waits, as an invitation's does; no job sends it. */
