@@ -64,6 +64,22 @@ describe("the job that delivers to channels", () => {
     expect(await channel.deliveries("?state=delivered")).toEqual([delivery]);
   });
 
+  test("comes in one turn to every channel that is due, however many they are", async () => {
+    const organization = await newOrganization();
+    const { url, requests } = target(() => new Response());
+    await Promise.all(Array.from({ length: 20 }, () => openChannel(organization, "webhook", { url: `${url}/${crypto.randomUUID()}` })));
+    await expire(organization);
+    await tell();
+    await world.sql`update notification_deliveries set next_attempt_at = now() + interval '1 hour' where organization_id = ${organization.id}`;
+    await deliver(); // nothing waits, so all of them end at the same moment
+    const due = () => world.sql`select from notification_channels where organization_id = ${organization.id} and due_at <= now()`;
+    expect([await due(), requests]).toEqual([[], []] as never);
+    await world.sql`update notification_deliveries set next_attempt_at = now() where organization_id = ${organization.id}`;
+    await world.sql`update notification_channels set due_at = now() where organization_id = ${organization.id}`;
+    await deliver();
+    expect(requests).toHaveLength(20);
+  });
+
   test("tells by kind, severity, the webhook's own events and labels, and of several only those that fit", async () => {
     const organization = await newOrganization();
     const { url, requests } = target(() => new Response());

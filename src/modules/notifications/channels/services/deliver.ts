@@ -37,15 +37,17 @@ export async function deliverDue({ sql, config, log, clock }: Services, stopping
   const failing = new Set<Promise<void>>();
   const delivering = new Set<Promise<void>>();
 
-  /** Takes channels that are due, and begins to deliver to them. */
+  /** Takes channels that are due, and begins to deliver to them. Returns how many. */
   async function begin(isFailing: boolean, runs: Set<Promise<void>>) {
-    if (signal.aborted || runs.size >= AT_ONCE) return;
-    for (const claim of await claimChannels(sql, { isFailing, limit: AT_ONCE - runs.size })) {
+    if (signal.aborted || runs.size >= AT_ONCE) return 0;
+    const claims = await claimChannels(sql, { isFailing, limit: AT_ONCE - runs.size });
+    for (const claim of claims) {
       const run: Promise<void> = serve(claim)
         .catch((err) => log.warn({ err, ...idsOf(claim) }, "a channel could not be served; the next try is in half a minute"))
         .finally(() => runs.delete(run));
       runs.add(run);
     }
+    return claims.length;
   }
 
   /** Delivers to one channel until nothing is due or it fails. */
@@ -105,11 +107,12 @@ export async function deliverDue({ sql, config, log, clock }: Services, stopping
   }
 
   try {
-    do {
-      await begin(false, delivering);
-      await begin(true, failing);
-      await Promise.race([Bun.sleep(LOOK_MS), ...delivering, ...failing]);
-    } while (delivering.size + failing.size > 0 && !signal.aborted);
+    for (;;) {
+      const begun = (await begin(false, delivering)) + (await begin(true, failing));
+      const running = [...delivering, ...failing];
+      if (signal.aborted || begun + running.length === 0) break;
+      if (running.length > 0) await Promise.race([Bun.sleep(LOOK_MS), ...running]);
+    }
   } finally {
     await Promise.all([...delivering, ...failing]);
   }
