@@ -5,7 +5,7 @@ export const SUPER_LINEAR = 8;
 const MEASURABLE = 2;
 
 /** Sizes at which a growth is looked at: garbage collection and compilation may meet one of them, a quadratic reader grows too fast at each. */
-const SIZES = 4;
+const SIZES = 2;
 
 /**
  * How many times as long `run` takes for an input four times as large: 4 when it is linear, 16 when it is quadratic. Returns 0 where
