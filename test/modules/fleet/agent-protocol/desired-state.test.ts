@@ -124,7 +124,7 @@ describe("GET /agent/assignments", () => {
     const { id } = await assign(certificateId, { config: { alias: "c", removeOnRevoke: false } });
     expect((await ask()).body.keep).toEqual([]);
     await organization.admin("POST", `/certificates/${certificateId}/revoke`, { body: {} });
-    expect((await ask()).body).toEqual({ items: [], keep: [id], remove: [], keys: [] });
+    expect((await ask()).body).toEqual({ items: [], keep: [id], remove: [], keys: [], challenges: [] });
   });
 
   test("200 still names an expired certificate: expiry takes nothing away", async () => {
@@ -138,7 +138,7 @@ describe("GET /agent/assignments", () => {
     const { organization, agent } = await newPoller();
     const ofAgent = { organizationId: organization.id, id: agent.id, publicKey: null, credentialId: null, nonce: undefined };
     const read = () => findDesiredState(world.sql, { keyring: world.config.keyring, stamps: world.deps.stamps }, ofAgent, null, true);
-    expect(await read()).toMatchObject({ json: '{"items":[],"keep":[],"remove":[],"keys":[]}' });
+    expect(await read()).toMatchObject({ json: '{"items":[],"keep":[],"remove":[],"keys":[],"challenges":[]}' });
     await organization.admin("DELETE", agent.path);
     expect(await read()).toBeUndefined();
     expect((await agent.call("GET", PATH)).status).toBe(401);

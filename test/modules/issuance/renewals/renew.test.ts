@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { FORGIVEN } from "#modules/issuance/renewals/rules/backoff";
+import { renewDue } from "#modules/issuance/renewals/services/renew";
 import { askWindows } from "#modules/issuance/renewals/services/windows";
 import type { Driver } from "#modules/issuance/requests/rules/driver";
 import { certificate, importInto } from "../../../support/pki/certificates";
@@ -47,6 +48,13 @@ describe("what an issuer looks after", () => {
     expect(await revoked.read()).toMatchObject({ state: "ended", reason: "The certificate was revoked: cessationOfOperation." });
     expect(await deleted.read()).toMatchObject({ state: "ended", reason: "The issuer was deleted." });
     expect(await deleted.list()).toEqual([]);
+  });
+
+  test("has ended after one turn, however many issuers are deleted", async () => {
+    const all = [await withRenewal(), await withRenewal(), await withRenewal()];
+    for (const { organization, issuer } of all) await organization.admin("DELETE", `/issuers/${issuer.id}`);
+    await renewDue(world.deps, new AbortController().signal);
+    for (const { read } of all) expect(await read()).toMatchObject({ state: "ended" });
   });
 });
 

@@ -191,10 +191,11 @@ test("each job finds what is due among many by indexes alone", async () => {
     await tx`insert into notification_events (organization_id, id, kind, subject_id, told_at) ${owner}, 'agent_silent', new_id(), now() ${series}`;
     await tx`insert into alerts (organization_id, condition, subject_id) select new_id(), 'agent silence', new_id() ${series}`;
     await tx`insert into agents (organization_id, id, name, token_hash) ${owner}, 'host', sha256((${organization.id} || i)::bytea) ${series}`;
+    await tx`insert into api_tokens (organization_id, id, name, role, token_hash, created_by) ${owner}, 'ci', 'ORG_MEMBER', sha256((${organization.id} || i)::bytea), '{}' ${series}`;
   });
   await prepare((sql) =>
     sql.unsafe(
-      "analyze agents, agent_watch, controls, control_evidence, credential_watch, metric_thresholds, ai_systems, alerts, notification_events, certificates",
+      "analyze agents, agent_watch, api_tokens, controls, control_evidence, credential_watch, metric_thresholds, ai_systems, alerts, notification_events, certificates",
     ),
   );
   const tables = /\b(agent_watch|controls|control_evidence|credential_watch|metric_thresholds|alerts)\b/;

@@ -100,9 +100,9 @@ export async function keepNext(tx: Sql, organizationId: string, decided: { row: 
     ${notifyEnd(tx, "certificate_renewal_late", over)}`;
 }
 
-/** Ends some renewals of issuers that were deleted. Returns how many. */
+/** Ends some renewals of an issuer that was deleted. Returns false where there is no such issuer left. */
 export async function endDeleted(sql: Sql, count: number) {
-  const [row] = await sql<{ count: number }[]>`
+  const [row] = await sql<{ isThere: boolean }[]>`
     with deleted as (select * from renewal_ends limit 1 for update skip locked),
     part as materialized (
       select w.organization_id, w.certificate_id from deleted cross join lateral (
@@ -114,6 +114,6 @@ export async function endDeleted(sql: Sql, count: number) {
     no_failure as (${notifyEnd(sql, "certificate_renewal_failed", sql`select organization_id, certificate_id from part`)}),
     not_late as (${notifyEnd(sql, "certificate_renewal_late", sql`select organization_id, certificate_id from part`)}),
     done as (delete from renewal_ends e using deleted where e.organization_id = deleted.organization_id and e.issuer_id = deleted.issuer_id and not exists (select from part))
-    select count(*)::int as count from part`;
-  return row?.count ?? 0;
+    select exists (select from deleted) as "isThere"`;
+  return row?.isThere ?? false;
 }

@@ -23,7 +23,7 @@ const TURN_MS = 60_000;
 export async function renewDue(deps: Deps, stopping: AbortSignal) {
   const { sql, stamps, clock } = deps;
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(TURN_MS)]);
-  while (!signal.aborted && (await endDeleted(sql, AT_ONCE)) === AT_ONCE);
+  while (!signal.aborted && (await endDeleted(sql, AT_ONCE)));
   const done: string[] = [];
   for (let due = await findDueIssuer(sql, done, clock()); due && !signal.aborted; due = await findDueIssuer(sql, done, clock()))
     if ((await renewSome({ sql, stamps }, due, clock())) < AT_ONCE) done.push(due.issuerId);
