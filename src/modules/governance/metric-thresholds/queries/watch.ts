@@ -36,10 +36,12 @@ async function judgeSome(sql: Sql, after: Place): Promise<Place | undefined> {
           where m.organization_id = part.organization_id and m.system_id = s.id and m.metric = part.metric and m.recorded_at > coalesce(part.judged_at, '-infinity')
           order by recorded_at desc limit case when part.judged_at is null then 1 else ${SAMPLES}::int end) as sample) as samples
       where newest_at is not null),
-    -- unless another server was faster
+    -- unless another server was faster; each row by its key (OFFSET 0), whatever the planner knows
     kept as (
-      update metric_thresholds t set judged_at = newest_at, is_outside = newest_is_outside from judged
-      where t.organization_id = judged.organization_id and t.id = judged.id and t.version = judged.version and t.judged_at is not distinct from judged.judged_at
+      update metric_thresholds t set judged_at = newest_at, is_outside = newest_is_outside
+      from judged cross join lateral (
+        select ctid as place from metric_thresholds own where own.organization_id = judged.organization_id and own.id = judged.id offset 0) as own
+      where t.ctid = own.place and t.version = judged.version and t.judged_at is not distinct from judged.judged_at
       returning t.id),
     told as (${notifyEach(
       sql,
