@@ -1,8 +1,10 @@
 import { Elysia } from "elysia";
+import { consolePage } from "#console/routes";
 import { allowOrigins } from "#http/cors";
 import { errors, type Router } from "#http/errors";
 import { noteRoutes } from "#http/exchange";
 import { health } from "#http/health";
+import { type HasNoQuery, refuseUnknownQuery } from "#http/known-query";
 import { metricsPage } from "#http/metrics";
 import { docs } from "#http/openapi/docs";
 import { calendar, calendarLinks } from "#modules/certificates/calendar/routes";
@@ -53,15 +55,17 @@ import type { Deps } from "./deps";
 
 /** The whole server, by audience. */
 export function createApp(deps: Deps) {
-  const router: Router = { methodsAt: () => [] };
-  const app = new Elysia({ normalize: false, handler: { standardHostname: false } }) // or a host of one to three characters shifts the path
+  const router: Router & { hasNoQuery: HasNoQuery } = { methodsAt: () => [], hasNoQuery: () => false };
+  // Elysia looks for the path at one index: 7, which is no path after https://, or 11, which no host of one to three characters leaves after http://
+  const app = new Elysia({ normalize: false, handler: { standardHostname: deps.config.tls !== undefined } })
     .use(noteRoutes())
     .use(errors(deps, router))
     .use(allowOrigins(deps.config.corsOrigins))
+    .use(refuseUnknownQuery(router))
     .onParse({ as: "global" }, () => null) // guards read the body, after they know the caller
-    .use(docs())
-    .use(health(deps))
-    .use(metricsPage(deps))
+    .use(docs(deps))
+    .use(consolePage(deps))
+    .use(operations(deps))
     // users
     .use(users(deps))
     .use(sessions(deps))
@@ -95,10 +99,13 @@ export function createApp(deps: Deps) {
     .use(frameworkCatalogue(deps))
     .use(platform(deps));
   router.methodsAt = createMethodLookup(app.routes);
+  router.hasNoQuery = createQueryLookup(app.routes);
   return app;
 }
 
 /** Links of the chain above, because the compiler follows only so many. */
+const operations = (deps: Deps) => new Elysia().use(health(deps)).use(metricsPage(deps));
+
 const expiry = (deps: Deps) => new Elysia().use(expiryPolicy(deps)).use(calendarLinks(deps)).use(calendar(deps));
 
 const core = (deps: Deps) => new Elysia().use(kinds(deps)).use(connections(deps)).use(widgets(deps));
@@ -142,10 +149,18 @@ const own = (deps: Deps) => new Elysia().use(organization(deps)).use(apiTokens(d
 
 export type App = ReturnType<typeof createApp>;
 
-function createMethodLookup(routes: { method: string; path: string }[]): Router["methodsAt"] {
+type Route = { method: string; path: string; hooks: { detail?: { hide?: boolean }; query?: unknown } };
+
+function createMethodLookup(routes: Route[]): Router["methodsAt"] {
   const patterns = routes.map(({ method, path }) => ({ method, pattern: new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}/?$`) }));
   return (path) => {
     const methods = patterns.filter(({ pattern }) => pattern.test(path)).map((each) => each.method);
     return [...new Set(methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)))];
   };
+}
+
+/** Routes that are not in the document speak other protocols, whose callers add what they like. */
+function createQueryLookup(routes: Route[]): HasNoQuery {
+  const bare = new Set(routes.filter(({ hooks }) => !hooks?.detail?.hide && !hooks?.query).map(({ method, path }) => `${method} ${path}`));
+  return (method, route) => bare.has(`${method} ${route}`);
 }

@@ -11,6 +11,11 @@ declare module "*.css" {
   const path: string;
   export default path;
 }
+declare module "*/page.js" {
+  const path: string;
+  export default path;
+}
+
 declare module "*/swagger-ui-bundle.js" {
   const path: string;
   export default path;

@@ -1,8 +1,9 @@
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { coveredFamilies, type Networks, readNetworks } from "#auth/cidr";
-import { isSecureUrl } from "#auth/secure-url";
+import { providerFaults } from "#auth/provider-settings";
 import { readKeyring } from "#crypto/keyring";
+import { readTlsSettings } from "#crypto/tls-files";
 import { directoryFault } from "#db/private-directory";
 import { databaseUrlFault, parseUrl } from "#db/url";
 import { KINDS, readRateLimits } from "#limits/rate-limits";
@@ -112,21 +113,18 @@ export function readConfig(env: Environment) {
     if (!text("JWT_SECRET") && !oidcIssuer) fault("JWT_SECRET or OIDC_ISSUER is required with DATABASE_URL: who signs the tokens?");
   }
 
-  function requireProvider(issuer: string, audience: string | undefined) {
-    if (URL.canParse(issuer) && !isSecureUrl(issuer)) fault("OIDC_ISSUER must be https; http only on this machine (localhost, 127.0.0.0/8, [::1]).");
-    if (!audience) fault("JWT_AUDIENCE is required with OIDC_ISSUER: without it the provider's tokens for any other application would count.");
-  }
-
   const databaseUrl = url("DATABASE_URL", ["postgres:", "postgresql:"]);
   const oidcIssuer = url("OIDC_ISSUER", ["https:", "http:"]);
   if (databaseUrl) requireSecrets(databaseUrl);
   const given = {
     port: port(),
     host: text("HOST") ?? "127.0.0.1",
+    tls: readTlsSettings({ cert: text("TLS_CERT"), key: text("TLS_KEY") }, fault),
     databaseUrl,
     dataDir: resolve(text("DATA_DIR") ?? "./data"),
     oidcIssuer,
     jwtAudience: text("JWT_AUDIENCE"),
+    oidcClientId: text("OIDC_CLIENT_ID"),
     workerApiKeys: keys("WORKER_API_KEY"),
     platformAdmins: userIds("PLATFORM_ADMINS"),
     platformStaffDomains: domains("PLATFORM_STAFF_DOMAINS"),
@@ -144,7 +142,7 @@ export function readConfig(env: Environment) {
     logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
   };
   const own = { JWT_SECRET: text("JWT_SECRET"), SECRETS_KEY: list("SECRETS_KEY").join() };
-  if (oidcIssuer) requireProvider(oidcIssuer, given.jwtAudience);
+  providerFaults(given).forEach(fault);
   for (const origin of given.corsOrigins)
     if (URL.parse(origin)?.origin !== origin) fault(`CORS_ORIGINS: "${origin}" is not an origin such as https://portal.example.`);
   const set = Object.keys(env).filter((name) => env[name]?.trim());

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { createNonces, type Nonces } from "#auth/nonces";
+import { createOneTimeCodes, type OneTimeCodes } from "#auth/one-time-codes";
 import { createTokens, type Tokens } from "#auth/tokens";
 import { createGatewayCheck, type GatewayCheck } from "#auth/trusted-gateway";
 import { ALONE, type Cluster } from "#cluster/channel";
@@ -49,6 +50,8 @@ export type Deps = {
   /** What this process shows as a worker: the first of WORKER_API_KEY or, where none is configured, a secret of its own. */
   workerKey: string;
   tokens: Tokens;
+  /** What a link shows that opens the console signed in. */
+  oneTimeCodes: OneTimeCodes;
   isTrustedGateway: GatewayCheck;
   limits: Limits;
   /** For reads that may cost more than a moment of the database. */
@@ -86,6 +89,7 @@ export function createDeps({ config, db, log, clock = () => new Date(), now = ()
     mail: config.mail && createMailTransport(config.mail),
     workerKey: config.workerApiKeys[0] ?? randomBytes(32).toString("base64url"),
     tokens: createTokens({ config, sql, log, clock, cluster }),
+    oneTimeCodes: createOneTimeCodes(clock),
     isTrustedGateway: createGatewayCheck(config),
     limits: createLimits(config, now, cluster),
     lanes: createLanes(lanesFor(sql.options.max)),

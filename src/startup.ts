@@ -1,4 +1,3 @@
-import type { Server } from "bun";
 import { type App, createApp } from "#app";
 import { ALONE, type Cluster } from "#cluster/channel";
 import type { Config } from "#config";
@@ -6,7 +5,7 @@ import { POOL_SIZE } from "#db/connect";
 import { openDatabase, reachDatabase } from "#db/open";
 import { mayTrustLocalPrograms } from "#demo/demo";
 import { createDeps, type Deps } from "#deps";
-import { checkAddress, listen } from "#http/listen";
+import { checkAddress, type Listening, listen } from "#http/listen";
 import { makeComingPartitions } from "#jobs/partitions";
 import { prepareJobs, repeatJobs, runQueuedJobs } from "#jobs/start";
 import { demandStamps } from "#maintenance/stamping";
@@ -67,7 +66,7 @@ async function listenOrClose(app: App, deps: Deps, closeDatabase: () => Promise<
 }
 
 /** Refuses new connections, lets running requests end, and ends those that take over 10 s. */
-async function stopListening(server: Server<undefined>) {
+async function stopListening(server: Listening) {
   await Promise.race([server.stop(), Bun.sleep(GRACE_MS)]);
   await server.stop(true);
 }

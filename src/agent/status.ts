@@ -21,6 +21,26 @@ export type Standing = {
   retryAt: string | null;
 };
 
+/** A challenge of a CA that this host was asked to answer, for an order of the organization. */
+export type Challenge = {
+  id: string;
+  state: "answered" | "unanswered";
+  /** The file of the answer in a web root; none where a port of the agent's own answers. */
+  file: string | null;
+  since: string | null;
+  why: string | null;
+};
+
+/** Returns the challenges that this host answers or was asked to answer, while their orders last. */
+export const challengesOf = (state: State): Challenge[] =>
+  [...state.challenges.records.values()].map(({ id, since, path, told }) => ({
+    id,
+    state: since === undefined ? "unanswered" : "answered",
+    file: path ?? null,
+    since: since === undefined ? null : new Date(since).toISOString(),
+    why: told ?? null,
+  }));
+
 /** Returns what holds and what does not: everything that was last desired, and everything that the agent has not taken away yet. Changes nothing. */
 export async function standingsOf(state: State, host: Host): Promise<Standing[]> {
   const { items = [], keep = [] } = (await state.readKnown())?.state ?? {};

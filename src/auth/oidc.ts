@@ -85,11 +85,19 @@ async function verifyWith(keys: JWTVerifyGetKey, token: string, options: JWTVeri
 
 export async function fetchKeySet(issuer: string): Promise<JSONWebKeySet> {
   const signal = AbortSignal.timeout(TIMEOUT);
-  const discovery = await fetchJson<{ issuer?: string; jwks_uri?: string }>(`${issuer}/.well-known/openid-configuration`, signal);
-  if (discovery.issuer?.replace(/\/$/, "") !== issuer || !discovery.jwks_uri)
-    throw new Error(`OIDC_ISSUER ${issuer}: its discovery document names another issuer or no jwks_uri`);
-  if (!isSecureUrl(discovery.jwks_uri)) throw new Error(`OIDC_ISSUER ${issuer}: its discovery document names a jwks_uri that is not https`);
-  return fetchJson<JSONWebKeySet>(discovery.jwks_uri, signal);
+  const { jwks_uri } = await discover(issuer, ["jwks_uri"], signal);
+  return fetchJson<JSONWebKeySet>(jwks_uri, signal);
+}
+
+/** Returns addresses of the provider's discovery document, all of them https. */
+export async function discover<Name extends string>(issuer: string, names: Name[], signal = AbortSignal.timeout(TIMEOUT)) {
+  const discovery = await fetchJson<Record<string, unknown>>(`${issuer}/.well-known/openid-configuration`, signal);
+  const missing = names.filter((name) => typeof discovery[name] !== "string");
+  if (`${discovery.issuer}`.replace(/\/$/, "") !== issuer || missing.length > 0)
+    throw new Error(`OIDC_ISSUER ${issuer}: its discovery document names another issuer or no ${names.join(", ")}`);
+  for (const name of names)
+    if (!isSecureUrl(`${discovery[name]}`)) throw new Error(`OIDC_ISSUER ${issuer}: its discovery document names a ${name} that is not https`);
+  return discovery as Record<Name, string>;
 }
 
 async function fetchJson<Json>(url: string, signal: AbortSignal) {

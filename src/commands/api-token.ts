@@ -1,10 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { createApiToken } from "#modules/people/api-tokens/queries";
 import { hashApiToken, newApiToken } from "#modules/people/api-tokens/rules";
-import { createOrganizationLookup } from "#modules/people/organizations/queries";
 import { readDuration, readUuid } from "./arguments";
-import { CommandError } from "./command-error";
-import { withStamps } from "./environment";
+import { administer } from "./environment";
 
 const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
 const TEN_YEARS = 3_650 * 86_400;
@@ -27,14 +24,8 @@ export function addApiToken(program: Command) {
 
 async function create({ organization, name, role, expires }: Options) {
   const token = newApiToken();
-  const now = new Date();
-  const expiresAt = expires && new Date(now.getTime() + expires * 1_000).toISOString();
-  await withStamps(async (sql, stamps) => {
-    if (!(await createOrganizationLookup(sql).exists(organization))) throw new CommandError(`There is no organization ${organization}.`);
-    const scope = { organizationId: organization, actor: { type: "command-line" as const }, requestId: null };
-    const created = await createApiToken(sql, stamps, scope, { name, role, tokenHash: hashApiToken(token), ...(expiresAt && { expiresAt }) }, now);
-    if (typeof created === "string") throw new CommandError("The organization has as many live API tokens as it may. Revoke one first.");
-  });
+  const expiresAt = expires && new Date(Date.now() + expires * 1_000).toISOString();
+  await administer("create-api-token", { organizationId: organization, name, role, tokenHash: hashApiToken(token), ...(expiresAt && { expiresAt }) });
   console.info(token);
 }
 

@@ -6,6 +6,8 @@ import { reachDatabase } from "#db/open";
 import { checkKeys } from "#db/secret-keys";
 import { createLog, type Log } from "#log";
 import { terminalLog } from "#log-terminal";
+import { ADMINISTRATION } from "#maintenance/administration";
+import { askServer } from "#maintenance/socket";
 import { stampsOfCommand } from "#maintenance/stamping";
 import { CommandError } from "./command-error";
 
@@ -35,10 +37,19 @@ export async function withDatabase(work: (db: Db, config: Config, log: Log) => P
 }
 
 /** As `withDatabase`, in the tables of this release, for a command that makes admins: it stamps them with the database's own key. */
-export const withStamps = (work: (sql: Pool, stamps: Stamps) => Promise<void>) =>
+const withStamps = (work: (sql: Pool, stamps: Stamps) => Promise<void>) =>
   withDatabase(async ({ $client: sql }, { keyring }, log) => {
     await migrate(sql);
     const wrongKeys = await checkKeys(sql, keyring);
     if (wrongKeys) throw new CommandError(wrongKeys, 2);
     await work(sql, await stampsOfCommand({ sql, keyring, log }));
   });
+
+type Administration = typeof ADMINISTRATION;
+
+/** Makes a change, and prints what it tells. A server that has the embedded database is asked to make it. */
+export async function administer<Name extends keyof Administration>(name: Name, input: Parameters<Administration[Name]>[1]) {
+  const { databaseUrl, dataDir } = readConfigOrExit();
+  if (!databaseUrl && (await askServer(dataDir, name, console.info, input))) return;
+  await withStamps((sql, stamps) => ADMINISTRATION[name]({ sql, stamps }, input as never, console.info));
+}

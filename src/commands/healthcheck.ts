@@ -11,7 +11,8 @@ export const addHealthcheck = (program: Command) =>
     .option("--url <url>", "the server's address, where it is another than HOST and PORT: https://certitude.example")
     .action(async ({ url }: { url?: string }) => {
       const target = readyAt(url ?? localAddress());
-      const answer = await fetch(target, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
+      const tls = { rejectUnauthorized: url !== undefined }; // the certificate names the server, and not this machine's own address
+      const answer = await fetch(target, { signal: AbortSignal.timeout(5_000), tls }).catch(() => undefined);
       if (!answer?.ok) throw new CommandError(`${target} ${answer ? `answered ${answer.status}` : "cannot be reached"}.`);
       console.info("ready");
     });
@@ -25,7 +26,7 @@ function readyAt(address: string) {
 }
 
 function localAddress() {
-  const { host, port } = readConfigOrExit();
+  const { host, port, tls } = readConfigOrExit();
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host;
-  return `http://${reachable}:${port}`;
+  return `${tls ? "https" : "http"}://${reachable}:${port}`;
 }

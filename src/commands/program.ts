@@ -4,11 +4,14 @@ import { addAdminCommand } from "./admin";
 import { addAgent } from "./agent/agent";
 import { addApiToken } from "./api-token";
 import { addBackup, addRestore } from "./backup";
+import { addCompletion } from "./completion";
 import { addCounts } from "./counts";
 import { addDoctor } from "./doctor/doctor";
 import { addHealthcheck } from "./healthcheck";
+import { addInstall } from "./install/install";
 import { addMail } from "./mail";
 import { addMigrate } from "./migrate";
+import { addMonitoring } from "./monitoring/monitoring";
 import { addOpenapi } from "./openapi";
 import { runCommand } from "./run-command";
 import { addSecrets } from "./secrets";
@@ -18,10 +21,12 @@ import { addToken } from "./token";
 const CONFIGURATION = `
 Configuration (environment):
   PORT 3000 · HOST 127.0.0.1          where it listens
+  TLS_CERT · TLS_KEY                  PEM files of its certificate and key: it then serves https
   DATABASE_URL                        Postgres 15 or later; absent: embedded under DATA_DIR
   DATA_DIR ./data                     files of the embedded default, its secrets too
   JWT_SECRET                          signs user tokens (HS256), at least 32 characters
   OIDC_ISSUER · JWT_AUDIENCE          the identity provider whose user tokens count
+  OIDC_CLIENT_ID                      signs people in to the console there
   SECRETS_KEY                         seals secrets at rest: 32 bytes, base64; of several the first seals
   WORKER_API_KEY                      key of the workers; two, comma-separated, while rotating
   PLATFORM_ADMINS                     user ids of the platform's staff
@@ -60,6 +65,9 @@ function createProgram() {
     addOpenapi,
     addDoctor,
     addHealthcheck,
+    addInstall,
+    addMonitoring,
+    addCompletion,
   ])
     add(program);
   for (const command of program.commands) command.exitOverride().showHelpAfterError();

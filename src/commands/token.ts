@@ -1,12 +1,10 @@
 import { type Command, Option } from "commander";
 import { decodeJwt } from "jose";
 import { mintToken } from "#auth/mint-token";
-import { addPlatformEvent } from "#modules/people/audit/queries";
 import { spoolPlatformEvent } from "#modules/people/audit/services/spool";
-import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";
 import { readDuration, readUuid } from "./arguments";
 import { CommandError } from "./command-error";
-import { readConfigOrExit, withStamps } from "./environment";
+import { administer, readConfigOrExit } from "./environment";
 
 const BY = { actor: { type: "command-line" as const }, requestId: null };
 
@@ -25,13 +23,9 @@ export const addToken = (program: Command) =>
       const token = await mintToken({ config }, { user, email, ttl });
       if (!token) throw new CommandError("There is no JWT_SECRET: the identity provider of OIDC_ISSUER signs the tokens.");
       const minted = { action: "user-token.minted", targetType: "user", targetId: user, details: { email, staff, expiresAt: expiryOf(token) } };
-      if (!staff && !config.databaseUrl) spoolPlatformEvent(config.dataDir, BY, minted);
-      else
-        await withStamps(async (sql, stamps) => {
-          if (staff) await saveUser(sql, { userId: user, email: email ?? null, name: null });
-          if (staff) await grantPlatformAdmin(sql, stamps, user, true);
-          await addPlatformEvent(sql, BY, minted);
-        });
+      if (staff) await administer("add-staff", { userId: user, email: email ?? null, event: minted });
+      else if (config.databaseUrl) await administer("note-event", { event: minted });
+      else spoolPlatformEvent(config.dataDir, BY, minted); // also where no server ever ran: its database is not made for this
       console.info(token);
     });
 

@@ -11,6 +11,8 @@ export interface Sql {
 }
 
 export interface Pool extends Sql, Pick<Client, "options" | "end"> {
+  /** How many statements, transactions and sessions have a connection or wait for one. */
+  demand: () => number;
   /** Runs `work` in a transaction; `mode` says in which, as after BEGIN. */
   begin: <Result>(work: (tx: Sql) => Promise<Result>, mode?: string) => Promise<Result>;
   /** One session, until it is released. */
@@ -134,13 +136,35 @@ function createTag(client: Pick<Client, "unsafe">): Sql {
 }
 
 /** Returns the pool of a client, with statements that are joined once. */
-export const createPool = (client: Client): Pool =>
-  Object.assign(createTag(client), {
+export function createPool(client: Client): Pool {
+  let demand = 0;
+  const ended = () => void demand--;
+  function counted<Result extends PromiseLike<unknown>>(work: Result) {
+    demand++;
+    work.then(ended, ended);
+    return work;
+  }
+  const unsafe = ((...given) => counted(client.unsafe(...given))) as Client["unsafe"];
+  return Object.assign(createTag({ unsafe }), {
+    unsafe: client.unsafe,
     options: client.options,
     end: client.end,
-    begin: <Result>(work: (tx: Sql) => Promise<Result>, mode = "") => client.begin(mode, (tx) => work(createTag(tx))) as Promise<Result>,
+    demand: () => demand,
+    begin: <Result>(work: (tx: Sql) => Promise<Result>, mode = "") => counted(client.begin(mode, (tx) => work(createTag(tx)))) as Promise<Result>,
     async reserve() {
-      const session = await client.reserve();
-      return Object.assign(createTag(session), { release: session.release });
+      demand++;
+      try {
+        const session = await client.reserve();
+        return Object.assign(createTag(session), {
+          release() {
+            ended();
+            session.release();
+          },
+        });
+      } catch (error) {
+        ended();
+        throw error;
+      }
     },
   });
+}

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { sha256 } from "#crypto/sha256";
-import { dependencies } from "../../package.json";
+import { devDependencies } from "../../package.json";
 import { migrations } from "./migrate";
 
 /** The name in the executable of what pack-template.ts writes; the bundler adds a hash to it. */
 const TEMPLATE = /^postgres\b.*\.zst$/;
 
-const ORIGIN = sha256([dependencies["@electric-sql/pglite"], ...migrations.map(({ hash }) => hash)].join()).slice(0, 16);
+const ORIGIN = sha256([devDependencies["@electric-sql/pglite"], ...migrations.map(({ hash }) => hash)].join()).slice(0, 16);
 /** Where pack-template.ts keeps the database of these migrations, which programs that run from source copy too. */
 export const packedPath = join(import.meta.dir, "../../dist", `postgres-${ORIGIN}.zst`);
 

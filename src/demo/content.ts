@@ -91,9 +91,14 @@ function toForm({ title, fileName, text }: (typeof DOCUMENTS)[number], organizat
 }
 
 const widgets = (system: string): Json[] => [
-  { kind: "expiring_certificates_timeline", title: "What expires" },
-  { kind: "agent_health", title: "Agents" },
-  { kind: "assignment_drift", title: "Drift" },
-  { kind: "framework_compliance_progress", title: "EU AI Act", settings: { frameworkKey: "euaiact" } },
-  { kind: "ai_metric_time_series", title: LAST_WIDGET, settings: { systemIds: [system], metrics: ["latency_p95"] } },
+  { kind: "expiring_certificates_timeline", title: "What expires", position: { x: 0, y: 0, width: 8, height: 4 } },
+  { kind: "agent_health", title: "Agents", position: { x: 8, y: 0, width: 4, height: 4 } },
+  { kind: "assignment_drift", title: "Drift", position: { x: 0, y: 4, width: 4, height: 4 } },
+  { kind: "framework_compliance_progress", title: "EU AI Act", settings: { frameworkKey: "euaiact" }, position: { x: 4, y: 4, width: 4, height: 4 } },
+  {
+    kind: "ai_metric_time_series",
+    title: LAST_WIDGET,
+    settings: { systemIds: [system], metrics: ["latency_p95"] },
+    position: { x: 8, y: 4, width: 4, height: 4 },
+  },
 ];

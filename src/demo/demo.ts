@@ -41,7 +41,8 @@ export async function showDemo({ deps, app, url }: Running, signal: AbortSignal)
   const demo = { organizationId: ORGANIZATION, userId: USER, email: EMAIL, base: url.origin };
   await fillDemo(deps, app.handle, demo, progress.step, signal).finally(progress.end);
   deps.log.flush();
-  console.info(summarize({ ...demo, config: deps.config }));
+  const consoleUrl = `${url.origin}/console/#/enter/${deps.oneTimeCodes.issue({ user: USER, email: EMAIL })}`;
+  console.info(summarize({ ...demo, consoleUrl, config: deps.config }));
 }
 
 export type Demo = { organizationId: string; userId: string; email: string; base: string };

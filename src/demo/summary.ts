@@ -4,14 +4,17 @@ import type { Config } from "#config";
 import { quoteWord } from "#shell-words";
 import { placesIn } from "./agents";
 
-type Shown = { base: string; organizationId: string; userId: string; config: Pick<Config, "dataDir" | "databaseUrl"> };
+type Shown = { base: string; consoleUrl: string; organizationId: string; userId: string; config: Pick<Config, "dataDir" | "databaseUrl"> };
 
 /** What to look at and what to paste, as text for a person. Commands work in any directory; none shows a token. */
-export function summarize({ base, organizationId, userId, config }: Shown) {
+export function summarize({ base, consoleUrl, organizationId, userId, config }: Shown) {
   const dataDir = resolve(config.dataDir);
   const secrets = config.databaseUrl ? "" : `DATA_DIR=${quoteWord(dataDir)} `;
   return `
-Certitude is ready. Documentation: ${base}/swagger
+Certitude is ready. The console, signed in (this link works once, for ten minutes):
+  ${consoleUrl}
+
+Documentation: ${base}/swagger
 
 A token, for that page and for the next command:
   TOKEN=$(${secrets}${program()} token --user ${userId}); echo $TOKEN

@@ -43,7 +43,7 @@ async function enter<Found extends Holder>(deps: Deps, find: Find<Found>, contex
   exchange.scope = scope;
   if (!isReading(request)) {
     body ??= await receiveBody(request);
-    parseBody(context, body);
+    await parseBody(context, body);
     await claimBody(request, body);
   }
   return { agent: { ...found, nonce: readNonce(request) }, scope };

@@ -45,7 +45,7 @@ export const inOrganization = (deps: Deps, { namesActor = false }: Options = {})
     .guard({
       as: "scoped",
       headers: namesActor ? HeadersWithActor : Headers,
-      response: { 401: Unauthorized(PAIR, [...PAIR, "userToken"], [...PAIR, "apiToken"]), 403: Message },
+      response: { 401: Unauthorized(["userToken", ...PAIR], ["apiToken", ...PAIR], PAIR), 403: Message },
     })
     .derive({ as: "scoped" }, async function identify({ request }) {
       const entered = await enter(deps, request);

@@ -38,7 +38,7 @@ async function enter(deps: Deps, context: Context): Promise<Scope> {
   const prove = await chooseProof(deps, organizationId, request);
   const bytes = await receiveBody(request);
   const actor = prove(bytes);
-  parseBody(context, bytes);
+  await parseBody(context, bytes);
   const scope: Scope = { organizationId, actor, requestId: exchange.id };
   exchange.scope = scope;
   await claimBody(request, bytes);

@@ -36,7 +36,7 @@ export const joining = (deps: Deps) =>
         const key = claimedKey(request);
         if (key !== "" && !isPublicKey(key)) throw new Refusal(400, NO_KEY);
         const { publicKey } = proveOwn(deps, request, body);
-        parseBody(context, body);
+        await parseBody(context, body);
         await claimBody(request, body);
         return { scope, shown, publicKey };
       }),
@@ -59,7 +59,7 @@ export const agentKey = (deps: Deps) =>
       deps.limits.charge(request, { type: "agent", id }, publicKey);
       const scope: Scope = { organizationId, actor: { type: "agent", id }, requestId: exchange.id };
       exchange.scope = scope;
-      parseBody(context, body);
+      await parseBody(context, body);
       await claimBody(request, body);
       return { scope, agentId: id, publicKey };
     }),

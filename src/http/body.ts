@@ -4,6 +4,7 @@ import { Refusal } from "./errors";
 import { exchangeOf, hideContext } from "./exchange";
 import { hashForm, parseForm } from "./form";
 import { claimWrite } from "./idempotency";
+import { refuseDoubledKeys } from "./json-keys";
 
 const MIB = 1024 * 1024;
 const LARGE = new Map([
@@ -38,7 +39,7 @@ export const readBody = hideContext(async (context: Context) => {
   if (bytes.length > MIB) await Bun.sleep(0); // to read, to parse and to check it each take their time
   const fileLimit = FORMS.get(exchangeOf(request).route ?? "");
   if (fileLimit !== undefined) return readForm(context, bytes, fileLimit);
-  parseBody(context, bytes);
+  await parseBody(context, bytes);
   if (bytes.length > MIB) await Bun.sleep(0);
   await claimBody(request, bytes);
 });
@@ -60,9 +61,9 @@ export async function receiveBody(request: Request) {
   return bytes;
 }
 
-export function parseBody(context: Context, bytes: Uint8Array) {
+export async function parseBody(context: Context, bytes: Uint8Array) {
   refuseCoding(context.request);
-  if (bytes.length > 0) context.body = parseJson(bytes, context.request.headers.get("content-type"));
+  if (bytes.length > 0) context.body = await parseJson(bytes, context.request.headers.get("content-type"));
 }
 
 /** Claims the request's Idempotency-Key, if it has one. */
@@ -94,11 +95,11 @@ async function readBytes(request: Request, limit: number) {
   }
 }
 
-function parseJson(bytes: Uint8Array, contentType: string | null): unknown {
+async function parseJson(bytes: Uint8Array, contentType: string | null): Promise<unknown> {
   if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType ?? ""))
     throw new Refusal(415, "The body must be JSON: send content-type: application/json.");
   const value = parse(bytes);
-  tame(value, LEVELS);
+  await refuseDoubledKeys(bytes, tame(value, LEVELS));
   // Where a field has a default, Elysia assigns the body to the defaults, whatever kind it is of.
   if (value === null || typeof value !== "object" || Array.isArray(value)) throw new Refusal(400, "The body must be an object.");
   if (Object.hasOwn(value, "__proto__")) throw new Refusal(400, "body.__proto__ is not a known field."); // it would become the prototype
@@ -113,14 +114,16 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** Rejects JSON nested too deep; shadows own `toString` fields, which crash Elysia's error path. */
-function tame(value: unknown, levels: number) {
-  if (value === null || typeof value !== "object") return;
+/** Rejects JSON nested too deep; shadows own `toString` fields, which crash Elysia's error path. Returns how many keys there are. */
+function tame(value: unknown, levels: number): number {
+  if (value === null || typeof value !== "object") return 0;
   if (levels === 0) throw new Refusal(400, `The body is nested deeper than ${LEVELS} levels.`);
+  let keys = 0;
   if (Array.isArray(value)) {
-    for (const each of value) tame(each, levels - 1); // for…in would take seconds
-    return;
+    for (const each of value) keys += tame(each, levels - 1); // for…in would take seconds
+    return keys;
   }
   if (Object.hasOwn(value, "toString")) Object.defineProperty(value, Symbol.toPrimitive, QUOTED);
-  for (const key in value) tame((value as Record<string, unknown>)[key], levels - 1);
+  for (const key in value) keys += 1 + tame((value as Record<string, unknown>)[key], levels - 1);
+  return keys;
 }

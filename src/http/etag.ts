@@ -5,7 +5,23 @@ export const etag = (version: number) => `"${version}"`;
 const MAX_HEADER = 4_096;
 /** An element of a list of entity tags (RFC 9110, 8.8.3 and 5.6.1), empty ones too. */
 const ELEMENT = /[ \t]*(?:(W\/)?"([!#-~\x80-\xff]*)"[ \t]*)?(?:,|$)/y;
-const VERSION = /^(0|[1-9]\d{0,8})$/;
+/** A version, and in the tag of a read what tells its bytes from others. */
+const VERSION = /^(0|[1-9]\d{0,8})(?:-[0-9a-z]{1,13})?$/;
+
+/** The tag of a read: If-Match takes it for the version. */
+export const versionedTag = (version: number, bytes: Uint8Array) => `"${version}-${Bun.hash(bytes).toString(36)}"`;
+
+/** The tag that a write answers for the version of this one; what names no version stays as it is. */
+export function writtenTag(tag: string) {
+  const version = readTag(tag);
+  return version === undefined ? tag : etag(version);
+}
+
+/** Returns the version that a tag names; undefined for a tag that this server made of no version. */
+export function readTag(tag: string) {
+  const version = VERSION.exec(/^"(.*)"$/.exec(tag)?.[1] ?? "")?.[1];
+  return version === undefined ? undefined : Number(version);
+}
 
 /**
  * The versions that `If-Match` accepts: undefined, which is any, without the header or with `*`. Comparison is strong
@@ -20,7 +36,8 @@ export function ifMatch(headers: Headers): number[] | undefined {
     const element = ELEMENT.exec(value);
     if (!element) return [];
     const [, weak, tag = ""] = element;
-    if (!weak && VERSION.test(tag)) versions.add(Number(tag));
+    const version = weak ? undefined : readTag(`"${tag}"`);
+    if (version !== undefined) versions.add(version);
   }
   return [...versions];
 }

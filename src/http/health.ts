@@ -4,15 +4,19 @@ import { Answer, Message } from "./schema";
 
 const DATABASE_TIMEOUT_MS = 2_000;
 
+const Ok = t.Literal("ok", { description: "Always ok: another status of HTTP says that it is not" });
 const Ready = Answer({
-  status: t.Literal("ok"),
-  jobs: Answer({ late: t.Array(t.String(), { description: "Background jobs that no server has run for three of their periods, by name", examples: [[]] }) }),
+  status: Ok,
+  jobs: Answer(
+    { late: t.Array(t.String(), { description: "Background jobs that no server has run for three of their periods, by name", examples: [[]] }) },
+    { description: "The work in the background" },
+  ),
 });
 
 export const health = ({ jobRuns }: Deps) =>
   new Elysia({ prefix: "/health", tags: ["Operations"] })
     .get("/live", () => ({ status: "ok" as const }), {
-      response: { 200: Answer({ status: t.Literal("ok") }) },
+      response: { 200: Answer({ status: Ok }) },
       detail: { operationId: "isLive", summary: "The process runs", description: "Never asks the database." },
     })
     .get(

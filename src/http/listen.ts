@@ -2,19 +2,28 @@ import type { Server } from "bun";
 import type { AnyElysia } from "elysia";
 import type { Deps } from "#deps";
 import { createFetch } from "./server-fetch";
+import { IDLE_TIMEOUT_S, serveWithTls } from "./tls";
 
 type Address = { host: string; port: number };
+export type Listening = Pick<Server<undefined>, "url" | "port" | "stop">;
 
 /** Serves the application at the configured address, which workers of one server share. */
-export function listen(app: AnyElysia, deps: Deps): Server<undefined> {
-  const server = bind(deps.config, createFetch(app, deps), deps.cluster.worker !== undefined);
-  app.server = server;
-  return server;
+export function listen(app: AnyElysia, deps: Deps): Listening {
+  const { config, cluster, log, clock, metrics } = deps;
+  const fetch = createFetch(app, deps);
+  if (!config.tls) return bind(config, fetch, { reusePort: cluster.worker !== undefined });
+  const bindWith: Parameters<typeof serveWithTls>[2] = (handle, { cert, key }, port = config.port) =>
+    bind({ host: config.host, port }, handle, { reusePort: true, tls: { cert, key } });
+  return serveWithTls(config.tls, fetch, bindWith, { log, clock, onServed: metrics.noteTlsCertificate });
 }
 
-/** Throws, in a sentence, where the address is taken or is not this machine's. */
-export async function checkAddress(address: Address) {
-  await bind(address, () => new Response()).stop(true);
+/**
+ * Throws, in a sentence, where the address is taken or is not this machine's. Servers that share it with themselves, as they do
+ * to change certificates, claim it first: two that start at once would both get it.
+ */
+export async function checkAddress({ host, port, tls }: Address & { tls?: unknown }) {
+  if (tls && process.platform === "linux") await claimAddress({ host, port });
+  else await bind({ host, port }, () => new Response()).stop(true);
 }
 
 /**
@@ -34,15 +43,19 @@ export async function claimAddress(address: Address) {
   return port;
 }
 
-function bind(address: Address, fetch: Parameters<typeof Bun.serve>[0]["fetch"], isShared = false): Server<undefined> {
+/** `reusePort` only where several of ours share the port: a second server would silently share it too. */
+type Sharing = { reusePort?: boolean; tls?: { cert: string; key: string } };
+
+function bind(address: Address, fetch: Parameters<typeof Bun.serve>[0]["fetch"], { reusePort = false, tls }: Sharing = {}): Server<undefined> {
   try {
     return Bun.serve({
       hostname: address.host,
       port: address.port,
       maxRequestBodySize: Number.MAX_SAFE_INTEGER, // Bun's own 413 has no message: the guards refuse what is too large before they read it
-      idleTimeout: 30,
+      idleTimeout: IDLE_TIMEOUT_S,
       development: false,
-      reusePort: isShared, // or a second server would silently share the port
+      reusePort,
+      ...(tls && { tls }),
       fetch,
     } as Bun.Serve.Options<undefined>);
   } catch (error) {

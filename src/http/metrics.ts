@@ -5,14 +5,17 @@ import { type GatewayCheck, isForwarded } from "#auth/trusted-gateway";
 import type { Cluster } from "#cluster/channel";
 import type { Config } from "#config";
 import type { Pool } from "#db/connect";
-import { countByDaysLeft } from "#modules/certificates/certificates/queries/counts";
+import { countByDaysLeft, nextExpiries } from "#modules/certificates/certificates/queries/counts";
 import { countHealth, countHeld, countStates } from "#modules/fleet/deployments/queries";
 import type { JobRuns } from "#modules/platform/jobs/services/job-runs";
 import { Refusal } from "./errors";
 import { addJobMetrics } from "./job-metrics";
+import { addProcessMetrics } from "./process-metrics";
 import { createRequestDurations } from "./request-durations";
 
 const COUNT_EVERY = 60_000;
+/** How many of the next expiries are told. */
+const RANKS = 10;
 const TOPIC = "metrics";
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -27,14 +30,7 @@ export function createMetrics({ sql, clock, cluster, jobRuns }: { sql: Pool; clo
   registry.registerMetric(durations.metric);
   addJobMetrics({ registry, jobRuns, isFirst: cluster.isFirst });
   let inFlight = 0;
-  new Gauge({
-    name: "certitude_database_connections_max",
-    help: "Size of the database connection pool.",
-    registers: [registry],
-    collect() {
-      this.set(sql.options.max);
-    },
-  });
+  addProcessMetrics({ registry, sql, tlsExpiry: () => tlsExpiry });
   new Gauge({
     name: "certitude_http_requests_in_flight",
     help: "HTTP requests that are being answered.",
@@ -43,11 +39,18 @@ export function createMetrics({ sql, clock, cluster, jobRuns }: { sql: Pool; clo
       this.set(inFlight);
     },
   });
+  let tlsExpiry: Date | undefined;
   addCount({
     name: "certitude_certificates",
     help: "Active certificates of all organizations by days left, counted once a minute at most.",
     label: "days_left",
     count: async () => (await countByDaysLeft(sql, clock())).map(({ bucket, count }) => [bucket, count]),
+  });
+  addCount({
+    name: "certitude_certificate_expiry_timestamp_seconds",
+    help: "When the active certificates of all organizations expire that expire next, in seconds since 1970, by rank: 1 is the soonest; counted once a minute at most.",
+    label: "rank",
+    count: async () => (await nextExpiries(sql, clock(), RANKS)).map((at, index) => [`${index + 1}`, at / 1_000]),
   });
   addCount({
     name: "certitude_deployments",
@@ -88,7 +91,9 @@ export function createMetrics({ sql, clock, cluster, jobRuns }: { sql: Pool; clo
       async collect() {
         if (!cluster.isFirst) return;
         if (performance.now() - countedAt < COUNT_EVERY) return;
-        for (const [value, counted] of await count()) this.set(label === undefined || value === undefined ? {} : { [label]: value }, counted);
+        const counts = await count();
+        this.reset();
+        for (const [value, counted] of counts) this.set(label === undefined || value === undefined ? {} : { [label]: value }, counted);
         countedAt = performance.now();
       },
     });
@@ -103,6 +108,9 @@ export function createMetrics({ sql, clock, cluster, jobRuns }: { sql: Pool; clo
   return {
     page,
     contentType: registry.contentType,
+    noteTlsCertificate: ({ notAfter }: { notAfter: Date }) => {
+      tlsExpiry = notAfter;
+    },
     begin: () => void inFlight++,
     observe(method: string, route: string, status: number, seconds: number) {
       inFlight--;

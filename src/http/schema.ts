@@ -12,7 +12,12 @@ export const Body = <Properties extends TProperties>(properties: Properties, opt
 export const Answer = <Properties extends TProperties>(properties: Properties, options = {}) =>
   t.Object(properties, { additionalProperties: false, noValidate: true, ...options });
 
-export const Message = Answer({ message: t.String({ examples: ["Profile updated"] }) }, { title: "Message", description: "A sentence for a person" });
+export const Message = Answer(
+  { message: t.String({ description: "What was done, or what was wrong, where, and what to do", examples: ["Profile updated"] }) },
+  { title: "Message", description: "A sentence for a person" },
+);
+/** A 404 with its sentence for the document. */
+export const NotFound = (message: string) => Answer(Message.properties, { title: "Message", examples: [{ message }] });
 export const Empty = t.Literal("", { noValidate: true });
 export const EmptyObject = Answer({}, { title: "EmptyObject" });
 /** A 409 that names what is in the way, where that is another thing than the caller asked for. */
@@ -65,11 +70,14 @@ export const ExactText = ({ min = 1, max = 200, ...rest }: TextOptions = {}) =>
 export const Upload = (options: { description: string; examples: string[] }) =>
   custom<Blob & { name?: string }>("Upload", { type: "string", format: "binary", ...options });
 
+/** A number that a handler always has, and a caller may leave out: types of a query do not know defaults. */
+export type Defaulted = number & { readonly "~default"?: never };
+
 /** A whole number in a query string. Without a maximum, what is above 2^53 - 1 counts as that. */
 export const QueryInteger = (options: { minimum: number; maximum?: number; default: number }) =>
   t
     .Transform(custom<number>("IntegerText", { type: "integer", ...options }))
-    .Decode((value) => Math.min(Number(value), Number.MAX_SAFE_INTEGER))
+    .Decode((value) => Math.min(Number(value), Number.MAX_SAFE_INTEGER) as Defaulted)
     .Encode((value) => value);
 
 /** `true` or `false` in a query string. */
@@ -110,6 +118,16 @@ const isInstant = remember((text) => {
 FormatRegistry.Set("date-time", isInstant);
 /** What an answer says. */
 export const DateTime = t.String({ format: "date-time" });
+// What means the same in many answers.
+const idOf = (description: string) => ({ ...Uuid, description });
+export const Id = idOf("Its own id, which never changes");
+export const OrganizationId = idOf("The organization that it belongs to");
+export const CertificateId = idOf("The certificate");
+export const AgentId = idOf("The agent");
+export const AssignmentId = idOf("The assignment");
+export const CreatedAt = { ...DateTime, description: "When it was made" };
+export const UpdatedAt = { ...DateTime, description: "When it was last changed" };
+export const Version = Type.Integer({ description: "Counts its changes; its ETag begins with it", examples: [1] });
 /** A caller's date-time of the years 1 to 9999, whatever its offset; a handler gets it in UTC with at most microseconds. */
 export const Moment = (options: { description?: string; examples?: string[] } = {}) =>
   t
@@ -130,5 +148,6 @@ export const OneOf = <const Values extends readonly string[]>(values: Values, op
 export const Email = t.String({ format: "email", maxLength: 254, pattern: "^[^\\s@]+@[^\\s@][^\\s@.]*\\.[^\\s@]+$" });
 
 /** A page of a list: the items and, unless it is the last page, where the next one begins. */
-export const Page = <Item extends TSchema>(item: Item) => Answer({ items: t.Array(item), nextCursor: Nullable(t.String()) });
+export const NextCursor = Nullable(t.String({ description: "Send it as cursor to get the next page; null: this is the last" }));
+export const Page = <Item extends TSchema>(item: Item) => Answer({ items: t.Array(item, { description: "At most limit of them" }), nextCursor: NextCursor });
 export const PageQuery = { limit: QueryInteger({ minimum: 1, maximum: 100, default: 20 }), cursor: t.Optional(t.String({ maxLength: 400 })) };

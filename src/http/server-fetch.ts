@@ -3,6 +3,7 @@ import type { AnyElysia } from "elysia";
 import type { Deps } from "#deps";
 import { isReading } from "./body";
 import { compressAnswer, isCompressible } from "./compression";
+import { answerConditionally, isConditional } from "./conditional";
 import { dropNeedlessCors } from "./cors";
 import { createDeadlines } from "./deadline";
 import { FAILED } from "./errors";
@@ -19,10 +20,12 @@ const LATE = "The server took too long, most likely because the database is away
 /** What stands before the routes: a sane Host, an answer in time, and a record of every request, however it ends. */
 export function createFetch(app: AnyElysia, deps: Pick<Deps, "config" | "sql" | "log" | "metrics" | "denials" | "limits">) {
   const answerInTime = createDeadlines(deps.config.requestTimeout);
+  const shortestHost = deps.config.tls ? 3 : 1; // over TLS a shorter one would shift the path that Elysia reads
   const namesOrigins = deps.config.corsOrigins.length > 0;
 
   function handle(request: Request) {
-    if (!isHost(request.headers.get("host") ?? "")) return refuse(400, "The Host header must name one host.");
+    const host = request.headers.get("host") ?? "";
+    if (host.length < shortestHost || !isHost(host)) return refuse(400, "The Host header must name one host.");
     const key = isReading(request) ? null : request.headers.get("idempotency-key");
     const answer = key === null ? app.fetch(request) : runKeyed(deps, request, key, () => app.fetch(request));
     return answer instanceof Response ? answer : answerInTime(request, answer, () => refuse(503, LATE, { "retry-after": "1" }));
@@ -55,7 +58,8 @@ export function createFetch(app: AnyElysia, deps: Pick<Deps, "config" | "sql" | 
     let answer: Response;
     try {
       const given = await handle(request);
-      answer = isCompressible(request, given) ? await compressAnswer(request, given) : given;
+      if (isConditional(request, given)) answer = await answerConditionally(request, given);
+      else answer = isCompressible(request, given) ? await compressAnswer(request, given) : given;
     } catch (error) {
       answer = handleFailure(error, request);
     }

@@ -1,6 +1,7 @@
 import { Kind, type TSchema } from "@sinclair/typebox";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import type { ValidationError } from "elysia";
+import { findMeant } from "#misspelled";
 
 type Checker = { Errors(value: unknown): { First(): ValueError | undefined } };
 
@@ -10,7 +11,21 @@ export function describeFault({ type, validator, value }: ValidationError) {
   if (!fault) return `The ${type} is not what this operation expects.`;
   const name = type === "headers" ? "header " : `${type}.`;
   const field = fault.path === "" ? `The ${type}` : name + fault.path.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~").slice(0, 200);
+  if (type === "query" && fault.type === ValueErrorType.ObjectAdditionalProperties)
+    return `${describeUnknown(field.slice("query.".length), Object.keys(fault.schema.properties))}.`;
   return `${field} ${expectation(fault)}.`;
+}
+
+/** A name is quoted, and compared with others, no further than this. */
+const MAX_NAME = 100;
+
+/** What is wrong with a field of the query that the operation does not know, and which it knows. */
+export function describeUnknown(name: string, known: readonly string[]) {
+  const shown = name.slice(0, MAX_NAME).toWellFormed();
+  const fault = `query.${shown} is not a known field`;
+  if (known.length === 0) return `${fault}: this operation has none in its query`;
+  const meant = findMeant(shown, known);
+  return `${fault}${meant ? `; did you mean ${meant}?` : "."} Known here: ${known.join(", ")}`;
 }
 
 const FORMATS: Record<string, string> = {

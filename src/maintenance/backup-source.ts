@@ -38,7 +38,7 @@ export async function openSource(config: Config): Promise<Source> {
 
 async function openRows(config: Config, path: string) {
   const log = createLog("silent");
-  const isCopied = !config.databaseUrl && (await askServer(config.dataDir, `snapshot?name=${basename(path)}`, () => {}));
+  const isCopied = !config.databaseUrl && (await askServer(config.dataDir, "snapshot", () => {}, { name: basename(path) }));
   if (!isCopied) return reachDatabase(config, log, MAINTENANCE);
   const sockets = mkdtempSync(join(tmpdir(), "certitude-")); // a path in DATA_DIR might be too long for a socket
   const { db, stop } = await startEmbedded(join(path, "database"), { socketDir: sockets });

@@ -3,8 +3,10 @@ import { join } from "node:path";
 
 /** Hears of progress, a sentence at a time. */
 export type Tell = (line: string) => void;
+/** What a command says of its task, as JSON. */
+type Input = Record<string, unknown>;
 /** What a running server does for the commands on its machine. */
-export type Tasks = Record<string, (tell: Tell, query: URLSearchParams) => Promise<void>>;
+export type Tasks = Record<string, (tell: Tell, input: Input) => Promise<void>>;
 type Message = { line?: string; fault?: string; done?: true };
 
 /** Milliseconds. Bun ends a request on a Unix socket that is silent for ten seconds, and a task may say nothing for minutes. */
@@ -12,16 +14,21 @@ const BEAT_EVERY = 3_000;
 
 const pathOf = (dataDir: string) => join(dataDir, "admin.sock");
 
-/** Listens on a Unix socket in DATA_DIR, which only its owner can open. Returns what ends it. */
+/**
+ * Listens on a Unix socket in DATA_DIR, a directory that only its owner can enter (Bun does not tell who is at the other end of a
+ * socket). Returns what ends it.
+ */
 export function serveTasks(dataDir: string, tasks: Tasks) {
   const path = pathOf(dataDir);
   rmSync(path, { force: true }); // left behind by a killed process; the lock on DATA_DIR is ours
   const server = Bun.serve({
     unix: path,
-    fetch(request) {
-      const { pathname, searchParams } = new URL(request.url);
-      const task = tasks[pathname.slice(1)];
-      return task ? new Response(streamOf((tell) => task(tell, searchParams))) : new Response("", { status: 404 });
+    async fetch(request) {
+      const name = new URL(request.url).pathname.slice(1);
+      const task = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
+      if (!task) return new Response("", { status: 404 });
+      const input = (await request.json()) as Input;
+      return new Response(streamOf((tell) => task(tell, input)));
     },
   });
   chmodSync(path, 0o600);
@@ -34,8 +41,8 @@ export function serveTasks(dataDir: string, tasks: Tasks) {
 /** A second request for the same task waits for the first one to end. */
 export function oneAtATime(task: Tasks[string]): Tasks[string] {
   let last: Promise<void> = Promise.resolve();
-  return (tell, query) => {
-    const next = last.then(() => task(tell, query));
+  return (tell, input) => {
+    const next = last.then(() => task(tell, input));
     last = next.catch(() => {});
     return next;
   };
@@ -65,10 +72,10 @@ function streamOf(task: (tell: Tell) => Promise<void>) {
 }
 
 /** Lets the server that holds DATA_DIR do a task. Returns false when none runs there; rejects with what went wrong. */
-export async function askServer(dataDir: string, task: string, tell: Tell): Promise<boolean> {
+export async function askServer(dataDir: string, task: string, tell: Tell, input: Input = {}): Promise<boolean> {
   const unix = pathOf(dataDir);
   if (!existsSync(unix)) return false;
-  const answer = await fetch(`http://localhost/${task}`, { unix, timeout: false }).catch(noServer);
+  const answer = await fetch(`http://localhost/${task}`, { unix, timeout: false, method: "POST", body: JSON.stringify(input) }).catch(noServer);
   if (!answer) return false;
   if (!answer.ok || !answer.body) throw new Error(`The server that runs on ${dataDir} knows no task "${task}": it is of another release.`);
   for await (const { line, fault, done } of messages(answer.body)) {

@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Policy } from "#agent/policy/policy";
 import { runAgent } from "#agent/run";
+import { challengesOf } from "#agent/status";
 import { createLog } from "#log";
 import type { HostProof } from "#modules/issuance/hosts/schema";
 import { issueDue } from "#modules/issuance/requests/services/work";
@@ -12,6 +13,7 @@ import { newName } from "../support/issuance/acme";
 import { type Pebble, startPebble } from "../support/issuance/pebble";
 import { endServers, freePort, startListening } from "../support/pki/tls-servers";
 import { privateWorld } from "../support/server/connections";
+import { run } from "../support/server/program";
 
 setDefaultTimeout(120_000);
 
@@ -107,15 +109,25 @@ describe("http-01 by a webroot", () => {
     await agent.pass(); // the key
     const { reason } = await host.until((request) => request.reason?.includes("does not permit") === true);
     expect(reason).toEndWith(`An administrator of the host permits it by: certitude agent policy allow --webroot ${agent.pathOf("www")}`);
+    expect(challengesOf(agent.state())).toMatchObject(
+      [1, 2].map(() => ({ state: "unanswered", since: null, why: expect.stringContaining("does not permit") })),
+    );
     host.consent({ webroots: [agent.pathOf("www")] });
     await agent.pass();
     const shown = host.left().filter((each) => lstatSync(agent.pathOf("www", `${each}`)).isFile());
     expect(shown).toHaveLength(2);
+    const files = shown.map((each) => agent.pathOf("www", `${each}`)).toSorted();
+    const answered = challengesOf(agent.state());
+    expect(answered).toMatchObject(files.map(() => ({ state: "answered", since: expect.any(String), why: null })));
+    expect(answered.map(({ file }) => file).toSorted()).toEqual(files);
+    const { out } = await run(["agent", "status", "--state-dir", agent.pathOf("state")]);
+    for (const file of files) expect(out).toMatch(new RegExp(`^answers a challenge of a CA since 2\\S+Z: ${file}$`, "m"));
     expect(lstatSync(agent.pathOf("www", `${shown[0]}`)).mode & 0o777).toBe(0o644);
     await host.until(isIssued);
     await agent.pass();
     expect(existsSync(agent.pathOf("store/tls.key"))).toBe(true);
     expect(host.left()).toEqual([]);
+    expect(challengesOf(agent.state())).toEqual([]);
     await nginx.stop();
     await agent.end();
   });

@@ -5,6 +5,8 @@ import Provider from "oidc-provider";
 
 export const AUDIENCE = "https://certitude.example";
 const CLIENT = "portal";
+/** A public client, for a page in a browser. */
+export const PUBLIC_CLIENT = "console";
 const SECRET = "a secret of the portal, known to the provider";
 const CALLBACK = "https://portal.example/callback";
 
@@ -17,6 +19,7 @@ export async function newKey(alg: string): Promise<JWK & { alg: string; kid: str
 /** A real identity provider on loopback. It can be stopped and resumed, publish other keys, and counts who asks for them. */
 export async function startProvider(...keys: JWK[]) {
   let fetches = 0;
+  let redirectUris: string[] = [];
   let provider: Provider;
   const server = createServer((request, response) => {
     if (request.url === "/jwks") fetches++;
@@ -28,7 +31,7 @@ export async function startProvider(...keys: JWK[]) {
   const { port } = server.address() as AddressInfo;
   const issuer = `http://127.0.0.1:${port}`;
   const publish = (...published: JWK[]) => {
-    provider = new Provider(issuer, configure(published));
+    provider = new Provider(issuer, configure(published, redirectUris));
   };
   publish(...keys);
   const stop = () =>
@@ -36,9 +39,15 @@ export async function startProvider(...keys: JWK[]) {
       server.close(() => resolve());
       server.closeAllConnections();
     });
+  /** Lets the public client come back to these addresses. */
+  function register(...uris: string[]) {
+    redirectUris = uris;
+    publish(...keys);
+  }
   return {
     issuer,
     port,
+    register,
     publish,
     fetches: () => fetches,
     stop,
@@ -49,11 +58,16 @@ export async function startProvider(...keys: JWK[]) {
   };
 }
 
-function configure(keys: JWK[]) {
+function configure(keys: JWK[], redirect_uris: string[]) {
+  const page = { client_id: PUBLIC_CLIENT, token_endpoint_auth_method: "none", redirect_uris, id_token_signed_response_alg: keys[0]?.alg };
   return {
     jwks: { keys },
     cookies: { keys: ["a key of the provider's cookies"] },
-    clients: [{ client_id: CLIENT, client_secret: SECRET, redirect_uris: [CALLBACK], id_token_signed_response_alg: keys[0]?.alg }],
+    clients: [
+      { client_id: CLIENT, client_secret: SECRET, redirect_uris: [CALLBACK], id_token_signed_response_alg: keys[0]?.alg },
+      ...(redirect_uris.length > 0 ? [page] : []),
+    ],
+    clientBasedCORS: () => true,
     findAccount: (_: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
     extraTokenClaims: (_: unknown, { accountId }: { accountId: string }) => ({ email: `${accountId}@provider.example`, name: "Grace Hopper" }),
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
@@ -67,7 +81,7 @@ function configure(keys: JWK[]) {
           scope: "use",
           audience: new URL(resource).origin,
           accessTokenFormat: "jwt",
-          jwt: { sign: { alg: new URL(resource).searchParams.get("alg") } },
+          jwt: { sign: { alg: new URL(resource).searchParams.get("alg") ?? "RS256" } },
         }),
       },
     },
@@ -77,10 +91,10 @@ function configure(keys: JWK[]) {
 /** The provider's own page, where a person would type a name and agree. */
 async function signIn(provider: Provider, request: IncomingMessage, response: ServerResponse) {
   const { params } = await provider.interactionDetails(request, response);
-  const { login_hint: accountId = "", resource = "" } = params;
-  const grant = new provider.Grant({ accountId, clientId: CLIENT });
-  grant.addOIDCScope("openid");
-  grant.addResourceScope(resource, "use");
+  const { client_id: clientId = "", login_hint: accountId = "grace", resource } = params;
+  const grant = new provider.Grant({ accountId, clientId });
+  grant.addOIDCScope("openid email profile");
+  if (resource) grant.addResourceScope(resource, "use");
   await provider.interactionFinished(request, response, { login: { accountId }, consent: { grantId: await grant.save() } });
 }
 

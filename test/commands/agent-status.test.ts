@@ -109,6 +109,6 @@ test("remove --all stops where an agent runs; status says that it runs", async (
     code: 1,
     err: expect.stringContaining("is in use by another certitude. Stop that one first"),
   });
-  expect(JSON.parse((await run(["agent", "status", "--json", ...place])).out)).toEqual({ isRunning: true, reportsWaiting: 0, assignments: [] });
+  expect(JSON.parse((await run(["agent", "status", "--json", ...place])).out)).toEqual({ isRunning: true, reportsWaiting: 0, assignments: [], challenges: [] });
   await agent.end();
 });

@@ -1,6 +1,8 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { judgeClock } from "../../src/commands/doctor/clock";
+import { tlsFilesIn } from "../support/pki/tls-files";
 import { startMailServer } from "../support/server/mail-server";
 import { connectTo } from "../support/server/postgres";
 import { endServers, newPlace, run, serve } from "../support/server/program";
@@ -29,8 +31,8 @@ describe("certitude doctor", () => {
     const { code, out, err } = await run(["doctor"], place.env);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     const parts = out.split("\n").map((line) => line.split(/\s+/)[1]);
-    expect(parts).toEqual(["configuration", "database", "migrations", "clock", "keys", "tokens", "gateway", "mail", "storage"]);
-    expect(out).toContain("✓ migrations    All ");
+    expect(parts).toEqual(["configuration", "database", "migrations", "clock", "keys", "tokens", "gateway", "tls", "mail", "storage"]);
+    expect(out).toContain("✓ migrations     All ");
     expect(existsSync(join(place.env.DATA_DIR ?? "", "objects"))).toBe(true);
     if (!place.env.DATABASE_URL) return;
     const { $client: sql } = connectTo(place.env.DATABASE_URL);
@@ -64,6 +66,34 @@ describe("certitude doctor", () => {
   test("names an identity provider that does not answer", async () => {
     const away = await examine({ OIDC_ISSUER: "http://127.0.0.1:1", JWT_AUDIENCE: "certitude" });
     expect(away).toMatchObject({ code: 1, states: { tokens: "failed" } });
+  });
+
+  test("compares the clock with the database's and the identity provider's", async () => {
+    for (const [offsetMs, state, words] of [
+      [0, "ok", "clock and this machine's agree."],
+      [-86_400_000, "failed", "clock is 24 hours behind this machine's"],
+      [86_400_000, "failed", "clock is 24 hours ahead of this machine's"],
+    ] as const) {
+      const date = () => ({ date: new Date(Date.now() + offsetMs).toUTCString() });
+      await using provider = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json({}, { headers: date() }) });
+      const found = await examine({ OIDC_ISSUER: provider.url.origin, JWT_AUDIENCE: "certitude" });
+      expect(found.states).toMatchObject({ clock: "ok", "provider clock": state });
+      expect(messageOf(found, "provider clock")).toContain(words);
+    }
+    expect(judgeClock({ whose: "The database's", aheadMs: -86_400_000 })).toMatchObject({ state: "failed" });
+    expect(judgeClock({ whose: "The database's", aheadMs: 2_000 })).toMatchObject({ state: "warning" });
+  });
+
+  test("tells how long the certificate of TLS_CERT is valid", async () => {
+    const files = tlsFilesIn(place.directory);
+    for (const [days, state, code] of [
+      [90, "ok", 0],
+      [5, "warning", 0],
+      [-0.5, "failed", 1],
+    ] as const) {
+      files.write("certitude.example", { days, from: -30 });
+      expect(await examine(files.env)).toMatchObject({ code, states: { tls: state } });
+    }
   });
 
   test("1 where documents cannot be stored", async () => {

@@ -88,9 +88,10 @@ describe("certitude serve --demo", () => {
     for (const _ of [1, 2]) {
       const server = serve(place.env, "--demo");
       const url = await server.url();
-      expect(await server.says("Certitude is ready")).toBe(`Certitude is ready. Documentation: ${url}/swagger`);
+      expect(await server.says("Certitude is ready")).toBe("Certitude is ready. The console, signed in (this link works once, for ten minutes):");
       await server.says(" --token-file ");
-      const [token = "", ask = "", agent = ""] = commandsOf(server.lines);
+      const [link = "", token = "", ask = "", agent = ""] = commandsOf(server.lines);
+      expect(link.trim()).toStartWith(`${url}/console/#/enter/`);
       const asked = await Bun.$`sh -c ${`${token} > /dev/null; ${ask}; printf '\\n\\n%s' "$TOKEN"`}`.env(place.env).text();
       const [answer = "", shown = ""] = asked.split("\n\n");
       expect(JSON.parse(answer).items[0]).toMatchObject({ commonName: "www.certitude.example" });

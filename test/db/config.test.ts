@@ -106,6 +106,10 @@ describe("the configuration", () => {
     expect(faultsOf({ ...given, OIDC_ISSUER: issuer })).toEqual([]);
   });
 
+  test("OIDC_CLIENT_ID without OIDC_ISSUER: a fault", () => {
+    expect(faultsOf({ ...given, OIDC_CLIENT_ID: "console" })).toEqual(["OIDC_CLIENT_ID needs OIDC_ISSUER: at which provider is the console a client?"]);
+  });
+
   test("requires JWT_AUDIENCE with OIDC_ISSUER, and with it alone", () => {
     const sentence = "JWT_AUDIENCE is required with OIDC_ISSUER: without it the provider's tokens for any other application would count.";
     for (const audience of [undefined, "", " "]) {

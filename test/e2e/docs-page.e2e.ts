@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { SignJWT } from "jose";
 import { chromium } from "playwright-core";
 import { newPlace, serve } from "../support/server/executable";
 
@@ -36,6 +37,61 @@ async function openPage(server: string) {
 }
 
 type Document = { paths: Record<string, Record<string, { tags: string[] }>> };
+
+test("GET /swagger finds operations by their words, and calls as who the form says, after a reload too, with nothing of it in an address", async () => {
+  const { cwd, dataDir, remove } = newPlace();
+  const env = { DATA_DIR: dataDir, JWT_SECRET: "a secret of the tests, long enough to sign" };
+  const server = await serve({ cwd, env });
+  const { page, foreign, complaints, close } = await openPage(server.url);
+  const asked: string[] = [];
+  page.on("request", (request) => void asked.push(request.url()));
+  try {
+    const token = await signedToken();
+    await page.goto(`${server.url}/swagger`);
+    await page.locator(".opblock-tag").first().waitFor();
+    await page.locator(".operation-filter-input").fill("top EXPIRING");
+    const found = page.locator(".opblock");
+    await page.locator("#operations-Certificates-listTopExpiringCertificates").waitFor();
+    expect(await found.count()).toBe(1);
+    await page.locator(".operation-filter-input").fill("nothing is called so");
+    await found.first().waitFor({ state: "detached" });
+    await page.locator(".operation-filter-input").fill("");
+
+    await page.locator("#caller [name=token]").fill("not a token");
+    await page.locator("#caller button:not([type=reset])").click();
+    await page.locator("#said", { hasText: "refuses this token" }).waitFor();
+    await page.locator("#caller [name=token]").fill(token);
+    await page.locator("#caller button:not([type=reset])").click();
+    await page.locator("#said", { hasText: "Calls are made as this" }).waitFor();
+
+    await page.goto("about:blank");
+    await page.goto(`${server.url}/swagger#/User/getMe`);
+    const me = page.locator("#operations-User-getMe");
+    await me.locator("button.execute").click();
+    await me.locator(".live-responses-table .response-col_status", { hasText: "200" }).waitFor();
+    expect(await me.locator(".live-responses-table").textContent()).toContain("ada@certitude.example");
+    expect(await page.locator("#caller [name=token]").inputValue()).toBe(token);
+
+    await page.locator("#caller button[type=reset]").click();
+    await page.reload();
+    await me.locator("button.execute").click();
+    await me.locator(".live-responses-table .response-col_status", { hasText: "401" }).waitFor();
+    expect(asked.filter((url) => url.includes(token.slice(0, 20)))).toEqual([]);
+    expect(complaints.filter((each) => !each.includes("401 (Unauthorized)"))).toEqual([]);
+    expect(foreign).toEqual([]);
+  } finally {
+    await close();
+    await server.stop();
+    remove();
+  }
+}, 120_000);
+
+const signedToken = () =>
+  new SignJWT({ email: "ada@certitude.example", name: "Ada" })
+    .setProtectedHeader({ alg: "HS256" })
+    .setSubject(crypto.randomUUID())
+    .setExpirationTime("1h")
+    .sign(new TextEncoder().encode("a secret of the tests, long enough to sign"));
 
 test("GET /swagger shows the operations and asks nobody but the server", async () => {
   const { cwd, dataDir, remove } = newPlace();

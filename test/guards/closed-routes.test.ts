@@ -6,10 +6,16 @@ import { world } from "../support/server/world";
 
 /** The routes that anybody may call. Every other must refuse a stranger, a new one too. */
 const OPEN = [
+  "GET /",
+  "GET /console",
+  "GET /console/sign-in",
+  "GET /console/:file",
+  "GET /invitations/accept",
   "GET /health/live",
   "GET /health/ready",
   "GET /swagger",
   "GET /swagger/json",
+  "GET /swagger/page.js",
   "GET /swagger/script.js",
   "GET /swagger/style.css",
   "GET /.well-known/acme-challenge/:token",

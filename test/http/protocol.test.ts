@@ -12,7 +12,7 @@ setDefaultTimeout(300_000);
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 describe("a path", () => {
-  test.each(["/nothing", "/", "/organizations", "/users/me/profile/more", "/health/live.json", "/%00"])("404 %s is unknown", async (path) => {
+  test.each(["/nothing", "/nothing/", "/organizations", "/users/me/profile/more", "/health/live.json", "/%00"])("404 %s is unknown", async (path) => {
     const body = { message: "There is nothing at this path. GET /swagger lists every operation." };
     expect(await call("GET", path)).toMatchObject({ status: 404, body });
   });

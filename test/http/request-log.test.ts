@@ -30,7 +30,7 @@ describe("the log", () => {
     const secret = "s3cret-value";
     const headers = { "x-request-id": "log-1", "x-custom": secret, cookie: `session=${secret}`, "user-agent": secret };
     await call("PATCH", `/users/me/profile?token=${secret}`, { url, token: user.token, headers, body: { displayName: secret } });
-    expect(theLine()).toMatchObject({ requestId: "log-1", method: "PATCH", route: "/users/me/profile", status: 200, user: user.id });
+    expect(theLine()).toMatchObject({ requestId: "log-1", method: "PATCH", route: "/users/me/profile", status: 400, user: user.id });
     for (const hidden of [secret, user.token, user.email]) expect(lines[0]).not.toContain(hidden);
   });
 

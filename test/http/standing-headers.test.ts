@@ -84,7 +84,7 @@ describe("the answers around the operations", () => {
   test("503 at the deadline, and 500 for an answer that cannot be written", async () => {
     const quiet = { ...world.deps, config: { ...world.config, requestTimeout: 1_000 }, log: { ...world.deps.log, error: () => {}, info: () => {} } as never };
     const answerOf = (fetch: () => Promise<Response>) =>
-      createFetch({ fetch } as never, quiet)(new Request("http://localhost/", { headers: { host: "localhost" } }), world.server);
+      createFetch({ fetch } as never, quiet)(new Request("http://localhost/", { headers: { host: "localhost" } }), world.server as never);
     const late = await answerOf(() => new Promise(() => {}));
     expect({ status: late.status, ...standing(late.headers) }).toEqual({ status: 503, ...NO_STORE });
     const failed = await answerOf(() => Promise.reject(new Error("as planned")));

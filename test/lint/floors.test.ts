@@ -59,6 +59,7 @@ test("an import of a higher floor is refused", async () => {
     ["src/storage/a.ts", "#db/connect"],
     ["src/mail/a.ts", "#modules/people/members/rules"],
     ["src/outbound/a.ts", "#modules/core/connections/rules/kinds"],
+    ["src/client/a.ts", "#http/schema"],
     ["src/cluster/a.ts", "#config"],
     ["src/crypto/a.ts", "#config"],
     ["src/catalogue/a.ts", "#http/schema"],

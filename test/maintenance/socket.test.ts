@@ -26,14 +26,14 @@ function serve(tasks: Tasks) {
 describe("a task of the running server", () => {
   test("is done, and tells its progress, also after a silence that ends an ordinary request", async () => {
     const directory = serve({
-      async copy(tell, query) {
-        tell(`copies to ${query.get("name")}`);
+      async copy(tell, { name }) {
+        tell(`copies to ${name}`);
         await Bun.sleep(14_000);
         tell("copied");
       },
     });
     const lines: string[] = [];
-    expect(await askServer(directory, "copy?name=x", (line) => lines.push(line))).toBe(true);
+    expect(await askServer(directory, "copy", (line) => lines.push(line), { name: "x" })).toBe(true);
     expect(lines).toEqual(["copies to x", "copied"]);
     expect(statSync(join(directory, "admin.sock")).mode & 0o777).toBe(0o600);
   });

@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { nameOf, type Operation, operations } from "../support/openapi/document";
+import { nameOf, type Operation, operations, plainWay } from "../support/openapi/document";
 import { call } from "../support/server/call";
 import { type PopulatedOrganization, populatedOrganization, withQueue } from "../support/server/populated-organization";
 import { openRaw } from "../support/server/raw";
-import { findLeak } from "./leaks";
 import { NEEDS } from "./needs";
 import { placesIn, plant } from "./shapes";
 
@@ -15,7 +14,7 @@ type Way = { name: string; operation: Operation; credentials: (everything: Popul
 function findWays(): Way[] {
   const ways = new Map<string, Way>();
   for (const operation of operations.filter((each) => each.body?.type === "application/json" && !(each.id in NEEDS))) {
-    const name = (operation.security[0] ?? []).join(" and ");
+    const name = plainWay(operation.security).join(" and ");
     if (!ways.has(name)) ways.set(name, { name, operation, credentials: (everything, raw) => everything.credentials(operation, false, { raw }) });
     if (operation.security.some((each) => each.includes("ingestSignature")))
       ways.set("ingestSignature", { name: "ingestSignature", operation, credentials: sign });
@@ -81,14 +80,13 @@ describe.each(ways.map((way) => [`${nameOf(way.operation)} by ${way.name}`, way]
     expect(answer).toMatchObject({ status: 400, body: { message: "The body is not valid JSON in UTF-8." } });
   });
 
-  test("answers as documented when a field is given twice: the last one counts", async () => {
-    const everything = await populatedOrganization();
-    const text = JSON.stringify(everything.bodyOf(operation));
-    for (const key of Object.keys(everything.bodyOf(operation) as object)) {
-      const wrongFirst = await send(everything, bytesOf(`{"${key}":{"x":[]},${text.slice(1)}`));
-      expect(wrongFirst.status).toBeOneOf([200, 201, 202, 204, 409]);
-      const wrongLast = await send(everything, bytesOf(`${text.slice(0, -1)},"${key}":{"x":[]}}`));
-      expect([wrongLast.status, findLeak(wrongLast.body.message)]).toEqual([400, undefined]);
+  test("400 when a field is given twice, whether the first or the last is right", async () => {
+    const text = JSON.stringify(unchanged.bodyOf(operation));
+    for (const key of Object.keys(unchanged.bodyOf(operation) as object)) {
+      for (const doubled of [`{"${key}":{"x":[]},${text.slice(1)}`, `${text.slice(0, -1)},"${key}":{"x":[]}}`]) {
+        const { status, body } = await send(unchanged, bytesOf(doubled));
+        expect([status, body.message]).toEqual([400, `body.${key} is there twice: send each field once.`]);
+      }
     }
   });
 

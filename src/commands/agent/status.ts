@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { thisHost } from "#agent/host/host";
 import { isInUse, openState } from "#agent/state";
-import { type Standing, standingsOf } from "#agent/status";
+import { type Challenge, challengesOf, type Standing, standingsOf } from "#agent/status";
 import { CommandError } from "../command-error";
 import { STATE_DIRECTORY } from "./options";
 
@@ -14,6 +14,8 @@ It reads the agent's own directory and looks into each store now; it asks no ser
   holds     as desired                    differs   not as desired, with why
   refused   not permitted by the policy   pending   not tried yet
   removing  desired no more, but there    kept      its certificate is revoked, but config.removeOnRevoke is false
+
+Challenges of CAs that this host answers while their orders last come last; one that it cannot answer comes with why.
 
 Exit codes: 0 everything holds, 1 something does not, 2 wrong usage.`;
 
@@ -32,13 +34,16 @@ async function status({ stateDir, json = false }: Options) {
   const assignments = await standingsOf(state, thisHost(Bun.env));
   const reportsWaiting = [...state.records.values()].reduce((sum, { reports }) => sum + reports.length, 0);
   const isRunning = isInUse(stateDir);
-  console.info(json ? JSON.stringify({ isRunning, reportsWaiting, assignments }, null, 2) : render(assignments, isRunning, reportsWaiting));
+  const seen = { isRunning, reportsWaiting, assignments, challenges: challengesOf(state) };
+  console.info(json ? JSON.stringify(seen, null, 2) : render(seen));
   const bad = assignments.filter(({ state }) => state !== "holds" && state !== "kept").length;
   if (bad > 0) throw new CommandError(`${bad} of ${assignments.length} ${bad === 1 ? "does" : "do"} not hold.`);
 }
 
-function render(standings: Standing[], isRunning: boolean, reportsWaiting: number) {
-  const rows = standings.map(({ state, store, alias, commonName, why, retryAt }) => ({
+type Seen = { isRunning: boolean; reportsWaiting: number; assignments: Standing[]; challenges: Challenge[] };
+
+function render({ isRunning, reportsWaiting, assignments, challenges }: Seen) {
+  const rows = assignments.map(({ state, store, alias, commonName, why, retryAt }) => ({
     cells: [state, store, alias ?? "", commonName ?? ""],
     why: why && `${why}${retryAt ? ` (next attempt ${retryAt})` : ""}`,
   }));
@@ -49,5 +54,14 @@ function render(standings: Standing[], isRunning: boolean, reportsWaiting: numbe
   });
   const waiting =
     reportsWaiting === 0 ? "every report is delivered" : `${reportsWaiting} ${reportsWaiting === 1 ? "report waits" : "reports wait"} for the server`;
-  return [`The agent ${isRunning ? "runs" : "does not run"}; ${waiting}.`, ...(lines.length > 0 ? lines : ["Nothing is assigned to this host."])].join("\n");
+  return [
+    `The agent ${isRunning ? "runs" : "does not run"}; ${waiting}.`,
+    ...(lines.length > 0 ? lines : ["Nothing is assigned to this host."]),
+    ...challenges.map(describe),
+  ].join("\n");
 }
+
+const describe = ({ state, file, since, why }: Challenge) =>
+  state === "answered"
+    ? `answers a challenge of a CA since ${since}: ${file ?? "on a port of its own"}`
+    : `does not answer a challenge of a CA: ${why ?? "not tried yet"}`;

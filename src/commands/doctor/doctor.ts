@@ -7,7 +7,7 @@ const MARKS: Record<State, string> = { ok: "✓", warning: "!", failed: "✗", u
 export const addDoctor = (program: Command) =>
   program
     .command("doctor")
-    .description("Look at configuration, database, migrations, clock, keys, tokens, gateway, mail and storage, and say what to do.")
+    .description("Look at configuration, database, migrations, clock, keys, tokens, gateway, TLS, mail and storage, and say what to do.")
     .option("--json", "print the findings as one JSON array")
     .addHelpText("after", "\nIt changes nothing. Exit code 1 where something failed. The embedded database can be looked at while no server has it.")
     .action(async ({ json = false }: { json?: boolean }) => {
@@ -23,4 +23,4 @@ export const addDoctor = (program: Command) =>
     });
 
 /** The mark is no colour alone, so that a log and a screen reader have it too. */
-const describe = ({ part, state, message }: Finding) => `${MARKS[state]} ${part.padEnd(13)} ${message.replaceAll("\n", `\n${" ".repeat(16)}`)}`;
+const describe = ({ part, state, message }: Finding) => `${MARKS[state]} ${part.padEnd(14)} ${message.replaceAll("\n", `\n${" ".repeat(17)}`)}`;

@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import { fetchKeySet } from "#auth/oidc";
 import { type Config, ConfigError, readConfig } from "#config";
+import { readTlsPair, timeFault } from "#crypto/tls-files";
 import { MAINTENANCE, type Pool, type Sql } from "#db/connect";
 import { migrationStatus } from "#db/migrate";
 import { reachDatabase } from "#db/open";
 import { checkKeys } from "#db/secret-keys";
 import { createMailTransport } from "#mail/transport";
 import { createFileStore } from "#storage/files";
+import { compareWithDatabase, compareWithProvider, judgeClock } from "./clock";
 
 /** "unused": nothing is configured, and nothing needs to be. */
 export type State = "ok" | "warning" | "failed" | "unused";
@@ -25,9 +27,12 @@ export async function* examine(env: Record<string, string | undefined>): AsyncGe
   const parts: [part: string, look: () => Said | Promise<Said>][] = [
     ["tokens", () => lookAtTokens(config)],
     ["gateway", () => lookAtGateway(config)],
+    ["tls", () => lookAtTls(config)],
     ["mail", () => lookAtMail(config)],
     ["storage", () => lookAtStorage(config)],
   ];
+  const { oidcIssuer } = config;
+  if (oidcIssuer) parts.unshift(["provider clock", async () => judgeClock(await compareWithProvider(oidcIssuer))]);
   for (const [part, look] of parts) yield { part, ...(await attempt(look)) };
 }
 
@@ -55,7 +60,7 @@ async function* examineDatabase(config: Config): AsyncGenerator<Finding> {
   try {
     yield { part: "database", ...(await attempt(() => lookAtDatabase(sql))) };
     yield { part: "migrations", ...(await attempt(() => lookAtMigrations(sql))) };
-    yield { part: "clock", ...(await attempt(() => lookAtClock(sql))) };
+    yield { part: "clock", ...(await attempt(async () => judgeClock(await compareWithDatabase(sql)))) };
     yield { part: "keys", ...(await attempt(() => lookAtKeys(sql, config))) };
   } finally {
     await reached.stop();
@@ -81,20 +86,6 @@ async function lookAtMigrations(sql: Sql) {
   if (unknown.length > 0) return failed("The database is of a newer certitude. Use that release.");
   if (pending > 0) return warning(`${pending} of ${migrations.length} migrations are pending. serve applies them at its start, certitude migrate now.`);
   return ok(`All ${migrations.length} migrations are applied.`);
-}
-
-/** In milliseconds: tokens, signed requests of agents and shares of lifetimes go by the clock. */
-const [LATE_MS, WRONG_MS] = [1_000, 30_000];
-
-async function lookAtClock(sql: Sql) {
-  const before = Date.now();
-  const [row] = await sql<{ at: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as at`;
-  const after = Date.now();
-  const at = row?.at ?? before;
-  const aheadMs = Math.round(at < before ? at - before : Math.max(0, at - after));
-  const difference = `The database's clock is ${Math.abs(aheadMs)} ms ${aheadMs < 0 ? "behind" : "ahead of"} this machine's`;
-  if (Math.abs(aheadMs) > WRONG_MS) return failed(`${difference}: set both by NTP, or certificates and tokens are judged wrongly.`);
-  return Math.abs(aheadMs) > LATE_MS ? warning(`${difference}. Set both by NTP.`) : ok("This machine and the database agree on the time.");
 }
 
 class Undone extends Error {}
@@ -126,6 +117,20 @@ function lookAtGateway({ trustedGateways, gatewaySecrets }: Config) {
   if (gatewaySecrets.length === 0)
     return warning("Each program on the machines of TRUSTED_GATEWAYS may act for any organization. Set GATEWAY_SECRET, which only the gateway knows.");
   return ok("Gateways show GATEWAY_SECRET.");
+}
+
+/** After which automatic renewals have renewed a certificate of 90 days or more; a shorter one has a third of its life left. */
+const SOON_MS = 14 * 86_400_000;
+
+function lookAtTls({ tls }: Config) {
+  if (!tls) return unused("It serves http, for a proxy that has the certificate. TLS_CERT and TLS_KEY change that.");
+  const pair = readTlsPair(tls);
+  const now = new Date();
+  const wrong = timeFault(pair, now);
+  if (wrong) return failed(`The certificate in ${tls.certFile} ${wrong}: clients refuse it. Replace the files; a server that runs reads them again.`);
+  const [left, life] = [pair.notAfter.getTime() - now.getTime(), pair.notAfter.getTime() - pair.notBefore.getTime()];
+  const until = `The certificate in ${tls.certFile} (${pair.subject}) is valid until ${pair.notAfter.toISOString()}`;
+  return left < Math.min(SOON_MS, life / 3) ? warning(`${until}. Renew it.`) : ok(`${until}.`);
 }
 
 async function lookAtMail({ mail }: Config) {

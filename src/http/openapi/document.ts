@@ -1,4 +1,5 @@
 import { Conflict, EmptyObject, Message } from "../schema";
+import { exampleOfBadRequest } from "./bad-request";
 import { exampleOf } from "./example";
 import { ALWAYS, describeParameter, documentation, NAMED_CONFLICT, REFUSALS, type Refusal, SUCCESSES, TAGS, WRITING } from "./info";
 import { type Json, mendSchema } from "./schema";
@@ -20,7 +21,11 @@ export type Draft = { paths: Record<string, Record<string, Operation>> };
 type Named = { schemas: Json; responses: Json; parameters: Json; securitySchemes: Json };
 
 const HEADERS = {
-  ETag: { description: "The version of what is answered, for If-Match", schema: { type: "string" }, example: '"1"' },
+  ETag: {
+    description: "The version of what is answered, for If-Match; of a read, also a digest of the body, for If-None-Match",
+    schema: { type: "string" },
+    example: '"1"',
+  },
   RateLimit: { description: "What is left of the limit, and in how many seconds it is whole again", schema: { type: "string" }, example: '"user";r=5999;t=1' },
   "RateLimit-Policy": { description: "The limit: so many requests in so many seconds", schema: { type: "string" }, example: '"user";q=6000;w=60' },
   "Retry-After": { description: "How many seconds to wait", schema: { type: "integer" }, example: 1 },
@@ -52,16 +57,21 @@ const mapValues = <From, To>(from: Record<string, From>, change: (value: From, k
   Object.fromEntries(Object.entries(from).map(([key, value]) => [key, change(value, key)]));
 
 /** Makes a plain OpenAPI 3.0.3 document of the plugin's draft: one media type, every status, header and example, and names for what recurs. */
-export function toOpenApi(draft: Draft) {
+export function toOpenApi(draft: Draft, url: string) {
   const { securitySchemes, ...rest } = documentation;
   const named: Named = { schemas: {}, responses: {}, parameters: {}, securitySchemes: {} };
   const operations = Object.values(draft.paths).flatMap((each) => Object.values(each));
   const tags = [...new Set(operations.flatMap((each) => each.tags))].sort();
-  const titles = operations.filter(({ responses }) => responses[412]).flatMap(({ responses }) => responses[200]?.title ?? []);
+  const canBeStale = (methods: Record<string, Operation>) => Object.values(methods).some(({ responses }) => responses[412]);
+  const shown = Object.values(draft.paths)
+    .filter(canBeStale)
+    .flatMap((methods) => Object.values(methods));
+  const titles = shown.flatMap(({ responses }) => responses[200]?.title ?? []);
   const versioned = new Set(titles.flatMap((title) => [title, `New${title}`, `${title}WithHistory`]));
   return {
     openapi: "3.0.3",
     ...rest,
+    servers: [{ url, description: "This server" }],
     tags: tags.map((name) => ({ name, description: TAGS[name] ?? `${name}.` })),
     paths: mapValues(draft.paths, (methods) => mapValues(methods, (operation, method) => mendOperation(operation, method, versioned, named))),
     components: { ...named, headers: HEADERS },
@@ -69,11 +79,13 @@ export function toOpenApi(draft: Draft) {
 }
 
 function mendOperation({ parameters = [], requestBody, responses, ...operation }: Operation, method: string, versioned: Set<string>, named: Named) {
-  const own = Object.keys(responses);
+  const isTagged = ({ title = "", hasTag }: Response) => hasTag || versioned.has(title) || "304" in responses;
+  const isConditional = method === "get" && isTagged(responses[200] ?? {});
+  const own = [...new Set([...Object.keys(responses), ...(isConditional ? ["304"] : [])])];
   const refusals = [...own.filter((status) => !SUCCESSES[status]), ...ALWAYS, ...(method === "get" ? [] : WRITING)];
-  const successes = own
-    .filter((status) => SUCCESSES[status])
-    .map((status) => [status, mendSuccess(status, responses[status] ?? {}, (title) => versioned.has(title) || "304" in responses, named)]);
+  const successes = own.filter((status) => SUCCESSES[status]).map((status) => [status, mendSuccess(status, responses[status] ?? {}, isTagged, named)]);
+  const given = requestBody && schemaOf(requestBody.content);
+  const withExample: Record<string, Response> = { 400: { ...responses[400], examples: [{ message: exampleOfBadRequest(parameters, given) }] } };
   const all = [...parameters.map((each) => mendParameter(each, named)), ...own.flatMap((status) => mendCondition(status, named)), ...mendKey(method, named)];
   return {
     ...operation,
@@ -81,7 +93,7 @@ function mendOperation({ parameters = [], requestBody, responses, ...operation }
     security: mendSecurity(responses[401]?.security, named),
     ...(all.length > 0 && { parameters: all }),
     ...(requestBody && { requestBody: { required: true, content: mendContent(requestBody.content, {}, named) } }),
-    responses: Object.fromEntries([...successes, ...refusals.map((status) => [status, mendRefusal(status, responses[status], named)])]),
+    responses: Object.fromEntries([...successes, ...refusals.map((status) => [status, mendRefusal(status, withExample[status] ?? responses[status], named)])]),
   };
 }
 
@@ -124,7 +136,8 @@ function mendKey(method: string, { parameters }: Named) {
 }
 
 /** The plugin takes title, description, examples and closedness away from a response's schema. */
-function mendSuccess(status: string, { content, title, description, examples, hasTag }: Response, isTagged: (title: string) => boolean, named: Named) {
+function mendSuccess(status: string, response: Response, isTagged: (response: Response) => boolean | undefined, named: Named) {
+  const { content, title, description, examples } = response;
   if (!content || status === "204") return { description: SUCCESSES[status], headers: headers() };
   const isObject = schemaOf(content).type === "object";
   const lost = {
@@ -133,7 +146,7 @@ function mendSuccess(status: string, { content, title, description, examples, ha
     ...(examples && { examples }),
     ...(isObject && { additionalProperties: false }),
   };
-  return { description: SUCCESSES[status], headers: headers(...(hasTag || isTagged(title ?? "") ? ["ETag"] : [])), content: mendContent(content, lost, named) };
+  return { description: SUCCESSES[status], headers: headers(...(isTagged(response) ? ["ETag"] : [])), content: mendContent(content, lost, named) };
 }
 
 function mendContent(content: Json, lost: Json, { schemas }: Named) {
@@ -145,6 +158,8 @@ function mendRefusal(status: string, own: Response | undefined, { responses, sch
   const refusal = status === "409" && own?.content && isNamed(schemaOf(own.content)) ? NAMED_CONFLICT : REFUSALS[status];
   if (!refusal) throw new Error(`There are no words for the status ${status}.`);
   if (refusal.body !== "none" && own?.content && schemaOf(own.content).const === "") return describeRefusal({ ...refusal, body: "none" }, schemas);
+  const [example] = own?.examples ?? [];
+  if (example) return describeRefusal({ ...refusal, example: (example as { message: string }).message }, schemas);
   responses[refusal.name] ??= describeRefusal(refusal, schemas);
   return refer("responses", refusal.name);
 }

@@ -6,11 +6,12 @@ Certificates of organizations: what they are, which expire next, where they are 
 **Answers.** A refusal says why in \`{"message": "…"}\`; 401 has no body, a conflict (409, 412) has \`{}\`, but where something is in the way that the caller did not name. The checks come in this order: who are you (401),
 may you (403), is the request well formed (400), does the thing exist (404), does it conflict (409, 412). What belongs to another organization does not exist.
 
-**Bodies** are JSON of at most 1 MiB (an import 8 MiB). An unknown field is refused, and so is \`"5"\` where a number is wanted.
+**Bodies** are JSON of at most 1 MiB (an import 8 MiB). An unknown field is refused, in the query too, and so is a field that is sent twice, or \`"5"\` where a number is wanted.
 
 **Lists** answer \`{"items": […], "nextCursor": …}\`: send \`nextCursor\` as \`cursor\` to get the next page, until it is null.
 
 **Versions.** What can be changed carries an \`ETag\`. Send it as \`If-Match\` (one, a list, or \`*\`), and the change is made only if nobody was faster (else 412).
+Send it as \`If-None-Match\` when you read again, and while nothing has changed the answer is 304, without a body.
 
 **Limits.** \`RateLimit\` says what is left of the caller's limit, \`RateLimit-Policy\` what the limit is. Beyond it the answer is 429, and \`Retry-After\` says when to
 try again. Refusals without a valid credential are charged to the address.
@@ -51,7 +52,6 @@ export const documentation = {
     contact: { name: "Certitude" },
     license: { name: "MIT", url: "https://opensource.org/license/mit" },
   },
-  servers: [{ url: "/", description: "This server" }],
   securitySchemes: {
     userToken: bearer("The access token of a user, issued by the identity provider, or by `certitude token` for local use.", "JWT"),
     apiToken: bearer("An API token of the organization, shown once when it is made; it begins with cat_."),
@@ -125,5 +125,5 @@ export const NAMED_CONFLICT: Refusal = {
 };
 
 /** Any operation may answer these besides its own, and one that changes something the second list too. */
-export const ALWAYS = ["429", "500", "503"];
-export const WRITING = ["400", "413", "415"];
+export const ALWAYS = ["400", "429", "500", "503"];
+export const WRITING = ["413", "415"];

@@ -50,7 +50,8 @@ export function drawTimeline({ title, spans, bands }: Drawn) {
     ([what, colour], index) =>
       `<rect x="${LEFT + 560 + index * 130}" y="32" width="10" height="10" fill="${colour}" opacity="0.5"/><text x="${LEFT + 575 + index * 130}" y="41">${what}</text>`,
   );
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${LEFT + WIDTH + 20}" height="${height}" font-family="sans-serif" font-size="8">
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${LEFT + WIDTH + 20}" height="${height}" font-family="sans-serif" font-size="8" role="img" aria-labelledby="title">
+<title id="title">${title}</title>
 <rect width="100%" height="100%" fill="#fff"/>
 <text x="${LEFT}" y="20" font-size="13">${title}</text>
 <text x="${LEFT}" y="41">Light: a certificate's lifetime. Dark, green and blue in turns: seen by a TLS handshake each second.</text>${legend.join("")}

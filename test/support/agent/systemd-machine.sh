@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes a machine of its own in fresh namespaces, with the agent's executable $1 in its /usr/local/bin, and becomes its systemd.
+# Makes a machine of its own in fresh namespaces, with the agent's executable $1, and the server's $3 if given, in its /usr/local/bin, and becomes its systemd.
 # Whatever it changes is seen by it alone and ends with it: the kernel's settings are read-only, and nothing is done at its start.
 set -eu
 disk=$2
@@ -10,6 +10,7 @@ for place in etc var usr/local; do
   mount -t overlay overlay -o "lowerdir=/$place,upperdir=$disk/upper/$place,workdir=$disk/work/$place" "/$place"
 done
 install -m 755 "$1" /usr/local/bin/certitude-agent
+[ -z "${3-}" ] || install -m 755 "$3" /usr/local/bin/certitude
 mkdir -p "$disk"/dev/{pts,shm,mqueue,hugepages}
 for name in null zero full random urandom tty; do
   touch "$disk/dev/$name"

@@ -8,8 +8,8 @@ const MAIN = resolve(import.meta.dir, "../../../src/agent-main.ts");
 
 export type SystemdMachine = Awaited<ReturnType<typeof startSystemdMachine>>;
 
-/** Starts a systemd that has this machine's files and network, but changes none of them; the agent's own executable is in its /usr/local/bin. */
-export async function startSystemdMachine() {
+/** Starts a systemd that has this machine's files and network, but changes none of them; the agent's own executable, and the server's if it is given, are in its /usr/local/bin. */
+export async function startSystemdMachine(...server: string[]) {
   const directory = mkdtempSync(join(tmpdir(), "certitude-systemd-"));
   const executable = join(directory, "certitude-agent");
   await Bun.$`${process.execPath} build ${MAIN} --compile --minify --outfile ${executable}`.quiet();
@@ -18,7 +18,7 @@ export async function startSystemdMachine() {
   const cgroup = join((await Bun.$`findmnt --noheadings --first-only --output TARGET --types cgroup2`.text()).trim(), `certitude-${process.pid}`);
   mkdirSync(cgroup);
   const enter = `echo $$ >${cgroup}/cgroup.procs && exec unshare --pid --fork --kill-child --mount-proc --mount --cgroup --uts --ipc "$@"`;
-  const child = Bun.spawn(["sh", "-c", enter, "sh", "bash", SCRIPT, executable, disk], { stdin: "ignore", stdout: "ignore", stderr: "pipe" });
+  const child = Bun.spawn(["sh", "-c", enter, "sh", "bash", SCRIPT, executable, disk, ...server], { stdin: "ignore", stdout: "ignore", stderr: "pipe" });
   const said = child.stderr.text();
   const root = async () => {
     if (child.exitCode !== null) throw new Error(`no systemd runs: ${await said}`);

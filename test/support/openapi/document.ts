@@ -66,6 +66,9 @@ function read(path: string, method: string, { operationId, security, parameters 
   };
 }
 
+/** The first way to be let in that needs no token of a user's or an API token, or the first of all. */
+export const plainWay = (security: string[][]) => security.find((each) => !each.includes("userToken") && !each.includes("apiToken")) ?? security[0] ?? [];
+
 /** Everything that the published document offers. */
 export const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, described]) => read(path, method, described)),

@@ -29,9 +29,13 @@ export async function serve({ cwd, env }: Place, ...args: string[]) {
   const child = Bun.spawn([PROGRAM, "serve", ...args], { cwd, env: { PORT: "0", ...env }, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const lines: Record<string, unknown>[] = [];
   const printed: string[] = [];
+  const heard = new EventTarget();
   const started = Promise.withResolvers<string>();
   const output = readLines(child.stdout, (line) => {
-    if (!line.startsWith("{")) return printed.push(line);
+    if (!line.startsWith("{")) {
+      printed.push(line);
+      return heard.dispatchEvent(new Event("line"));
+    }
     const entry = JSON.parse(line) as Record<string, unknown>;
     lines.push(entry);
     if (entry.msg === "server listening") started.resolve(String(entry.url).replace(/\/$/, ""));
@@ -42,13 +46,19 @@ export async function serve({ cwd, env }: Place, ...args: string[]) {
   late.catch(() => {});
   failed.catch(() => {});
   const url = await Promise.race([started.promise, failed, late]);
+  /** Waits for a printed line with this text. */
+  async function prints(text: string) {
+    while (!printed.some((line) => line.includes(text))) {
+      await Promise.race([failed, new Promise((resolve) => heard.addEventListener("line", resolve, { once: true }))]);
+    }
+  }
   async function stop(signal: NodeJS.Signals = "SIGTERM") {
     child.kill(signal);
     const code = await child.exited;
     await output;
     return code;
   }
-  return { url, lines, printed, stop };
+  return { url, lines, printed, prints, stop };
 }
 
 /** Starts a command that goes on until it is ended, and keeps what it logs. */

@@ -5,7 +5,7 @@ import { Refusal } from "#http/errors";
 import { matchesNone } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
-import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createCalendarLink, findLinkedOrganization, listCalendarLinks, listExpiries, revokeCalendarLink } from "./queries";
 import { hashCalendarKey, newCalendarKey, tagOf, writeCalendar } from "./rules";
 import { CalendarLink, CreateCalendarLink, NewCalendarLink } from "./schema";
@@ -51,7 +51,7 @@ export const calendarLinks = (deps: Deps) =>
     )
     .delete("/:calendarLinkId", async ({ scope, params }) => respond(await revokeCalendarLink(deps.sql, scope, params.calendarLinkId), NO_LINK), {
       params: t.Object({ organizationId: Uuid, calendarLinkId: PathId }, { noValidate: true }),
-      response: { 204: Empty, 404: Message },
+      response: { 204: Empty, 404: NotFound(NO_LINK) },
       detail: { operationId: "deleteCalendarLink", summary: "Revoke a calendar link", description: "It is refused from now on, on every server." },
     });
 

@@ -1,8 +1,14 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Text, Uuid } from "#http/schema";
+import { Answer, Body, CreatedAt, Id, OrganizationId, Text } from "#http/schema";
 import { Actor } from "#modules/people/audit/schema";
 
-const link = { id: Uuid, organizationId: Uuid, name: t.String({ examples: ["Operations calendar"] }), createdBy: Actor, createdAt: DateTime };
+const link = {
+  id: Id,
+  organizationId: OrganizationId,
+  name: t.String({ description: "Whose calendar it is for", examples: ["Operations calendar"] }),
+  createdBy: Actor,
+  createdAt: CreatedAt,
+};
 
 export const CalendarLink = Answer(link, { title: "CalendarLink" });
 

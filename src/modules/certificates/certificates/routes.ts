@@ -5,7 +5,7 @@ import { reader } from "#guards/reader";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, TIME_PART, UUID_PART } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
-import { Answer, Empty, EmptyObject, Message, Page, PageQuery, PathId, QueryInteger, Uuid } from "#http/schema";
+import { Answer, Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, QueryInteger, Uuid } from "#http/schema";
 import { findKeyFault } from "#modules/fleet/agents/rules/labels";
 import { annotateCertificate } from "./queries/annotate";
 import { findCertificate, findDetailsForMember, listExpiring, reinstateCertificate, retireCertificate, revokeCertificate } from "./queries/certificates";
@@ -36,7 +36,7 @@ export const monitoring = (deps: Deps) =>
     .get("/top-expiring", async ({ scope, query }) => jsonText(await listExpiring(deps.sql, scope.organizationId, query.limit, deps.clock())), {
       params: InOrganization,
       query: t.Object({ limit: QueryInteger({ minimum: 1, maximum: 50, default: 10 }) }),
-      response: { 200: Answer({ items: t.Array(ExpiringCertificate) }), 400: Message },
+      response: { 200: Answer({ items: t.Array(ExpiringCertificate, { description: "The soonest first" }) }), 400: Message },
       detail: { operationId: "listTopExpiringCertificates", summary: "Top expiring certificates", description: "Valid now, the soonest to expire first." },
     });
 
@@ -49,7 +49,7 @@ export const portal = (deps: Deps) =>
     },
     {
       params: t.Object({ organizationId: { ...PathId, format: "uuid" }, certificateId: PathId }),
-      response: { 200: CertificateDetails, 404: Message },
+      response: { 200: CertificateDetails, 404: NotFound(NO_CERTIFICATE) },
       detail: {
         operationId: "getCertificateDetails",
         summary: "Get certificate details",
@@ -104,7 +104,7 @@ export const certificates = (deps: Deps) =>
       async ({ scope, params }) => respond(await findCertificate(deps.sql, scope.organizationId, params.certificateId, deps.clock()), NO_CERTIFICATE),
       {
         params: OneCertificate,
-        response: { 200: Certificate, 400: Message, 404: Message },
+        response: { 200: Certificate, 400: Message, 404: NotFound(NO_CERTIFICATE) },
         detail: { operationId: "getCertificate", summary: "Get one certificate" },
       },
     )
@@ -120,7 +120,7 @@ export const certificates = (deps: Deps) =>
       {
         params: OneCertificate,
         body: CertificatePatch,
-        response: { 200: Certificate, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 200: Certificate, 400: Message, 404: NotFound(NO_CERTIFICATE), 412: EmptyObject },
         detail: {
           operationId: "updateCertificate",
           summary: "Update a certificate's owner, contacts, labels or notes",
@@ -138,7 +138,7 @@ export const certificates = (deps: Deps) =>
       {
         params: OneCertificate,
         query: t.Object(PageQuery),
-        response: { 200: Page(Deployment), 400: Message, 404: Message },
+        response: { 200: Page(Deployment), 400: Message, 404: NotFound(NO_CERTIFICATE) },
         detail: {
           operationId: "listDeployments",
           summary: "List where a certificate is deployed",
@@ -155,12 +155,12 @@ export const certificates = (deps: Deps) =>
       {
         params: OneCertificate,
         body: RevokeCertificate,
-        response: { 200: Certificate, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        response: { 200: Certificate, 400: Message, 404: NotFound(NO_CERTIFICATE), 409: EmptyObject, 412: EmptyObject },
         detail: {
           operationId: "revokeCertificate",
           summary: "Revoke a certificate",
           description:
-            "409 when it is revoked or retired already. A CA elsewhere that an issuer had it issued by is told in the background, but not of certificateHold.",
+            "A retired one is revoked too, and stays retired. 409 when it is revoked already. A CA elsewhere that an issuer had it issued by is told in the background, but not of certificateHold.",
         },
       },
     )
@@ -172,7 +172,7 @@ export const certificates = (deps: Deps) =>
       },
       {
         params: OneCertificate,
-        response: { 200: Certificate, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        response: { 200: Certificate, 400: Message, 404: NotFound(NO_CERTIFICATE), 409: EmptyObject, 412: EmptyObject },
         detail: {
           operationId: "reinstateCertificate",
           summary: "Reinstate a certificate that is on hold",
@@ -189,7 +189,7 @@ export const certificates = (deps: Deps) =>
       },
       {
         params: OneCertificate,
-        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        response: { 204: Empty, 404: NotFound(NO_CERTIFICATE), 412: EmptyObject },
         detail: {
           operationId: "retireCertificate",
           summary: "Retire a certificate",

@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { respond } from "#http/respond";
-import { EmptyObject, Message, Uuid } from "#http/schema";
+import { EmptyObject, Message, NotFound, Uuid } from "#http/schema";
 import { findExpiryPolicy, putExpiryPolicy } from "./queries/policy";
 import { DEFAULT_POLICY, findPolicyFault } from "./rules";
 import { ExpiryPolicyAnswer, PutExpiryPolicy } from "./schema";
@@ -16,7 +16,7 @@ export const expiryPolicy = (deps: Deps) =>
     .use(inOrganization(deps))
     .get("", async ({ scope }) => respond(await findExpiryPolicy(deps.sql, scope.organizationId), NO_ORGANIZATION), {
       params: InOrganization,
-      response: { 200: ExpiryPolicyAnswer, 404: Message },
+      response: { 200: ExpiryPolicyAnswer, 404: NotFound(NO_ORGANIZATION) },
       detail: { operationId: "getExpiryPolicy", summary: "When members are told of certificates that expire", description: "The defaults have version 0." },
     })
     .put(

@@ -1,5 +1,5 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, Integer, Nullable, OneOf, OrganizationId, Text, UpdatedAt } from "#http/schema";
 
 const Threshold = Body(
   {
@@ -29,6 +29,6 @@ const overrides = t.Array(
 export const PutExpiryPolicy = Body({ thresholds, overrides: t.Optional(overrides), role: t.Optional(role) }, { title: "PutExpiryPolicy" });
 
 export const ExpiryPolicyAnswer = Answer(
-  { organizationId: Uuid, thresholds, overrides, role, version: Integer({ description: "0: the defaults" }), updatedAt: Nullable(DateTime) },
+  { organizationId: OrganizationId, thresholds, overrides, role, version: Integer({ description: "0: the defaults" }), updatedAt: Nullable(UpdatedAt) },
   { title: "ExpiryPolicy" },
 );

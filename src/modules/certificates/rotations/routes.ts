@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { respond, respondCreated } from "#http/respond";
-import { Conflict, Empty, EmptyObject, Message, PathId, Uuid } from "#http/schema";
+import { Conflict, Empty, EmptyObject, Message, NotFound, PathId, Uuid } from "#http/schema";
 import { INELIGIBLE, NO_CERTIFICATE } from "#modules/fleet/assignments/rules";
 import { readRings } from "#modules/fleet/rollouts/rules";
 import { cancelRotation, changeRetirement, findRotation, startRotation, type Unsuited } from "./queries";
@@ -57,7 +57,7 @@ export const rotations = (deps: Deps) =>
     )
     .get("", async ({ scope, params }) => respond(await findRotation(deps.sql, scope.organizationId, params.certificateId), NO_ROTATION), {
       params: OneCertificate,
-      response: { 200: Rotation, 400: Message, 404: Message },
+      response: { 200: Rotation, 400: Message, 404: NotFound(NO_ROTATION) },
       detail: {
         operationId: "getRotation",
         summary: "How far a certificate's successor is",
@@ -71,7 +71,7 @@ export const rotations = (deps: Deps) =>
       {
         params: OneCertificate,
         body: RotationPatch,
-        response: { 200: Rotation, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 200: Rotation, 400: Message, 404: NotFound(NO_ROTATION), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "updateRotation",
           summary: "Change when a certificate is retired",
@@ -81,7 +81,7 @@ export const rotations = (deps: Deps) =>
     )
     .delete("", async ({ scope, params, request }) => respond(await cancelRotation(deps.sql, deps.stamps, scope, targetOf(params, request)), NO_ROTATION), {
       params: OneCertificate,
-      response: { 204: Empty, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+      response: { 204: Empty, 400: Message, 404: NotFound(NO_ROTATION), 409: Conflict, 412: EmptyObject },
       detail: {
         operationId: "cancelRotation",
         summary: "Cancel a rotation",

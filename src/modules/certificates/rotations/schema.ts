@@ -1,5 +1,5 @@
 import { t } from "elysia";
-import { Answer, Body, BodyId, DateTime, Integer, Nullable, OneOf, Uuid } from "#http/schema";
+import { Answer, Body, BodyId, CreatedAt, DateTime, Integer, Nullable, OneOf, OrganizationId, UpdatedAt, Uuid, Version } from "#http/schema";
 import { limits, rings, Share } from "#modules/fleet/rollouts/schema";
 
 const YEAR = 31_536_000;
@@ -34,9 +34,9 @@ const Count = (description: string, example: number) => Integer({ minimum: 0, de
 export const Rotation = Answer(
   {
     id: { ...Uuid, description: "Its rollout, which has the rings, has the same id" },
-    organizationId: Uuid,
-    certificateId: t.String(),
-    successorId: t.String(),
+    organizationId: OrganizationId,
+    certificateId: t.String({ description: "The certificate whose place is taken" }),
+    successorId: t.String({ description: "The certificate that takes its place" }),
     status: OneOf(["overlapping", "halted", "retired", "cancelled"], { description: "retired: the certificate is retired or revoked" }),
     total: Count("Enabled assignments of the certificate, and those that the successor has in their place or beside them", 20),
     observed: Count("Those of the successor that an agent has seen in the store", 12),
@@ -45,10 +45,10 @@ export const Rotation = Answer(
     share: Nullable(t.Number({ description: "observed / total; null while the total is 0", examples: [0.6] })),
     retire: Nullable(Retirement),
     reachedAt: Nullable({ ...DateTime, description: "Since when the share of `retire` is reached" }),
-    retiredAt: Nullable(DateTime),
-    version: Integer(),
-    createdAt: DateTime,
-    updatedAt: DateTime,
+    retiredAt: Nullable({ ...DateTime, description: "When the certificate was retired" }),
+    version: Version,
+    createdAt: CreatedAt,
+    updatedAt: UpdatedAt,
   },
   { title: "Rotation" },
 );

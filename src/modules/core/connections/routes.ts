@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { respond, respondCreated } from "#http/respond";
-import { Empty, EmptyObject, Message, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createConnection, deleteConnection, findConnection, findStored, listConnections, type Stored, saveTest, updateConnection } from "./queries";
 import { KINDS, type Kind } from "./rules/kinds";
 import { applyPatch, readSettings } from "./rules/settings";
@@ -56,7 +56,7 @@ export const connections = (deps: Deps) =>
     )
     .get("/:connectionId", async ({ scope, params }) => respond(await findConnection(deps.sql, scope.organizationId, params.connectionId), NO_CONNECTION), {
       params: OneConnection,
-      response: { 200: Connection, 400: Message, 404: Message },
+      response: { 200: Connection, 400: Message, 404: NotFound(NO_CONNECTION) },
       detail: { operationId: "getConnection", summary: "Get one connection" },
     })
     .patch(
@@ -70,7 +70,7 @@ export const connections = (deps: Deps) =>
       {
         params: OneConnection,
         body: ConnectionPatch,
-        response: { 200: Connection, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 200: Connection, 400: Message, 404: NotFound(NO_CONNECTION), 412: EmptyObject },
         detail: {
           operationId: "updateConnection",
           summary: "Update a connection",
@@ -85,7 +85,7 @@ export const connections = (deps: Deps) =>
         respond(await deleteConnection(deps.sql, scope, { id: params.connectionId, versions: ifMatch(request.headers) }), NO_CONNECTION),
       {
         params: OneConnection,
-        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        response: { 204: Empty, 404: NotFound(NO_CONNECTION), 412: EmptyObject },
         detail: {
           operationId: "deleteConnection",
           summary: "Delete a connection",
@@ -104,7 +104,7 @@ export const connections = (deps: Deps) =>
       },
       {
         params: OneConnection,
-        response: { 200: TestOutcome, 404: Message },
+        response: { 200: TestOutcome, 404: NotFound(NO_CONNECTION) },
         detail: {
           operationId: "testConnection",
           summary: "Test a connection",

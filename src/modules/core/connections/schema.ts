@@ -1,8 +1,8 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, CreatedAt, DateTime, Id, Nullable, OneOf, OrganizationId, Text, UpdatedAt, Version } from "#http/schema";
 import { KINDS } from "./rules/kinds";
 
-const OUTCOMES = ["ok", "failed", "unsupported"] as const;
+const Outcome = OneOf(["ok", "failed", "unsupported"], { description: "unsupported: nothing was tried, and the message says why" });
 const EXAMPLE_CONFIG = { owner: "example", authMethod: "token" };
 
 const Kind = OneOf(KINDS, { description: "What it connects to; the kind says which fields config and secrets have", examples: ["github"] });
@@ -28,25 +28,27 @@ export const ConnectionPatch = Body(
   { title: "ConnectionPatch", minProperties: 1 },
 );
 
-const Message = t.String({ examples: ["It accepted the credentials."] });
+const Message = t.String({ description: "What it answered, or why it could not be asked", examples: ["It accepted the credentials."] });
 
-export const TestOutcome = Answer(
-  { outcome: OneOf(OUTCOMES, { description: "unsupported: nothing was tried, and the message says why" }), message: Message },
-  { title: "TestOutcome" },
-);
+export const TestOutcome = Answer({ outcome: Outcome, message: Message }, { title: "TestOutcome" });
 
 export const Connection = Answer(
   {
-    id: Uuid,
-    organizationId: Uuid,
+    id: Id,
+    organizationId: OrganizationId,
     kind: Kind,
-    name: t.String({ examples: ["Our GitHub"] }),
+    name: t.String({ description: "Unique in the organization", examples: ["Our GitHub"] }),
     config: Fields("The kind's config fields, defaults included", { ...EXAMPLE_CONFIG, apiBaseUrl: "https://api.github.com" }),
-    secretNames: t.Array(t.String(), { examples: [["token"]] }),
-    lastTest: Nullable(Answer({ outcome: OneOf(OUTCOMES), message: Message, testedAt: DateTime })),
-    version: Integer(),
-    createdAt: DateTime,
-    updatedAt: DateTime,
+    secretNames: t.Array(t.String(), { description: "Which secrets are stored", examples: [["token"]] }),
+    lastTest: Nullable(
+      Answer(
+        { outcome: Outcome, message: Message, testedAt: { ...DateTime, description: "When it was tested" } },
+        { description: "null: not since it was changed" },
+      ),
+    ),
+    version: Version,
+    createdAt: CreatedAt,
+    updatedAt: UpdatedAt,
   },
   { title: "Connection" },
 );

@@ -10,7 +10,7 @@ const DisplayName = (example: string) => t.String({ description: "Its name for p
 
 const ConnectionKind = Answer(
   {
-    kind: OneOf(KINDS),
+    kind: OneOf(KINDS, { description: "What a new connection names" }),
     displayName: DisplayName("GitHub"),
     category: t.String({ description: "What it is used for", examples: ["platform"] }),
     note: Nullable(t.String({ description: "What to know before one makes a connection" })),
@@ -26,7 +26,7 @@ const ConnectionKind = Answer(
 
 const WidgetKind = Answer(
   {
-    kind: OneOf(WIDGET_KINDS),
+    kind: OneOf(WIDGET_KINDS, { description: "What a new widget names" }),
     displayName: DisplayName("Expiring certificates timeline"),
     defaultSize: Answer(
       { width: Integer({ description: "Columns" }), height: Integer({ description: "Rows" }) },
@@ -38,5 +38,5 @@ const WidgetKind = Answer(
   { title: "WidgetKind" },
 );
 
-export const ConnectionKinds = Answer({ items: t.Array(ConnectionKind) }, { title: "ConnectionKinds" });
-export const WidgetKinds = Answer({ items: t.Array(WidgetKind) }, { title: "WidgetKinds" });
+export const ConnectionKinds = Answer({ items: t.Array(ConnectionKind, { description: "All of them" }) }, { title: "ConnectionKinds" });
+export const WidgetKinds = Answer({ items: t.Array(WidgetKind, { description: "All of them" }) }, { title: "WidgetKinds" });

@@ -5,7 +5,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, jsonText, respond, respondCreated } from "#http/respond";
-import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { readData } from "./queries/data";
 import { createWidget, deleteWidget, findKind, findWidget, listWidgets, type Stored, updateWidget } from "./queries/widgets";
 import { readSettings } from "./rules/grid";
@@ -56,7 +56,7 @@ export const widgets = (deps: Deps) =>
     )
     .get("/:widgetId", async ({ scope, params }) => respond(await findWidget(deps.sql, scope.organizationId, params.widgetId), NO_WIDGET), {
       params: OneWidget,
-      response: { 200: Widget, 400: Message, 404: Message },
+      response: { 200: Widget, 400: Message, 404: NotFound(NO_WIDGET) },
       detail: { operationId: "getWidget", summary: "Get one widget" },
     })
     .patch(
@@ -68,7 +68,7 @@ export const widgets = (deps: Deps) =>
       {
         params: OneWidget,
         body: WidgetPatch,
-        response: { 200: Widget, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 200: Widget, 400: Message, 404: NotFound(NO_WIDGET), 412: EmptyObject },
         detail: {
           operationId: "updateWidget",
           summary: "Update or move a widget",
@@ -82,7 +82,7 @@ export const widgets = (deps: Deps) =>
         respond(await deleteWidget(deps.sql, scope, { id: params.widgetId, versions: ifMatch(request.headers) }), NO_WIDGET),
       {
         params: OneWidget,
-        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        response: { 204: Empty, 404: NotFound(NO_WIDGET), 412: EmptyObject },
         detail: { operationId: "deleteWidget", summary: "Delete a widget", description: "The others stay where they are." },
       },
     )
@@ -96,7 +96,7 @@ export const widgets = (deps: Deps) =>
       },
       {
         params: OneWidget,
-        response: { 200: WidgetData, 400: Message, 404: Message },
+        response: { 200: WidgetData, 400: Message, 404: NotFound(NO_WIDGET) },
         detail: { operationId: "getWidgetData", summary: "What a widget shows now", description: "Read live, with the widget's settings." },
       },
     );

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { agentKey, joining } from "#guards/joining";
 import { Refusal } from "#http/errors";
 import { jsonText, respond, respondWithSecret } from "#http/respond";
-import { Message, PathId, Uuid } from "#http/schema";
+import { Message, NotFound, PathId, Uuid } from "#http/schema";
 import { NewJoinToken } from "#modules/fleet/join-tokens/schema";
 import { createStateSigner } from "#modules/fleet/signing-keys/services/signer";
 import { type Access, changeOver, findEntry, joinByToken, renewCredential } from "./queries/joining";
@@ -83,7 +83,7 @@ export const agentCredentials = (deps: Deps) =>
     {
       params: t.Object({ organizationId: Uuid, agentId: PathId }),
       body: ReplaceCredentials,
-      response: { 201: NewJoinToken, 400: Message, 404: Message },
+      response: { 201: NewJoinToken, 400: Message, 404: NotFound(NO_AGENT) },
       detail: {
         operationId: "replaceCredentials",
         summary: "End all credentials of an agent, and open a new way in",

@@ -1,5 +1,5 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Text, Uuid } from "#http/schema";
+import { AgentId, Answer, Body, DateTime, Integer, OrganizationId, Text } from "#http/schema";
 import { Host } from "#modules/fleet/agents/schema";
 
 /** Seconds of the longest overlap: a credential lasts no longer. */
@@ -12,14 +12,14 @@ export const Join = Body(
 
 export const AgentAccess = Answer(
   {
-    organizationId: Uuid,
-    agentId: Uuid,
-    name: t.String({ examples: ["web-01.certitude.example"] }),
+    organizationId: OrganizationId,
+    agentId: AgentId,
+    name: t.String({ description: "The agent's name", examples: ["web-01.certitude.example"] }),
     credential: t.String({
       description: "The bearer token of the agent's requests, each of which its key must sign. It is shown this once.",
       examples: ["cac_3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],
     }),
-    expiresAt: DateTime,
+    expiresAt: { ...DateTime, description: "When the credential ends" },
     signingKey: t.String({
       description: "The public key that desired states are signed with: the agent takes none that another key signed",
       examples: ["3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],

@@ -1,5 +1,5 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Moment, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, AssignmentId, Body, CertificateId, DateTime, Id, Moment, Nullable, OneOf, Text, Uuid, Version } from "#http/schema";
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates/schema/example";
 import { Host } from "#modules/fleet/agents/schema";
 import { ASSIGNMENT_FIELDS, KeyOnHost } from "#modules/fleet/assignments/schema/assignments";
@@ -12,15 +12,15 @@ const { enabled: _, ...fields } = ASSIGNMENT_FIELDS; // only enabled ones are de
 
 const DesiredAssignment = Answer(
   {
-    id: Uuid,
-    version: Integer(),
+    id: Id,
+    version: Version,
     ...fields,
     keyOnHost: KeyOnHost,
-    certificateId: Uuid,
-    commonName: t.String({ examples: [EXAMPLE_SUMMARY.commonName] }),
-    fingerprintSha256: t.String({ examples: [EXAMPLE_SUMMARY.fingerprintSha256] }),
-    notAfter: DateTime,
-    pem: t.String({ examples: [EXAMPLE_PEM] }),
+    certificateId: CertificateId,
+    commonName: t.String({ description: "The certificate's", examples: [EXAMPLE_SUMMARY.commonName] }),
+    fingerprintSha256: t.String({ description: "The certificate's, lower-case hexadecimal", examples: [EXAMPLE_SUMMARY.fingerprintSha256] }),
+    notAfter: { ...DateTime, description: "When the certificate ends" },
+    pem: t.String({ description: "The certificate alone, in PEM", examples: [EXAMPLE_PEM] }),
     chain: t.Array(t.String(), { description: "The issuers' PEM, from the certificate's own up to the root", examples: [[]] }),
     privateKeyPem: Nullable(t.String({ description: "Where includePrivateKey is true" })),
   },
@@ -52,8 +52,8 @@ export const DesiredState = Answer(
 );
 
 const Report = Body({
-  assignmentId: Uuid,
-  state: OneOf(STATES, { examples: ["installed"] }),
+  assignmentId: AssignmentId,
+  state: OneOf(STATES, { description: "What is so on the host; kept: the store trusts it still", examples: ["installed"] }),
   observedFingerprint: t.Optional(
     t.String({
       pattern: "^[0-9a-fA-F]{64}$",
@@ -61,7 +61,7 @@ const Report = Body({
       examples: [EXAMPLE_SUMMARY.fingerprintSha256],
     }),
   ),
-  message: t.Optional(Text({ max: MAX_MESSAGE })),
+  message: t.Optional(Text({ max: MAX_MESSAGE, description: "Why it is so, for people" })),
   observedAt: t.Optional(
     Moment({
       description: "When the agent saw it so, by the clock of its host, however wrong that is; kept to the millisecond",

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { jsonText, respond, respondWithSecret } from "#http/respond";
-import { Empty, EmptyObject, Message, Page, PageQuery, Text, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, Text, Uuid } from "#http/schema";
 import { hashAgentToken, newAgentToken } from "#modules/fleet/agent-access/rules";
 import { createAgent, deleteAgent, findAgent, listAgents, renameAgent } from "./queries/agents";
 import { updateLabels } from "./queries/labels";
@@ -62,7 +62,7 @@ export const agents = (deps: Deps) =>
     )
     .get("/:agentId", async ({ scope, params }) => respond(await findAgent(deps.sql, scope.organizationId, params.agentId), NO_AGENT), {
       params: OneAgent,
-      response: { 200: Agent, 400: Message, 404: Message },
+      response: { 200: Agent, 400: Message, 404: NotFound(NO_AGENT) },
       detail: { operationId: "getAgent", summary: "Get one agent" },
     })
     .patch(
@@ -72,7 +72,7 @@ export const agents = (deps: Deps) =>
       {
         params: OneAgent,
         body: AgentPatch,
-        response: { 200: Agent, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 200: Agent, 400: Message, 404: NotFound(NO_AGENT), 412: EmptyObject },
         detail: { operationId: "updateAgent", summary: "Rename an agent", description: "Labels are changed by the bulk update of labels, for one agent too." },
       },
     )
@@ -81,7 +81,7 @@ export const agents = (deps: Deps) =>
       async ({ scope, params, request }) => respond(await deleteAgent(deps.sql, scope, { id: params.agentId, versions: ifMatch(request.headers) }), NO_AGENT),
       {
         params: OneAgent,
-        response: { 204: Empty, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 204: Empty, 400: Message, 404: NotFound(NO_AGENT), 412: EmptyObject },
         detail: { operationId: "deleteAgent", summary: "Delete an agent", description: "With its assignments; its token is refused from then on." },
       },
     );

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, jsonText, respond, respondCreated } from "#http/respond";
-import { Conflict, Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Conflict, Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { deletePolicy, updatePolicy } from "./queries/change-policy";
 import { createPolicy } from "./queries/create-policy";
 import { findPolicy, listPolicies } from "./queries/policies";
@@ -55,7 +55,7 @@ export const assignmentPolicies = (deps: Deps) =>
     )
     .get("/:policyId", async ({ scope, params }) => respond(await findPolicy(deps.sql, scope.organizationId, params.policyId), NO_POLICY), {
       params: OnePolicy,
-      response: { 200: AssignmentPolicy, 400: Message, 404: Message },
+      response: { 200: AssignmentPolicy, 400: Message, 404: NotFound(NO_POLICY) },
       detail: {
         operationId: "getAssignmentPolicy",
         summary: "Get one assignment policy",
@@ -72,7 +72,7 @@ export const assignmentPolicies = (deps: Deps) =>
       {
         params: OnePolicy,
         body: AssignmentPolicyPatch,
-        response: { 200: t.Union([AssignmentPolicy, PolicyDryRun]), 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 200: t.Union([AssignmentPolicy, PolicyDryRun]), 400: Message, 404: NotFound(NO_POLICY), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "updateAssignmentPolicy",
           summary: "Change an assignment policy",
@@ -87,7 +87,7 @@ export const assignmentPolicies = (deps: Deps) =>
         respond(await deletePolicy(deps.sql, deps.stamps, scope, { id: params.policyId, versions: ifMatch(request.headers) }), NO_POLICY),
       {
         params: OnePolicy,
-        response: { 204: Empty, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 204: Empty, 400: Message, 404: NotFound(NO_POLICY), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "deleteAssignmentPolicy",
           summary: "Delete an assignment policy",

@@ -1,9 +1,9 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { AgentId, Answer, Body, CreatedAt, Id, Integer, Nullable, OneOf, OrganizationId, Text, UpdatedAt, Version } from "#http/schema";
 import { ASSIGNMENT_FIELDS, AssignmentPatch, HeldSince, NewAssignment } from "#modules/fleet/assignments/schema/assignments";
 import { limits, rings } from "#modules/fleet/rollouts/schema";
 
-const Name = Text({ max: 120, examples: ["Corporate root on production"] });
+const Name = Text({ max: 120, description: "What people call it", examples: ["Corporate root on production"] });
 const Selector = Nullable(
   Text({ max: 2_000, description: "Which agents, now and later, in the grammar of their list; null: all of them", examples: ["env=prod,tier!=edge"] }),
 );
@@ -30,9 +30,9 @@ export const AssignmentPolicyPatch = Body(
 export type AssignmentPolicyPatch = typeof AssignmentPolicyPatch.static;
 
 const policy = {
-  id: Uuid,
-  organizationId: Uuid,
-  name: Nullable(t.String({ examples: ["Corporate root on production"] })),
+  id: Id,
+  organizationId: OrganizationId,
+  name: Nullable(t.String({ description: "What people call it", examples: ["Corporate root on production"] })),
   selector: Nullable(t.String({ description: "Null: all agents", examples: ["env=prod"] })),
   ...ASSIGNMENT_FIELDS,
   state: OneOf(["applying", "applied", "rolling_out", "halted", "rolling_back", "rolled_back"], {
@@ -41,15 +41,15 @@ const policy = {
   }),
   rolloutId: Nullable(t.String({ description: "The rollout that brings it to the agents, where it has rings" })),
   heldSince: HeldSince,
-  version: Integer(),
-  createdAt: DateTime,
-  updatedAt: DateTime,
+  version: Version,
+  createdAt: CreatedAt,
+  updatedAt: UpdatedAt,
 };
 
 const Occupied = Answer(
   {
-    agentId: Uuid,
-    agentName: t.String({ examples: ["web-01.certitude.example"] }),
+    agentId: AgentId,
+    agentName: t.String({ description: "The agent's name", examples: ["web-01.certitude.example"] }),
     assignmentId: Nullable(t.String({ description: "What has the place; null when it is free by now, and the policy about to take it" })),
     policyId: Nullable(t.String({ description: "The policy of that assignment, if it has one" })),
   },
@@ -63,7 +63,7 @@ const reach = {
       total: Integer({ minimum: 0, description: "Agents that match, but on which something else has the place", examples: [0] }),
       items: t.Array(Occupied, { description: "The first twenty of them", examples: [[]] }),
     },
-    { title: "PolicyConflicts" },
+    { title: "PolicyConflicts", description: "Agents on which something else has the place" },
   ),
 };
 

@@ -1,10 +1,10 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { etag, ifMatch } from "#http/etag";
+import { etag, ifMatch, writtenTag } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, jsonText, respond, respondCreated } from "#http/respond";
-import { Conflict, Empty, EmptyObject, Message, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
+import { Conflict, Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
 import { createAssignment, findAssignment, listAssignments } from "./queries/assignments";
 import { listReports } from "./queries/history";
 import { deleteAssignment } from "./queries/removal";
@@ -34,7 +34,7 @@ export const assignments = (deps: Deps) =>
       {
         params: OfAgent,
         body: NewAssignment,
-        response: { 201: Assignment, 400: Message, 404: Message, 409: Conflict },
+        response: { 201: Assignment, 400: Message, 404: NotFound(NO_AGENT), 409: Conflict },
         detail: {
           operationId: "createAssignment",
           summary: "Create capture agent assignment",
@@ -52,7 +52,7 @@ export const assignments = (deps: Deps) =>
       {
         params: OfAgent,
         query: t.Object(PageQuery),
-        response: { 200: Page(ListedAssignment), 400: Message, 404: Message },
+        response: { 200: Page(ListedAssignment), 400: Message, 404: NotFound(NO_AGENT) },
         detail: { operationId: "listAssignments", summary: "List the assignments of an agent", description: "The oldest first; those too that are removing." },
       },
     )
@@ -61,7 +61,7 @@ export const assignments = (deps: Deps) =>
       async ({ scope, params: { agentId, assignmentId: id } }) => respond(await findAssignment(deps.sql, scope.organizationId, { agentId, id }), NO_ASSIGNMENT),
       {
         params: OneAssignment,
-        response: { 200: AssignmentWithHistory, 400: Message, 404: Message },
+        response: { 200: AssignmentWithHistory, 400: Message, 404: NotFound(NO_ASSIGNMENT) },
         detail: { operationId: "getAssignment", summary: "Get one assignment", description: "With what its agent last reported and what it reported before." },
       },
     )
@@ -75,7 +75,7 @@ export const assignments = (deps: Deps) =>
       {
         params: OneAssignment,
         query: t.Object(PageQuery),
-        response: { 200: Page(KeptReport), 400: Message, 404: Message },
+        response: { 200: Page(KeptReport), 400: Message, 404: NotFound(NO_ASSIGNMENT) },
         detail: {
           operationId: "listReports",
           summary: "List the reports of an assignment",
@@ -89,12 +89,12 @@ export const assignments = (deps: Deps) =>
         const change = readChange(patch);
         if ("invalid" in change) return respond(change);
         const target = { agentId, id, versions: ifMatch(request.headers) };
-        return respond(await updateAssignment(deps.sql, deps.stamps, scope, target, change, { version, etag }), NO_ASSIGNMENT);
+        return respond(await updateAssignment(deps.sql, deps.stamps, scope, target, change, { version, etag: etag && writtenTag(etag) }), NO_ASSIGNMENT);
       },
       {
         params: OneAssignment,
         body: AssignmentPatch,
-        response: { 200: Assignment, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 200: Assignment, 400: Message, 404: NotFound(NO_ASSIGNMENT), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "updateAssignment",
           summary: "Update capture agent assignment",
@@ -118,7 +118,7 @@ export const assignments = (deps: Deps) =>
           force: t.Optional(t.Boolean({ default: false, description: "Delete it though its agent has not said that it is gone" })),
           reason: t.Optional(Text({ max: 500, description: "Why, for the audit trail", examples: ["The host was scrapped."] })),
         }),
-        response: { 202: ListedAssignment, 204: Empty, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 202: ListedAssignment, 204: Empty, 400: Message, 404: NotFound(NO_ASSIGNMENT), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "deleteAssignment",
           summary: "Delete an assignment",

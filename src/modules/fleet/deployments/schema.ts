@@ -1,5 +1,20 @@
 import { t } from "elysia";
-import { Answer, DateTime, Integer, Nullable, OneOf, PageQuery, QueryInteger, Text, Uuid } from "#http/schema";
+import {
+  AgentId,
+  Answer,
+  AssignmentId,
+  CertificateId,
+  DateTime,
+  Integer,
+  Nullable,
+  OneOf,
+  PageQuery,
+  QueryInteger,
+  Text,
+  UpdatedAt,
+  Uuid,
+  Version,
+} from "#http/schema";
 import { HeldSince } from "#modules/fleet/assignments/schema/assignments";
 import { ObservedAt } from "#modules/fleet/assignments/schema/history";
 import { TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/store-types";
@@ -15,30 +30,30 @@ export const DeploymentQuery = t.Object({
   selector: t.Optional(
     Text({ max: 2_000, description: "Only on agents with such labels, in the grammar of their list", examples: ["env=prod,zone in (zurich-1,zurich-2)"] }),
   ),
-  certificateId: t.Optional(Uuid),
-  agentId: t.Optional(Uuid),
+  certificateId: t.Optional({ ...Uuid, description: "Only of this certificate" }),
+  agentId: t.Optional({ ...Uuid, description: "Only on this agent" }),
 });
 export type DeploymentFilter = Omit<typeof DeploymentQuery.static, "limit" | "cursor" | "selector">;
 
 export const FleetDeployment = Answer(
   {
-    assignmentId: Uuid,
-    agentId: Uuid,
-    agentName: t.String({ examples: ["web-01.certitude.example"] }),
-    certificateId: Uuid,
-    commonName: t.String({ examples: ["Example Root"] }),
-    applicationId: t.String({ examples: ["payments-api"] }),
+    assignmentId: AssignmentId,
+    agentId: AgentId,
+    agentName: t.String({ description: "The agent's name", examples: ["web-01.certitude.example"] }),
+    certificateId: CertificateId,
+    commonName: t.String({ description: "The certificate's", examples: ["Example Root"] }),
+    applicationId: t.String({ description: "What uses the certificate there, as the assignment names it", examples: ["payments-api"] }),
     trustStoreType: TrustStoreType,
-    enabled: t.Boolean(),
+    enabled: t.Boolean({ description: "Whether it is to be installed" }),
     policyId: Nullable(t.String({ description: "The assignment policy that it belongs to" })),
     removingSince: Nullable({ ...DateTime, description: "Since when it is deleted but for its agent's word that it is gone from the host" }),
-    version: Integer(),
+    version: Version,
     state: State,
     isAdrift: t.Boolean({ description: "Whether the last report, or its absence, is not what is wanted", examples: [false] }),
-    message: Nullable(t.String()),
-    reportedAt: Nullable(DateTime),
+    message: Nullable(t.String({ description: "What the agent says of it, such as why it failed" })),
+    reportedAt: Nullable({ ...DateTime, description: "When the server received that" }),
     observedAt: ObservedAt,
-    updatedAt: DateTime,
+    updatedAt: UpdatedAt,
     heldSince: HeldSince,
   },
   { title: "FleetDeployment" },
@@ -55,28 +70,58 @@ export const SummaryQuery = t.Object({
   },
 });
 
-const Count = Integer({ minimum: 0, examples: [120] });
-const counts = (what: readonly string[]) => t.Object(Object.fromEntries(what.map((each) => [each, Count])));
+const Count = (description: string) => Integer({ minimum: 0, description, examples: [120] });
+const ByState = t.Object(Object.fromEntries(DEPLOYMENT_STATES.map((each) => [each, Count(`Deployments that are ${each}`)])), {
+  description: "By what the agent last reported",
+});
 
 export const FleetSummary = Answer(
   {
     deployments: Answer(
       {
-        total: Count,
+        total: Count("All deployments"),
         adrift: Integer({ minimum: 0, description: "Those that are not as they should be", examples: [3] }),
         removing: Integer({ minimum: 0, description: "Those that are deleted but for their agent's word that they are gone from the host", examples: [2] }),
-        byState: counts(DEPLOYMENT_STATES),
-        byStore: t.Array(Answer({ trustStoreType: TrustStoreType, total: Count, byState: t.Record(t.String(), Count) }, { title: "StoreDeployments" })),
+        byState: ByState,
+        byStore: t.Array(
+          Answer(
+            {
+              trustStoreType: TrustStoreType,
+              total: Count("Deployments into stores of this type"),
+              byState: t.Record(t.String(), Count("Deployments in this state"), { description: "By what the agent last reported, where there is any" }),
+            },
+            { title: "StoreDeployments" },
+          ),
+          { description: "For each type of store that is used" },
+        ),
       },
-      { title: "DeploymentCounts" },
+      { title: "DeploymentCounts", description: "How many certificates are where they should be" },
     ),
-    agents: Answer({ total: Count, online: Count, late: Count, silent: Count }, { title: "AgentCounts" }),
+    agents: Answer(
+      {
+        total: Count("All agents"),
+        online: Count("Seen less than lateAfterMinutes ago"),
+        late: Count("Seen less than silentAfterMinutes ago"),
+        silent: Count("Not seen for longer, or never"),
+      },
+      { title: "AgentCounts", description: "How many agents ask for their work" },
+    ),
     silentAgents: t.Array(
-      Answer({ agentId: Uuid, agentName: t.String({ examples: ["web-01.certitude.example"] }), lastSeenAt: Nullable(DateTime) }, { title: "SilentAgent" }),
+      Answer(
+        {
+          agentId: AgentId,
+          agentName: t.String({ description: "The agent's name", examples: ["web-01.certitude.example"] }),
+          lastSeenAt: Nullable({ ...DateTime, description: "Its last request; null: none yet" }),
+        },
+        { title: "SilentAgent" },
+      ),
       { description: "The twenty that were not seen for the longest time" },
     ),
     oldestDrift: Nullable(
-      Answer({ assignmentId: Uuid, agentId: Uuid, since: DateTime }, { title: "OldestDrift", description: "The drift that changed first, and when" }),
+      Answer(
+        { assignmentId: AssignmentId, agentId: AgentId, since: { ...DateTime, description: "When it began" } },
+        { title: "OldestDrift", description: "The drift that changed first, and when" },
+      ),
     ),
   },
   { title: "FleetSummary" },

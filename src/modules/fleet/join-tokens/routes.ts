@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { respond, respondWithSecret } from "#http/respond";
-import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { hashAgentToken, newJoinToken } from "#modules/fleet/agent-access/rules";
 import { findKeyFault } from "#modules/fleet/agents/rules/labels";
 import { createJoinToken, deleteJoinToken, findJoinToken, listJoinTokens } from "./queries";
@@ -60,7 +60,7 @@ export const joinTokens = (deps: Deps) =>
     .get("/:joinTokenId", async ({ scope, params }) => respond(await findJoinToken(deps.sql, scope.organizationId, params.joinTokenId), NO_TOKEN), {
       role: "ORG_ADMIN",
       params: OneToken,
-      response: { 200: JoinToken, 404: Message },
+      response: { 200: JoinToken, 404: NotFound(NO_TOKEN) },
       detail: { operationId: "getJoinToken", summary: "Read a join token", description: "Never its text. For ORG_ADMIN." },
     })
     .delete(
@@ -69,7 +69,7 @@ export const joinTokens = (deps: Deps) =>
         respond(await deleteJoinToken(deps.sql, scope, { id: params.joinTokenId, versions: ifMatch(request.headers) }), NO_TOKEN),
       {
         params: OneToken,
-        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        response: { 204: Empty, 404: NotFound(NO_TOKEN), 412: EmptyObject },
         detail: {
           operationId: "deleteJoinToken",
           summary: "Delete a join token",

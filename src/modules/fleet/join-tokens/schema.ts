@@ -1,21 +1,21 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Moment, Nullable, Uuid } from "#http/schema";
+import { Answer, Body, CreatedAt, DateTime, Id, Integer, Moment, Nullable, OrganizationId, Uuid, Version } from "#http/schema";
 import { Labels } from "#modules/fleet/agents/schema";
 import { Actor } from "#modules/people/audit/schema";
 
 const MAX_USES = 100_000;
 
 const joinToken = {
-  id: Uuid,
-  organizationId: Uuid,
+  id: Id,
+  organizationId: OrganizationId,
   agentId: Nullable({ ...Uuid, description: "The one agent that it is for; null where each use makes an agent" }),
   labels: t.Record(t.String(), t.String(), { description: "What the new agents are labelled with", examples: [{ env: "prod" }] }),
-  maxUses: Integer(),
-  uses: Integer(),
-  expiresAt: DateTime,
+  maxUses: Integer({ description: "How many hosts may join with it" }),
+  uses: Integer({ description: "How many have" }),
+  expiresAt: { ...DateTime, description: "When it ends" },
   createdBy: Actor,
-  version: Integer(),
-  createdAt: DateTime,
+  version: Version,
+  createdAt: CreatedAt,
 };
 
 export const JoinToken = Answer(joinToken, { title: "JoinToken" });

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { respond, respondCreated } from "#http/respond";
-import { Conflict, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Conflict, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { INELIGIBLE, NO_CERTIFICATE } from "#modules/fleet/assignments/rules";
 import { createRollout, findRollout, haltRollout, listRollouts, resumeRollout, rollBack } from "./queries/rollouts";
 import { atAssignment, readNewRollout } from "./rules";
@@ -13,7 +13,7 @@ import { NewRollout, Resumption, Rollout, RolloutSummary } from "./schema";
 const NO_ROLLOUT = "There is no such rollout in this organization.";
 const InOrganization = t.Object({ organizationId: Uuid });
 const OneRollout = t.Object({ organizationId: Uuid, rolloutId: PathId });
-const CHANGED = { 200: Rollout, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject };
+const CHANGED = { 200: Rollout, 400: Message, 404: NotFound(NO_ROLLOUT), 409: Conflict, 412: EmptyObject };
 
 export const rollouts = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/rollouts", tags: ["Rollouts"] })
@@ -59,7 +59,7 @@ export const rollouts = (deps: Deps) =>
       },
       {
         params: OneRollout,
-        response: { 200: Rollout, 400: Message, 404: Message },
+        response: { 200: Rollout, 400: Message, 404: NotFound(NO_ROLLOUT) },
         detail: { operationId: "getRollout", summary: "Get one rollout", description: "With how far each ring is." },
       },
     )

@@ -1,5 +1,5 @@
 import { t } from "elysia";
-import { Answer, DateTime, Integer, Nullable, Uuid } from "#http/schema";
+import { Answer, CreatedAt, Id, Integer, Nullable, OrganizationId } from "#http/schema";
 import { Actor } from "#modules/people/audit/schema";
 
 const PublicKey = t.String({ description: "Ed25519, the base64url of its 32 bytes", examples: ["3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] });
@@ -7,13 +7,13 @@ const Endorsement = t.String({ description: "The signature of the generation bef
 
 export const SigningKey = Answer(
   {
-    id: Uuid,
-    organizationId: Uuid,
-    generation: Integer({ minimum: 1 }),
+    id: Id,
+    organizationId: OrganizationId,
+    generation: Integer({ minimum: 1, description: "Counts the keys of the organization; the greatest signs now" }),
     publicKey: PublicKey,
     endorsement: Nullable({ ...Endorsement, description: "The signature of the generation before, in base64; none of the first" }),
     createdBy: Actor,
-    createdAt: DateTime,
+    createdAt: CreatedAt,
   },
   { title: "SigningKey" },
 );

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ingestKey } from "#guards/ingest-key";
 import { page, readCursor } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
-import { Message, Page, PageQuery, Uuid } from "#http/schema";
+import { Message, NotFound, Page, PageQuery, Uuid } from "#http/schema";
 import { listAiSystems, storeSamples, summarizeMetric } from "./queries/metrics";
 import { readRange } from "./rules/range";
 import { readBatch } from "./rules/samples";
@@ -60,7 +60,7 @@ export const aiSystems = (deps: Deps) =>
       {
         params: InOrganization,
         query: MetricsQuery,
-        response: { 200: MetricSteps, 400: Message, 404: Message },
+        response: { 200: MetricSteps, 400: Message, 404: NotFound(NO_SYSTEM) },
         detail: {
           operationId: "summarizeMetric",
           summary: "Summarize a metric in steps",

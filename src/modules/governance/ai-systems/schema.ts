@@ -1,6 +1,6 @@
 import { Kind, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Moment, Nullable, Text, Uuid } from "#http/schema";
+import { Answer, Body, DateTime, Id, Integer, Moment, Nullable, Text } from "#http/schema";
 
 const MAX_SAMPLES = 10_000;
 const MAX_LABELS = 16;
@@ -27,13 +27,13 @@ export const SystemKey = t.String({
   description: "must be the key of an AI system: lower-case letters, digits, dots, dashes and underscores",
   examples: ["loan-scoring"],
 });
-const Metric = PlainText({ examples: ["accuracy"] });
+const Metric = PlainText({ description: "The name of the metric", examples: ["accuracy"] });
 
 const Sample = Body(
   {
     metric: Metric,
-    value: Type.Number({ examples: [0.93] }),
-    unit: t.Optional(PlainText({ examples: ["ratio"] })),
+    value: Type.Number({ description: "What was measured: a finite number", examples: [0.93] }),
+    unit: t.Optional(PlainText({ description: "What the value counts: ratio, ms", examples: ["ratio"] })),
     recordedAt: t.Optional({
       ...DateTime,
       description: "Kept to the microsecond; the time of receipt when absent; at most five minutes ahead",
@@ -44,7 +44,10 @@ const Sample = Body(
   { title: "Sample" },
 );
 
-export const IngestMetrics = Body({ system: SystemKey, samples: t.Array(Sample, { minItems: 1, maxItems: MAX_SAMPLES }) }, { title: "IngestMetrics" });
+export const IngestMetrics = Body(
+  { system: SystemKey, samples: t.Array(Sample, { minItems: 1, maxItems: MAX_SAMPLES, description: "All are taken, or none" }) },
+  { title: "IngestMetrics" },
+);
 export type IngestMetrics = typeof IngestMetrics.static;
 
 export const Ingested = Answer(
@@ -57,9 +60,9 @@ export const Ingested = Answer(
 
 export const AiSystem = Answer(
   {
-    id: Uuid,
-    key: t.String({ examples: ["loan-scoring"] }),
-    createdAt: DateTime,
+    id: Id,
+    key: t.String({ description: "What its samples name it by; unique in the organization", examples: ["loan-scoring"] }),
+    createdAt: { ...DateTime, description: "When its first samples came" },
     lastSampleAt: Nullable({ ...DateTime, description: "The time of its latest sample" }),
   },
   { title: "AiSystem" },
@@ -76,21 +79,21 @@ export const MetricsQuery = t.Object({
 const Step = Answer(
   {
     at: { ...DateTime, description: "Where the step begins" },
-    min: t.Number({ examples: [0.91] }),
-    max: t.Number({ examples: [0.95] }),
-    mean: t.Number({ examples: [0.93] }),
-    count: Integer({ minimum: 1, examples: [12] }),
+    min: t.Number({ description: "The least value", examples: [0.91] }),
+    max: t.Number({ description: "The greatest value", examples: [0.95] }),
+    mean: t.Number({ description: "Of all values", examples: [0.93] }),
+    count: Integer({ minimum: 1, description: "How many samples", examples: [12] }),
   },
   { title: "Step" },
 );
 
 export const MetricSteps = Answer(
   {
-    system: t.String({ examples: ["loan-scoring"] }),
-    metric: t.String({ examples: ["accuracy"] }),
+    system: t.String({ description: "The key of the AI system", examples: ["loan-scoring"] }),
+    metric: t.String({ description: "The name of the metric", examples: ["accuracy"] }),
     unit: Nullable(t.String({ description: "Of the samples, when all that name one agree", examples: ["ratio"] })),
-    from: DateTime,
-    to: DateTime,
+    from: { ...DateTime, description: "The first moment" },
+    to: { ...DateTime, description: "The moment after the last" },
     step: Integer({ minimum: 1, description: "Seconds", examples: [3_600] }),
     items: t.Array(Step, { description: "Steps that hold samples, the earliest first" }),
   },

@@ -6,11 +6,11 @@ import { etag, ifMatch } from "#http/etag";
 import { answerFixed, type FixedBody, fixBody } from "#http/fixed-body";
 import { encodeCursor, readCursor } from "#http/pagination";
 import { respond } from "#http/respond";
-import { Answer, Empty, EmptyObject, Message, PageQuery, Uuid } from "#http/schema";
+import { Answer, Empty, EmptyObject, Message, NotFound, PageQuery, Uuid } from "#http/schema";
 import { changeControl, findControlWithHistory, listControls, listStatuses } from "./queries/controls";
 import { controlsOf, findControl, frameworks } from "./rules/catalogue";
 import { type ControlChange, findFault, summarize } from "./rules/controls";
-import { ChangeControl, Control, ControlWithHistory, Framework, FrameworkCatalogue, FrameworkKey } from "./schema";
+import { ChangeControl, Control, ControlQuery, ControlWithHistory, Framework, FrameworkCatalogue, FrameworkKey, readFilter } from "./schema";
 
 const NO_CONTROL = "There is no such control in this framework.";
 const OneControl = t.Object({ organizationId: Uuid, frameworkKey: FrameworkKey, controlId: Uuid });
@@ -50,19 +50,22 @@ export const governance = (deps: Deps) =>
       },
       {
         params: t.Object({ organizationId: Uuid }),
-        response: { 200: Answer({ items: t.Array(Framework) }) },
+        response: { 200: Answer({ items: t.Array(Framework, { description: "All of them" }) }) },
         detail: { operationId: "listFrameworks", summary: "List frameworks", description: "All of them, each with how far the organization has come." },
       },
     )
     .get(
       "/:frameworkKey/controls",
-      async ({ scope, params: { frameworkKey } }) => ({
-        items: await listControls(deps.sql, scope.organizationId, frameworkKey, controlsOf(frameworkKey), deps.clock()),
-      }),
+      async ({ scope, params: { frameworkKey: key }, query }) => {
+        const filter = readFilter(query);
+        if ("invalid" in filter) return respond(filter);
+        return { items: await listControls(deps.sql, scope.organizationId, { key, controls: controlsOf(key) }, filter, deps.clock()) };
+      },
       {
         params: t.Object({ organizationId: Uuid, frameworkKey: FrameworkKey }),
-        response: { 200: Answer({ items: t.Array(Control) }), 400: Message },
-        detail: { operationId: "listControls", summary: "List the controls of a framework", description: "All of them, in the framework's order." },
+        query: ControlQuery,
+        response: { 200: Answer({ items: t.Array(Control, { description: "All that were asked for" }) }), 400: Message },
+        detail: { operationId: "listControls", summary: "List the controls of a framework", description: "All that are asked for, in the framework's order." },
       },
     )
     .get(
@@ -80,7 +83,7 @@ export const governance = (deps: Deps) =>
       {
         params: OneControl,
         query: t.Object(PageQuery),
-        response: { 200: ControlWithHistory, 400: Message, 404: Message },
+        response: { 200: ControlWithHistory, 400: Message, 404: NotFound(NO_CONTROL) },
         detail: {
           operationId: "getControl",
           summary: "Get one control with its history",
@@ -105,7 +108,7 @@ export const governance = (deps: Deps) =>
       {
         params: OneControl,
         body: ChangeControl,
-        response: { 200: Control, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 200: Control, 400: Message, 404: NotFound(NO_CONTROL), 412: EmptyObject },
         detail: {
           operationId: "changeControlStatus",
           summary: "Update framework control status",

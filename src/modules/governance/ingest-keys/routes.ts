@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
-import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createIngestKey, listIngestKeys, revokeIngestKey } from "./queries";
 import { CreateIngestKey, IngestKey, NewIngestKey } from "./schema";
 
@@ -43,6 +43,6 @@ export const ingestKeys = (deps: Deps) =>
     )
     .delete("/:keyId", async ({ scope, params }) => respond(await revokeIngestKey(deps.sql, scope, params.keyId), NO_KEY), {
       params: t.Object({ organizationId: Uuid, keyId: PathId }),
-      response: { 204: Empty, 404: Message },
+      response: { 204: Empty, 404: NotFound(NO_KEY) },
       detail: { operationId: "deleteIngestKey", summary: "Delete an ingest key", description: "It is refused from now on, on every server." },
     });

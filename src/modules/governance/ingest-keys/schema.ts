@@ -1,7 +1,7 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Text, Uuid } from "#http/schema";
+import { Answer, Body, CreatedAt, Id, Text } from "#http/schema";
 
-const key = { id: Uuid, name: t.String({ examples: ["Production collectors"] }), createdAt: DateTime };
+const key = { id: Id, name: t.String({ description: "What it is for", examples: ["Production collectors"] }), createdAt: CreatedAt };
 
 export const IngestKey = Answer(key, { title: "IngestKey" });
 

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { respond, respondCreated } from "#http/respond";
-import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createThreshold, deleteThreshold, findThreshold, listThresholds, updateThreshold } from "./queries/thresholds";
 import { findFault } from "./rules";
 import { MetricThreshold, MetricThresholdPatch, NewMetricThreshold } from "./schema";
@@ -50,7 +50,7 @@ export const metricThresholds = (deps: Deps) =>
     )
     .get("/:thresholdId", async ({ scope, params }) => respond(await findThreshold(deps.sql, scope.organizationId, params.thresholdId), NO_THRESHOLD), {
       params: OneThreshold,
-      response: { 200: MetricThreshold, 404: Message },
+      response: { 200: MetricThreshold, 404: NotFound(NO_THRESHOLD) },
       detail: { operationId: "getMetricThreshold", summary: "Get the range of a metric" },
     })
     .patch(
@@ -60,7 +60,7 @@ export const metricThresholds = (deps: Deps) =>
       {
         params: OneThreshold,
         body: MetricThresholdPatch,
-        response: { 200: MetricThreshold, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 200: MetricThreshold, 400: Message, 404: NotFound(NO_THRESHOLD), 412: EmptyObject },
         detail: {
           operationId: "updateMetricThreshold",
           summary: "Change the range of a metric",
@@ -74,7 +74,7 @@ export const metricThresholds = (deps: Deps) =>
         respond(await deleteThreshold(deps.sql, scope, { id: params.thresholdId, versions: ifMatch(request.headers) }), NO_THRESHOLD),
       {
         params: OneThreshold,
-        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        response: { 204: Empty, 404: NotFound(NO_THRESHOLD), 412: EmptyObject },
         detail: { operationId: "deleteMetricThreshold", summary: "Delete the range of a metric", description: "It is judged no more." },
       },
     );

@@ -1,5 +1,5 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, Text, Uuid } from "#http/schema";
+import { Answer, Body, CreatedAt, DateTime, Id, Nullable, OrganizationId, Text, UpdatedAt, Version } from "#http/schema";
 import { SystemKey } from "#modules/governance/ai-systems/schema";
 
 const Min = t.Number({ description: "The least value that is in the range", examples: [0.9] });
@@ -7,17 +7,17 @@ const Max = t.Number({ description: "The greatest value that is in the range", e
 
 export const MetricThreshold = Answer(
   {
-    id: Uuid,
-    organizationId: Uuid,
-    system: t.String({ examples: ["loan-scoring"] }),
-    metric: t.String({ examples: ["accuracy"] }),
+    id: Id,
+    organizationId: OrganizationId,
+    system: t.String({ description: "The key of the AI system", examples: ["loan-scoring"] }),
+    metric: t.String({ description: "The name of the metric", examples: ["accuracy"] }),
     min: Nullable(Min),
     max: Nullable(Max),
     isOutside: t.Boolean({ description: "Whether the newest sample that was judged is outside of the range", examples: [false] }),
     judgedAt: Nullable({ ...DateTime, description: "The time of the newest sample that was judged" }),
-    version: Integer({ examples: [1] }),
-    createdAt: DateTime,
-    updatedAt: DateTime,
+    version: Version,
+    createdAt: CreatedAt,
+    updatedAt: UpdatedAt,
   },
   { title: "MetricThreshold" },
 );

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, respond, respondCreated } from "#http/respond";
-import { Conflict, Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Conflict, Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { findAuthority, listAuthorities } from "./queries/authorities";
 import { Authority, AuthorityPatch, CreatedAuthority, NewAuthority, SignedCertificate } from "./schema";
 import { changeAuthority, deleteAuthority } from "./services/change";
@@ -52,7 +52,7 @@ export const authorities = (deps: Deps) =>
       async ({ scope, params }) => respond(await findAuthority(deps.sql, scope.organizationId, params.authorityId, deps.clock()), NO_AUTHORITY),
       {
         params: OneAuthority,
-        response: { 200: Authority, 400: Message, 404: Message },
+        response: { 200: Authority, 400: Message, 404: NotFound(NO_AUTHORITY) },
         detail: { operationId: "getAuthority", summary: "Get one certificate authority" },
       },
     )
@@ -63,7 +63,7 @@ export const authorities = (deps: Deps) =>
       {
         params: OneAuthority,
         body: AuthorityPatch,
-        response: { 200: Authority, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 200: Authority, 400: Message, 404: NotFound(NO_AUTHORITY), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "updateAuthority",
           summary: "Update a certificate authority",
@@ -78,7 +78,7 @@ export const authorities = (deps: Deps) =>
       {
         params: OneAuthority,
         body: SignedCertificate,
-        response: { 200: Authority, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        response: { 200: Authority, 400: Message, 404: NotFound(NO_AUTHORITY), 409: EmptyObject, 412: EmptyObject },
         detail: {
           operationId: "activateAuthority",
           summary: "Send the certificate of a requested authority",
@@ -92,7 +92,7 @@ export const authorities = (deps: Deps) =>
         respond(await deleteAuthority(deps, scope, { id: params.authorityId, versions: ifMatch(request.headers) }), NO_AUTHORITY),
       {
         params: OneAuthority,
-        response: { 204: Empty, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 204: Empty, 404: NotFound(NO_AUTHORITY), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "deleteAuthority",
           summary: "Delete a certificate authority",

@@ -1,5 +1,5 @@
 import { t } from "elysia";
-import { Answer, Body, BodyId, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, BodyId, CreatedAt, DateTime, Id, Integer, Nullable, OneOf, OrganizationId, Text, UpdatedAt, Uuid, Version } from "#http/schema";
 import { LIFETIME, USAGES } from "./rules/profiles";
 
 export const KEY_ALGORITHMS = ["ecdsa-p256", "ecdsa-p384", "rsa-2048", "rsa-3072", "rsa-4096"] as const;
@@ -31,7 +31,7 @@ const Subject = Body(
     organizationalUnit: t.Optional(Attribute("OU", "Security")),
     country: t.Optional(t.String({ pattern: "^[A-Z]{2}$", description: "C: two capital letters (ISO 3166)", examples: [EXAMPLE_SUBJECT.country] })),
   },
-  { title: "AuthoritySubject", examples: [EXAMPLE_SUBJECT] },
+  { title: "AuthoritySubject", description: "The name that its certificates show it by", examples: [EXAMPLE_SUBJECT] },
 );
 
 const List = (description: string, examples: string[][]) => t.Array(Text({ max: 253 }), { maxItems: 100, description, examples });
@@ -65,7 +65,10 @@ const allowed = {
   allowedAddresses: Nullable(List("Address ranges; null allows any", [["10.0.0.0/8"]])),
   allowsWildcards: t.Boolean({ description: "Whether names such as *.example.com may be certified; no unless said", examples: [false] }),
 };
-const profile = { name: Text({ max: 64, examples: ["server"] }), usage: OneOf(USAGES, { description: "Extended key usage: serverAuth, clientAuth or both" }) };
+const profile = {
+  name: Text({ max: 64, description: "What a request names it by", examples: ["server"] }),
+  usage: OneOf(USAGES, { description: "Extended key usage: serverAuth, clientAuth or both" }),
+};
 const NewProfile = Body(
   {
     ...profile,
@@ -140,39 +143,42 @@ export const SignedCertificate = Body(
   { title: "SignedCertificate" },
 );
 
-const Address = (path: string) => t.String({ examples: [`http://pki.example.com/pki/0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c03/${path}`] });
+const Address = (path: string, description: string) =>
+  t.String({ description, examples: [`http://pki.example.com/pki/0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c03/${path}`] });
 const shown = {
-  id: Uuid,
-  organizationId: Uuid,
-  name: t.String({ examples: ["Root CA"] }),
-  kind: OneOf(KINDS),
+  id: Id,
+  organizationId: OrganizationId,
+  name: t.String({ description: "What people call it", examples: ["Root CA"] }),
+  kind: OneOf(KINDS, { description: "issuing: another authority has signed its certificate" }),
   status: OneOf(STATUSES, { description: "pending: the certificate of its request is awaited. Only an active one issues", examples: ["active"] }),
-  parentId: Nullable(Uuid),
+  parentId: Nullable({ ...Uuid, description: "The authority above it, where that is one of the organization" }),
   subject: t.String({ description: "RFC 4514", examples: ["CN=Example Root CA,O=Example,C=DE"] }),
-  keyAlgorithm: KeyAlgorithm({ description: "" }),
-  certificateId: Nullable(Uuid),
-  certificatePem: Nullable(t.String({ examples: [EXAMPLE_PEM] })),
+  keyAlgorithm: KeyAlgorithm({ description: "What its key is" }),
+  certificateId: Nullable({ ...Uuid, description: "Its certificate among those of the organization" }),
+  certificatePem: Nullable(t.String({ description: "Null while it is pending", examples: [EXAMPLE_PEM] })),
   chainPem: t.String({ description: "The authorities above it, the nearest first, without the root", examples: [""] }),
   requestPem: Nullable(
     t.String({ description: "PKCS #10, while it is pending", examples: ["-----BEGIN CERTIFICATE REQUEST-----\nMIIB…\n-----END CERTIFICATE REQUEST-----\n"] }),
   ),
-  pathLength: Nullable(Integer({ examples: [1] })),
+  pathLength: Nullable(Integer({ description: "How many authorities may stand below it; null: any number", examples: [1] })),
   nameConstraints: t.Array(Answer(lists, { title: "NameConstraints", examples: [FULL_CONSTRAINTS] }), {
     description: "Its own and those above it: a name must satisfy each",
   }),
-  notBefore: Nullable(DateTime),
-  notAfter: Nullable(DateTime),
-  profiles: t.Array(Answer({ ...profile, ...lifetimes, ...allowed }, { title: "IssuanceProfile", examples: [FULL_PROFILE] })),
-  publicUrl: t.String({ examples: ["http://pki.example.com"] }),
-  certificateUrl: Address("ca.crt"),
-  crlUrl: Address("crl"),
-  ocspUrl: Address("ocsp"),
-  version: Integer({ examples: [1] }),
-  createdAt: DateTime,
-  updatedAt: DateTime,
+  notBefore: Nullable({ ...DateTime, description: "Of its certificate: the first moment" }),
+  notAfter: Nullable({ ...DateTime, description: "Of its certificate: the last moment" }),
+  profiles: t.Array(Answer({ ...profile, ...lifetimes, ...allowed }, { title: "IssuanceProfile", examples: [FULL_PROFILE] }), {
+    description: "What it issues, the first one where none is named",
+  }),
+  publicUrl: t.String({ description: "What the three addresses begin with, as its next certificates name them", examples: ["http://pki.example.com"] }),
+  certificateUrl: Address("ca.crt", "Where anybody may read its certificate"),
+  crlUrl: Address("crl", "Where anybody may read its revocation list"),
+  ocspUrl: Address("ocsp", "Where its OCSP responder answers anybody"),
+  version: Version,
+  createdAt: CreatedAt,
+  updatedAt: UpdatedAt,
 };
 
-export const Authority = Answer(shown, { title: "Authority" });
+export const Authority = Answer(shown, { title: "Authority", description: "A certificate authority of the organization" });
 export const CreatedAuthority = Answer(
   { ...shown, issuing: t.Optional(Authority) },
   { title: "CreatedAuthority", description: "With the issuing CA that was made below it, where one was asked for" },

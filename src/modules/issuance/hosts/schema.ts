@@ -1,12 +1,15 @@
 import { t } from "elysia";
-import { Answer, Body, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, Id, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
 import { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/schema";
-import { KEY_ALGORITHMS } from "#modules/issuance/requests/rules/policy";
+import { KEY_ALGORITHMS } from "#modules/issuance/requests/rules/key-algorithms";
 import { HOST_PROOFS } from "./rules";
 
 const Name = Answer(
-  { type: OneOf(["dns", "ip"], { examples: ["dns"] }), value: t.String({ examples: ["www.certitude.example"] }) },
+  {
+    type: OneOf(["dns", "ip"], { description: "A DNS name or an IP address", examples: ["dns"] }),
+    value: t.String({ description: "A domain in A-labels, or an address", examples: ["www.certitude.example"] }),
+  },
   { title: "RequestedName" },
 );
 
@@ -17,13 +20,13 @@ const KeyPlace = Answer(
     materialType: MaterialType,
     config: AssignmentConfig,
   },
-  { title: "KeyPlace" },
+  { title: "KeyPlace", description: "Where the certificate and its key will be" },
 );
 
 export const KeyRequest = Answer(
   {
-    requestId: Uuid,
-    algorithm: OneOf(KEY_ALGORITHMS, { examples: ["ecdsa-p256"] }),
+    requestId: { ...Uuid, description: "The certificate request" },
+    algorithm: OneOf(KEY_ALGORITHMS, { description: "Of the key that the host makes", examples: ["ecdsa-p256"] }),
     commonName: Nullable(t.String({ description: "The subject's only attribute; null: an empty subject", examples: ["www.certitude.example"] })),
     names: t.Array(Name, { description: "The subject alternative names, all of them" }),
     hasCsr: t.Boolean({ description: "Whether the signing request was kept: the key stays where it is until its certificate comes" }),
@@ -41,14 +44,18 @@ export const Csr = Body(
 export const KeyFault = Body(
   {
     state: OneOf(["failed", "refused"], { description: "refused: by the policy of the host", examples: ["refused"] }),
-    message: Text({ max: 1_000, examples: ["The policy of this host does not permit its private key."] }),
+    message: Text({
+      max: 1_000,
+      description: "Why there is no key or no signing request",
+      examples: ["The policy of this host does not permit its private key."],
+    }),
   },
   { title: "HostKeyFault" },
 );
 
 export const HostProof = Body(
   {
-    type: OneOf(HOST_PROOFS, { examples: ["http-01"] }),
+    type: OneOf(HOST_PROOFS, { description: "The challenge of RFC 8555, or of RFC 8737", examples: ["http-01"] }),
     webroot: t.Optional(
       Text({
         max: 1_000,
@@ -77,8 +84,8 @@ export type HostProof = typeof HostProof.static;
 
 export const HostChallenge = Answer(
   {
-    id: Uuid,
-    requestId: Uuid,
+    id: Id,
+    requestId: { ...Uuid, description: "The certificate request that the CA asks for" },
     name: t.String({ description: "A DNS name, or an IP address", examples: ["www.certitude.example"] }),
     token: t.String({ description: "base64url", examples: ["evaGxfADs6pSRb2LAv9IZf17Dt3juxGJyPCt92wrDoA"] }),
     thumbprint: t.String({ description: "What is shown is the token, a dot and this", examples: ["9jg46WB3rR_AHD-EBXdN7cBkH1WOu0tA3M9fm21mqTI"] }),
@@ -97,5 +104,8 @@ const ChallengeReport = Body(
   },
   { title: "HostChallengeReport" },
 );
-export const ChallengeReports = Body({ challenges: t.Array(ChallengeReport, { minItems: 1, maxItems: 1_000 }) }, { title: "HostChallengeReports" });
+export const ChallengeReports = Body(
+  { challenges: t.Array(ChallengeReport, { minItems: 1, maxItems: 1_000, description: "One for each challenge whose state is new" }) },
+  { title: "HostChallengeReports" },
+);
 export type ChallengeReport = typeof ChallengeReport.static;

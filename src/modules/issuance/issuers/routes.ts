@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, respond, respondCreated } from "#http/respond";
-import { Conflict, Empty, EmptyObject, Message, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Conflict, Empty, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createIssuer, deleteIssuer, findIssuer, findStored, listIssuers, saveTest, updateIssuer } from "./queries";
 import { ISSUER_KINDS } from "./rules/kinds";
 import { readSettings } from "./rules/settings";
@@ -61,7 +61,7 @@ export const issuers = (deps: Deps) =>
     )
     .get("/:issuerId", async ({ scope, params }) => respond(await findIssuer(deps.sql, scope.organizationId, params.issuerId), NO_ISSUER), {
       params: OneIssuer,
-      response: { 200: Issuer, 400: Message, 404: Message },
+      response: { 200: Issuer, 400: Message, 404: NotFound(NO_ISSUER) },
       detail: { operationId: "getIssuer", summary: "Get one issuer" },
     })
     .patch(
@@ -74,7 +74,7 @@ export const issuers = (deps: Deps) =>
       {
         params: OneIssuer,
         body: IssuerPatch,
-        response: { 200: Issuer, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 200: Issuer, 400: Message, 404: NotFound(NO_ISSUER), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "updateIssuer",
           summary: "Update an issuer",
@@ -89,7 +89,7 @@ export const issuers = (deps: Deps) =>
         respond(await deleteIssuer(deps.sql, scope, { id: params.issuerId, versions: ifMatch(request.headers) }), NO_ISSUER),
       {
         params: OneIssuer,
-        response: { 204: Empty, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 204: Empty, 404: NotFound(NO_ISSUER), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "deleteIssuer",
           summary: "Delete an issuer",
@@ -108,7 +108,7 @@ export const issuers = (deps: Deps) =>
       },
       {
         params: OneIssuer,
-        response: { 200: IssuerTest, 404: Message },
+        response: { 200: IssuerTest, 404: NotFound(NO_ISSUER) },
         detail: {
           operationId: "testIssuer",
           summary: "Test an issuer",

@@ -1,9 +1,9 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, CreatedAt, DateTime, Id, Nullable, OneOf, OrganizationId, Text, UpdatedAt, Version } from "#http/schema";
 import { EXPERIMENTAL, PROVIDERS } from "#modules/issuance/dns/rules/providers";
 import { ISSUER_KINDS } from "./rules/kinds";
 
-const OUTCOMES = ["ok", "failed"] as const;
+const Outcome = OneOf(["ok", "failed"], { description: "ok: it would take an order" });
 const EXAMPLE_CONFIG = { directoryUrl: "https://acme-v02.api.letsencrypt.org/directory", contact: ["pki@certitude.example"], termsOfServiceAgreed: true };
 
 const Kind = OneOf(ISSUER_KINDS, {
@@ -33,33 +33,41 @@ export const IssuerPatch = Body(
   { title: "IssuerPatch", minProperties: 1 },
 );
 
-const Message = t.String({ examples: ["The directory knows the account."] });
+const Message = t.String({ description: "What it answered, or why it could not be asked", examples: ["The directory knows the account."] });
 
-export const IssuerTest = Answer({ outcome: OneOf(OUTCOMES), message: Message }, { title: "IssuerTest" });
+export const IssuerTest = Answer({ outcome: Outcome, message: Message }, { title: "IssuerTest" });
 
 export const Issuer = Answer(
   {
-    id: Uuid,
-    organizationId: Uuid,
+    id: Id,
+    organizationId: OrganizationId,
     kind: Kind,
-    name: t.String({ examples: ["Let's Encrypt"] }),
+    name: t.String({ description: "Unique in the organization", examples: ["Let's Encrypt"] }),
     config: Fields("The kind's config fields, defaults included", { ...EXAMPLE_CONFIG, challenges: [{ type: "http-01" }] }),
-    secretNames: t.Array(t.String(), { examples: [["accountKeyPem"]] }),
+    secretNames: t.Array(t.String(), { description: "Which secrets are stored", examples: [["accountKeyPem"]] }),
     experimentalProviders: t.Array(t.String(), {
       description: "Those of its dns-01 challenges that were tried against their recorded protocol alone, and not against the real service",
       examples: [[]],
     }),
     account: Nullable(
       Answer(
-        { url: Nullable(t.String()), thumbprint: Nullable(t.String()) },
+        {
+          url: Nullable(t.String({ description: "Where the CA keeps it" })),
+          thumbprint: Nullable(t.String({ description: "Of its key (RFC 7638), base64url" })),
+        },
         { description: "At an ACME directory: once it was needed", title: "IssuerAccount" },
       ),
     ),
     retryAt: Nullable({ ...DateTime, description: "Nothing asks the issuer before: it limits its rate, or is away" }),
-    lastTest: Nullable(Answer({ outcome: OneOf(OUTCOMES), message: Message, testedAt: DateTime })),
-    version: Integer(),
-    createdAt: DateTime,
-    updatedAt: DateTime,
+    lastTest: Nullable(
+      Answer(
+        { outcome: Outcome, message: Message, testedAt: { ...DateTime, description: "When it was tested" } },
+        { description: "null: not since it was changed" },
+      ),
+    ),
+    version: Version,
+    createdAt: CreatedAt,
+    updatedAt: UpdatedAt,
   },
   { title: "CertificateIssuer" },
 );

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { etag } from "#http/etag";
 import { page, readCursor, TIME_PART, UUID_PART } from "#http/pagination";
 import { isFailure, jsonText, respond } from "#http/respond";
-import { Conflict, Message, Moment, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Conflict, Message, Moment, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { CertificateRequest } from "#modules/issuance/requests/schema";
 import { listRenewals } from "./queries/list";
 import { Renew, Renewal, State } from "./schema";
@@ -50,7 +50,7 @@ export const renewals = (deps: Deps) =>
       {
         params: t.Object({ organizationId: Uuid, certificateId: PathId }),
         body: t.Optional(Renew),
-        response: { 202: CertificateRequest, 400: Message, 404: Message, 409: Conflict },
+        response: { 202: CertificateRequest, 400: Message, 404: NotFound(NO_CERTIFICATE), 409: Conflict },
         detail: {
           operationId: "renewCertificate",
           summary: "Renew a certificate now",

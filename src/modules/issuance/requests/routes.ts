@@ -5,7 +5,7 @@ import { Refusal } from "#http/errors";
 import { etag, ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, jsonText, respond } from "#http/respond";
-import { Conflict, EmptyObject, Message, OneOf, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
+import { Conflict, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
 import { cancelRequest, decideRequest } from "./queries/end";
 import { findIssuancePolicy, putIssuancePolicy } from "./queries/policy";
 import { findRequest, listRequests } from "./queries/requests";
@@ -71,7 +71,7 @@ export const certificateRequests = (deps: Deps) =>
     )
     .get("/:requestId", async ({ scope, params }) => respond(await findRequest(deps.sql, scope.organizationId, params.requestId), NO_REQUEST), {
       params: OneRequest,
-      response: { 200: CertificateRequestWithSteps, 400: Message, 404: Message },
+      response: { 200: CertificateRequestWithSteps, 400: Message, 404: NotFound(NO_REQUEST) },
       detail: { operationId: "getCertificateRequest", summary: "Get one certificate request", description: "With every step and its reason." },
     })
     .post(
@@ -80,7 +80,7 @@ export const certificateRequests = (deps: Deps) =>
         respond(decided(await cancelRequest(deps.sql, scope, { id: params.requestId, versions: ifMatch(request.headers) })), NO_REQUEST),
       {
         params: OneRequest,
-        response: { 200: CertificateRequest, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 200: CertificateRequest, 400: Message, 404: NotFound(NO_REQUEST), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "cancelCertificateRequest",
           summary: "Cancel a certificate request",
@@ -96,7 +96,7 @@ export const certificateRequests = (deps: Deps) =>
       },
       {
         params: OneRequest,
-        response: { 200: CertificateRequest, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 200: CertificateRequest, 400: Message, 404: NotFound(NO_REQUEST), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "approveCertificateRequest",
           summary: "Approve a certificate request",
@@ -114,7 +114,7 @@ export const certificateRequests = (deps: Deps) =>
       {
         params: OneRequest,
         body: RefuseRequest,
-        response: { 200: CertificateRequest, 400: Message, 404: Message, 409: Conflict, 412: EmptyObject },
+        response: { 200: CertificateRequest, 400: Message, 404: NotFound(NO_REQUEST), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "refuseCertificateRequest",
           summary: "Refuse a certificate request",
@@ -134,7 +134,7 @@ export const issuancePolicy = (deps: Deps) =>
     .use(inOrganization(deps))
     .get("", async ({ scope }) => respond(await findIssuancePolicy(deps.sql, scope.organizationId), "There is no such organization."), {
       params: InOrganization,
-      response: { 200: IssuancePolicyAnswer, 404: Message },
+      response: { 200: IssuancePolicyAnswer, 404: NotFound("There is no such organization.") },
       detail: {
         operationId: "getIssuancePolicy",
         summary: "What may be ordered",

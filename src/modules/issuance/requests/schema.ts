@@ -1,9 +1,10 @@
 import { t } from "elysia";
-import { Answer, Body, BodyId, DateTime, Integer, Moment, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, BodyId, CreatedAt, DateTime, Id, Integer, Moment, Nullable, OneOf, OrganizationId, Text, UpdatedAt, Uuid, Version } from "#http/schema";
 import { ASSIGNMENT_FIELDS, AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import { HostProof } from "#modules/issuance/hosts/schema";
+import { ALL_KEY_ALGORITHMS, KEY_ALGORITHMS } from "./rules/key-algorithms";
 import { MAX_NAMES } from "./rules/names";
-import { ALL_KEY_ALGORITHMS, KEY_ALGORITHMS, KEY_LOCATIONS } from "./rules/policy";
+import { KEY_LOCATIONS } from "./rules/policy";
 
 export const STATUSES = ["pending", "validating", "issuing", "issued", "failed", "cancelled"] as const;
 const APPROVALS = ["none", "awaited", "given", "refused"] as const;
@@ -18,7 +19,7 @@ const Location = OneOf(KEY_LOCATIONS, {
 const Deployment = Body(
   {
     agentId: BodyId({ description: "The host that makes the key", examples: [EXAMPLE_ID] }),
-    applicationId: Text({ examples: ["payments-api"] }),
+    applicationId: Text({ description: "What will use the certificate there", examples: ["payments-api"] }),
     trustStoreType: ASSIGNMENT_FIELDS.trustStoreType,
     materialType: t.Optional(ASSIGNMENT_FIELDS.materialType),
     config: t.Optional(AssignmentConfig),
@@ -29,21 +30,21 @@ const Deployment = Body(
 
 export const NewCertificateRequest = Body(
   {
-    issuerId: BodyId({ examples: [EXAMPLE_ID] }),
+    issuerId: BodyId({ description: "The issuer that is asked for it", examples: [EXAMPLE_ID] }),
     names: t.Array(Text({ max: 300 }), { ...names, minItems: 1, maxItems: MAX_NAMES }),
     key: Body(
       {
         location: Location,
         algorithm: t.Optional(OneOf(KEY_ALGORITHMS, { description: "Of a CSR it is the key's own", default: "ecdsa-p256", examples: ["ecdsa-p256"] })),
       },
-      { title: "NewKey" },
+      { title: "NewKey", description: "The key that the certificate is for" },
     ),
     csrPem: t.Optional(
       Text({ max: 100_000, description: "With the key location csr: PKCS #10 of exactly these names", examples: ["-----BEGIN CERTIFICATE REQUEST-----\n…"] }),
     ),
     deployment: t.Optional(Deployment),
     profile: t.Optional(Text({ description: "In place of the issuer's", examples: ["server"] })),
-    autoRenew: t.Optional(t.Boolean({ default: true })),
+    autoRenew: t.Optional(t.Boolean({ default: true, description: "Whether it is renewed before it ends" })),
     renewAt: t.Optional(Moment({ description: "When it is renewed; by default at two thirds of the lifetime, or when the issuer says" })),
   },
   { title: "NewCertificateRequest", examples: [{ issuerId: EXAMPLE_ID, names: EXAMPLE_NAMES.slice(0, 1), key: { location: "server" } }] },
@@ -51,21 +52,24 @@ export const NewCertificateRequest = Body(
 export type NewCertificateRequest = typeof NewCertificateRequest.static;
 
 const Actor = t.Record(t.String(), t.Unknown(), { description: "As in the audit trail", examples: [{ type: "user", id: EXAMPLE_ID, role: "ORG_ADMIN" }] });
-const Status = OneOf(STATUSES, { examples: ["validating"] });
+const Status = OneOf(STATUSES, { description: "How far it has come; the last three are for good", examples: ["validating"] });
 const Reason = Nullable(t.String({ description: "Why it is so, or what is awaited", examples: ["It waits for the agent's key."] }));
 
 const request = {
-  id: Uuid,
-  organizationId: Uuid,
-  issuerId: Uuid,
+  id: Id,
+  organizationId: OrganizationId,
+  issuerId: { ...Uuid, description: "The issuer that is asked for it" },
   names: t.Array(t.String(), { description: "Domains in A-labels and lower case, addresses in their shortest form", examples: [EXAMPLE_NAMES] }),
-  key: Answer({ algorithm: t.String({ examples: ["ecdsa-p256"] }), location: Location }, { title: "RequestedKey" }),
+  key: Answer(
+    { algorithm: t.String({ description: "What the key is", examples: ["ecdsa-p256"] }), location: Location },
+    { title: "RequestedKey", description: "The key that the certificate is for" },
+  ),
   deployment: Nullable(
     t.Record(t.String(), t.Unknown(), { description: "The assignment that is made of the certificate", examples: [{ agentId: EXAMPLE_ID }] }),
   ),
-  profile: Nullable(t.String()),
-  autoRenew: t.Boolean(),
-  renewAt: Nullable(DateTime),
+  profile: Nullable(t.String({ description: "In place of the issuer's" })),
+  autoRenew: t.Boolean({ description: "Whether it is renewed before it ends" }),
+  renewAt: Nullable({ ...DateTime, description: "When it is renewed; null: at two thirds of the lifetime, or when the issuer says" }),
   replaces: Nullable({ ...Uuid, description: "The certificate that it renews" }),
   status: Status,
   approval: OneOf(APPROVALS, { description: "awaited: nothing is done before another admin than its author approves it" }),
@@ -74,22 +78,27 @@ const request = {
   nextAttemptAt: Nullable({ ...DateTime, description: "After a failure that may pass" }),
   createdBy: Actor,
   approvedBy: Nullable(Actor),
-  version: Integer(),
-  createdAt: DateTime,
-  updatedAt: DateTime,
-  endedAt: Nullable(DateTime),
+  version: Version,
+  createdAt: CreatedAt,
+  updatedAt: UpdatedAt,
+  endedAt: Nullable({ ...DateTime, description: "When it was issued, failed for good, or was cancelled" }),
 };
 
-export const CertificateRequest = Answer(request, { title: "CertificateRequest" });
+export const CertificateRequest = Answer(request, { title: "CertificateRequest", hasTag: true });
 export const CertificateRequestWithSteps = Answer(
   {
     ...request,
-    steps: t.Array(Answer({ status: Status, reason: Reason, at: DateTime }, { title: "CertificateRequestStep" }), { description: "The oldest first" }),
+    steps: t.Array(Answer({ status: Status, reason: Reason, at: { ...DateTime, description: "Since when" } }, { title: "CertificateRequestStep" }), {
+      description: "The oldest first",
+    }),
   },
-  { title: "CertificateRequestWithSteps" },
+  { title: "CertificateRequestWithSteps", hasTag: true },
 );
 
-export const RefuseRequest = Body({ reason: Text({ max: 1_000, examples: ["This name is another team's."] }) }, { title: "RefuseCertificateRequest" });
+export const RefuseRequest = Body(
+  { reason: Text({ max: 1_000, description: "Why, for its author", examples: ["This name is another team's."] }) },
+  { title: "RefuseCertificateRequest" },
+);
 
 const policy = {
   allowedDomains: Nullable(
@@ -115,6 +124,6 @@ export const PutIssuancePolicy = Body(
   { title: "PutIssuancePolicy", examples: [{ allowedDomains: ["*.certitude.example"], needsApproval: true }] },
 );
 export const IssuancePolicyAnswer = Answer(
-  { organizationId: Uuid, ...policy, version: Integer({ description: "0: the default, which allows everything" }), updatedAt: Nullable(DateTime) },
+  { organizationId: OrganizationId, ...policy, version: Integer({ description: "0: the default, which allows everything" }), updatedAt: Nullable(UpdatedAt) },
   { title: "IssuancePolicy" },
 );

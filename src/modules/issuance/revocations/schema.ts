@@ -1,5 +1,5 @@
 import { t } from "elysia";
-import { Answer, DateTime, Integer, Nullable, OneOf, Uuid } from "#http/schema";
+import { Answer, CertificateId, CreatedAt, DateTime, Id, Integer, Nullable, OneOf, OrganizationId, UpdatedAt, Uuid } from "#http/schema";
 
 export const State = OneOf(["pending", "failing", "told", "expired"], {
   description:
@@ -9,19 +9,19 @@ export const State = OneOf(["pending", "failing", "told", "expired"], {
 
 export const Revocation = Answer(
   {
-    id: Uuid,
-    organizationId: Uuid,
-    certificateId: Uuid,
-    commonName: t.String({ examples: ["www.certitude.example"] }),
-    issuerId: Uuid,
+    id: Id,
+    organizationId: OrganizationId,
+    certificateId: CertificateId,
+    commonName: t.String({ description: "The certificate's", examples: ["www.certitude.example"] }),
+    issuerId: { ...Uuid, description: "The issuer that is told" },
     reason: t.String({ description: "As the certificate was revoked here", examples: ["keyCompromise"] }),
     state: State,
     attempts: Integer({ minimum: 0, description: "In a row that failed", examples: [0] }),
     failure: Nullable(t.String({ description: "Why the last attempt failed", examples: ["The CA could not be asked."] })),
     nextAttemptAt: Nullable({ ...DateTime, description: "Until it is told or has expired" }),
-    toldAt: Nullable(DateTime),
-    createdAt: DateTime,
-    updatedAt: DateTime,
+    toldAt: Nullable({ ...DateTime, description: "When the CA confirmed it" }),
+    createdAt: CreatedAt,
+    updatedAt: UpdatedAt,
   },
   { title: "Revocation" },
 );

@@ -7,7 +7,7 @@ import { ifMatch } from "#http/etag";
 import { requestId } from "#http/exchange";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { respond, respondCreated } from "#http/respond";
-import { Empty, EmptyObject, Message, OneOf, Page, PageQuery, PathId, Text, Uuid, uuidOrNil } from "#http/schema";
+import { Empty, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Text, Uuid, uuidOrNil } from "#http/schema";
 import { type Act, addPlatformEvent, type Scope } from "#modules/people/audit/queries";
 import { listChunks, saveChunks, searchChunks } from "./queries/chunks";
 import { deleteDocument, findDocument, listDocuments } from "./queries/documents";
@@ -17,6 +17,7 @@ import { Chunk, Document, IndexingJob, Passage, SaveChunks, SignedDownload, STAT
 import { requestIndexing, uploadDocument } from "./services/upload";
 
 const NO_DOCUMENT = "There is no such document.";
+const NOT_OF_ORGANIZATION = "There is no such document in this organization.";
 const OneDocument = t.Object({ documentId: { ...PathId, format: "uuid" } });
 const LINK_LIFETIME = 300_000;
 const INDEX_PART = /^\d{1,10}$/;
@@ -46,7 +47,7 @@ export const documents = (deps: Deps) =>
       },
       {
         body: UploadDocument,
-        response: { 201: Document, 400: Message, 404: Message },
+        response: { 201: Document, 400: Message, 404: NotFound(NO_DOCUMENT) },
         detail: {
           operationId: "uploadDocument",
           summary: "Upload a knowledge document",
@@ -81,7 +82,7 @@ export const documents = (deps: Deps) =>
       },
       {
         params: OneDocument,
-        response: { 200: Document, 404: Message },
+        response: { 200: Document, 404: NotFound(NO_DOCUMENT) },
         detail: { operationId: "getDocument", summary: "Get one knowledge document" },
       },
     )
@@ -97,7 +98,7 @@ export const documents = (deps: Deps) =>
       {
         params: OneDocument,
         query: t.Object(PageQuery),
-        response: { 200: Page(Chunk), 400: Message, 404: Message },
+        response: { 200: Page(Chunk), 400: Message, 404: NotFound(NO_DOCUMENT) },
         detail: { operationId: "listChunks", summary: "List the chunks of a knowledge document", description: "Those that a search sees, in order." },
       },
     )
@@ -116,7 +117,7 @@ export const documents = (deps: Deps) =>
       },
       {
         params: OneDocument,
-        response: { 200: SignedDownload, 404: Message },
+        response: { 200: SignedDownload, 404: NotFound(NO_DOCUMENT) },
         detail: {
           operationId: "getDocumentDownload",
           summary: "Get a signed download URL for a knowledge document",
@@ -132,7 +133,7 @@ export const documents = (deps: Deps) =>
       },
       {
         params: OneDocument,
-        response: { 202: IndexingJob, 404: Message },
+        response: { 202: IndexingJob, 404: NotFound(NO_DOCUMENT) },
         detail: {
           operationId: "reindexDocument",
           summary: "Reindex a knowledge document",
@@ -155,7 +156,7 @@ export const documents = (deps: Deps) =>
       },
       {
         params: OneDocument,
-        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        response: { 204: Empty, 404: NotFound(NO_DOCUMENT), 412: EmptyObject },
         detail: { operationId: "deleteDocument", summary: "Delete a knowledge document", description: "With its chunks and its file." },
       },
     );
@@ -168,12 +169,12 @@ export const chunks = (deps: Deps) =>
       if (repeated !== undefined) return respond({ invalid: `body.chunks.${repeated}.chunkIndex is there more than once.` });
       const scope: Scope = { organizationId: uuidOrNil(body.organizationId), actor: { type: "worker" }, requestId: requestId(request) };
       const isSaved = await saveChunks(deps.sql, scope, params.id, body.chunks);
-      return isSaved ? {} : respond("not found", "There is no such document in this organization.");
+      return isSaved ? {} : respond("not found", NOT_OF_ORGANIZATION);
     },
     {
       params: t.Object({ id: { ...Uuid, description: "The document" } }),
       body: SaveChunks,
-      response: { 200: EmptyObject, 400: Message, 404: Message },
+      response: { 200: EmptyObject, 400: Message, 404: NotFound(NOT_OF_ORGANIZATION) },
       detail: { operationId: "saveChunks", summary: "Persist chunks of a knowledge document", description: "Sending a batch again changes nothing." },
     },
   );

@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { signedIn } from "#guards/signed-in";
 import { requestId } from "#http/exchange";
 import { jsonText, respond } from "#http/respond";
-import { Conflict, Message, PathId } from "#http/schema";
+import { Conflict, Message, NotFound, PathId } from "#http/schema";
 import { Notice } from "../inbox/schema";
 import { type Change, changeAlerts } from "./queries";
 import { endOfSnooze } from "./rules";
@@ -11,7 +11,7 @@ import { Acknowledge, Snooze } from "./schema";
 
 const NO_NOTICE = "There is no such notification in your inbox.";
 const OneNotice = t.Object({ notificationId: PathId });
-const ANSWERS = { 200: Notice, 400: Message, 404: Message, 409: Conflict };
+const ANSWERS = { 200: Notice, 400: Message, 404: NotFound(NO_NOTICE), 409: Conflict };
 
 /** What members say of the states that their notices stand for. */
 export const alerts = (deps: Deps) => {

@@ -4,7 +4,7 @@ import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { jsonText, respond, respondCreated } from "#http/respond";
-import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { listDeliveries, redeliver } from "./queries/deliveries";
 import { createRoute, deleteRoute, findRoute, findStoredRoute, listRoutes, type StoredRoute, updateRoute } from "./queries/routes";
 import { MAX_ROUTES, readRoute } from "./rules/routes";
@@ -52,7 +52,7 @@ export const notificationRoutes = (deps: Deps) =>
     )
     .get("/:routeId", async ({ scope, params }) => respond(await findRoute(deps.sql, scope.organizationId, params.routeId), NO_ROUTE), {
       params: OneRoute,
-      response: { 200: NotificationRoute, 400: Message, 404: Message },
+      response: { 200: NotificationRoute, 400: Message, 404: NotFound(NO_ROUTE) },
       detail: { operationId: "getNotificationRoute", summary: "Get one notification route" },
     })
     .patch(
@@ -62,7 +62,7 @@ export const notificationRoutes = (deps: Deps) =>
       {
         params: OneRoute,
         body: RoutePatch,
-        response: { 200: NotificationRoute, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 200: NotificationRoute, 400: Message, 404: NotFound(NO_ROUTE), 412: EmptyObject },
         detail: {
           operationId: "updateNotificationRoute",
           summary: "Update a notification route",
@@ -75,7 +75,7 @@ export const notificationRoutes = (deps: Deps) =>
       async ({ scope, params, request }) => respond(await deleteRoute(deps.sql, scope, { id: params.routeId, versions: ifMatch(request.headers) }), NO_ROUTE),
       {
         params: OneRoute,
-        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        response: { 204: Empty, 404: NotFound(NO_ROUTE), 412: EmptyObject },
         detail: { operationId: "deleteNotificationRoute", summary: "Delete a notification route", description: "What still waits because of it is given up." },
       },
     )
@@ -87,7 +87,7 @@ export const notificationRoutes = (deps: Deps) =>
       },
       {
         params: OneRoute,
-        response: { 200: RouteTest, 404: Message },
+        response: { 200: RouteTest, 404: NotFound(NO_ROUTE) },
         detail: {
           operationId: "testNotificationRoute",
           summary: "Deliver an example to the channel of a route",
@@ -104,7 +104,7 @@ export const notificationRoutes = (deps: Deps) =>
       {
         params: OneRoute,
         query: t.Object({ ...PageQuery, state: t.Optional(DeliveryState) }),
-        response: { 200: Page(Delivery), 400: Message, 404: Message },
+        response: { 200: Page(Delivery), 400: Message, 404: NotFound(NO_ROUTE) },
         detail: { operationId: "listNotificationDeliveries", summary: "List what a route's channel was told", description: "Newest first, for 90 days." },
       },
     )
@@ -116,7 +116,7 @@ export const notificationRoutes = (deps: Deps) =>
       },
       {
         params: t.Object({ organizationId: Uuid, routeId: PathId, deliveryId: PathId }),
-        response: { 202: Delivery, 404: Message, 409: EmptyObject },
+        response: { 202: Delivery, 404: NotFound(NO_DELIVERY), 409: EmptyObject },
         detail: {
           operationId: "redeliverNotification",
           summary: "Deliver once more",

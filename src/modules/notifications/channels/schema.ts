@@ -1,5 +1,5 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, CreatedAt, DateTime, Id, Integer, Nullable, OneOf, OrganizationId, Text, UpdatedAt, Uuid, Version } from "#http/schema";
 import { KIND_NAMES } from "../events/rules/kinds";
 import { SEVERITIES } from "./rules/routes";
 
@@ -7,11 +7,16 @@ const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
 const STATES = ["pending", "delivered", "failed"] as const;
 const CONNECTION = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01";
 
-const Kinds = t.Array(OneOf(KIND_NAMES), { minItems: 1, maxItems: 100, examples: [["certificate_expiring", "certificate_expired"]] });
+const Kinds = t.Array(OneOf(KIND_NAMES), {
+  minItems: 1,
+  maxItems: 100,
+  description: "Only what is of these kinds; null: of any",
+  examples: [["certificate_expiring", "certificate_expired"]],
+});
 const TARGET = "One of: a connection (webhook, slack, microsoft_teams, pagerduty or smtp), some members, or all members with a role";
 const target = {
-  connectionId: t.Optional(Uuid),
-  userIds: t.Optional(t.Array(Uuid, { minItems: 1, maxItems: 100, uniqueItems: true, examples: [[CONNECTION]] })),
+  connectionId: t.Optional({ ...Uuid, description: "The connection that it goes out by" }),
+  userIds: t.Optional(t.Array(Uuid, { minItems: 1, maxItems: 100, uniqueItems: true, description: "Members who get it as mail", examples: [[CONNECTION]] })),
   role: t.Optional(OneOf(ROLES, { description: "ORG_MEMBER: all members, admins too" })),
 };
 const GivenTarget = Body(target, {
@@ -22,7 +27,7 @@ const GivenTarget = Body(target, {
   examples: [{ connectionId: CONNECTION }],
 });
 
-const Name = Text({ examples: ["Expiries of production"] });
+const Name = Text({ description: "What people call it", examples: ["Expiries of production"] });
 const Severity = OneOf(SEVERITIES, { description: "At least this severe", default: "info" });
 const Selector = Text({
   max: 2_000,
@@ -34,7 +39,7 @@ const given = {
   kinds: t.Optional(Nullable(Kinds)),
   severity: t.Optional(Severity),
   selector: t.Optional(Nullable(Selector)),
-  enabled: t.Optional(t.Boolean({ default: true })),
+  enabled: t.Optional(t.Boolean({ default: true, description: "Whether anything goes out by it" })),
 };
 
 export const NewRoute = Body({ name: Name, target: GivenTarget, ...given }, { title: "NewNotificationRoute" });
@@ -43,18 +48,20 @@ export const RoutePatch = Body({ name: t.Optional(Name), target: t.Optional(Give
 
 export const NotificationRoute = Answer(
   {
-    id: Uuid,
-    organizationId: Uuid,
-    name: t.String({ examples: ["Expiries of production"] }),
+    id: Id,
+    organizationId: OrganizationId,
+    name: t.String({ description: "What people call it", examples: ["Expiries of production"] }),
     kinds: Nullable(Kinds),
     severity: Severity,
-    selector: Nullable(t.String({ examples: ["env=prod,tier!=edge"] })),
-    target: Answer(target, { examples: [{ connectionId: CONNECTION }] }),
+    selector: Nullable(
+      t.String({ description: "Only what is about certificates or agents with such labels; null: about any", examples: ["env=prod,tier!=edge"] }),
+    ),
+    target: Answer(target, { description: "Where it goes", examples: [{ connectionId: CONNECTION }] }),
     targetMissing: t.Boolean({ description: "The connection was deleted, or none of the users is a member any more" }),
-    enabled: t.Boolean(),
-    version: Integer(),
-    createdAt: DateTime,
-    updatedAt: DateTime,
+    enabled: t.Boolean({ description: "Whether anything goes out by it" }),
+    version: Version,
+    createdAt: CreatedAt,
+    updatedAt: UpdatedAt,
   },
   { title: "NotificationRoute" },
 );
@@ -64,18 +71,27 @@ const Reason = Nullable(t.String({ description: "Why it failed", examples: ["It 
 
 export const Delivery = Answer(
   {
-    id: Uuid,
-    routeId: Uuid,
-    connectionId: Uuid,
-    state: OneOf(STATES),
-    test: t.Boolean(),
-    notification: Answer({ kind: OneOf(KIND_NAMES), severity: OneOf(SEVERITIES), title: t.String(), message: t.String(), link: t.String() }),
-    attempts: t.Array(Answer({ at: DateTime, status: Status, reason: Reason }), { description: "The last hundred" }),
+    id: Id,
+    routeId: { ...Uuid, description: "The route that it goes by" },
+    connectionId: { ...Uuid, description: "The connection that it goes out by" },
+    state: OneOf(STATES, { description: "failed: given up" }),
+    test: t.Boolean({ description: "Whether somebody asked for it, to try the route" }),
+    notification: Answer(
+      {
+        kind: OneOf(KIND_NAMES, { description: "What happened" }),
+        severity: OneOf(SEVERITIES, { description: "How much it matters" }),
+        title: t.String({ description: "In a few words" }),
+        message: t.String({ description: "In a sentence" }),
+        link: t.String({ description: "The address of what it is about" }),
+      },
+      { description: "What is said" },
+    ),
+    attempts: t.Array(Answer({ at: { ...DateTime, description: "When it was tried" }, status: Status, reason: Reason }), { description: "The last hundred" }),
     lastStatus: Status,
     reason: Reason,
-    nextAttemptAt: Nullable(DateTime),
-    createdAt: DateTime,
-    endedAt: Nullable(DateTime),
+    nextAttemptAt: Nullable({ ...DateTime, description: "While it is pending" }),
+    createdAt: CreatedAt,
+    endedAt: Nullable({ ...DateTime, description: "When it was delivered or given up" }),
   },
   { title: "NotificationDelivery" },
 );
@@ -86,8 +102,8 @@ export const RouteTest = Answer(
   {
     outcome: OneOf(["delivered", "failed", "unsupported"], { description: "unsupported: nothing was tried, and the message says why" }),
     status: Status,
-    message: t.String({ examples: ["It was delivered."] }),
-    deliveryId: Nullable(Uuid),
+    message: t.String({ description: "What came of it", examples: ["It was delivered."] }),
+    deliveryId: Nullable({ ...Uuid, description: "The delivery that was made; null where nothing was tried" }),
   },
   { title: "NotificationRouteTest" },
 );

@@ -5,7 +5,7 @@ import { Refusal } from "#http/errors";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { respond, respondWithSecret } from "#http/respond";
-import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createApiToken, findApiToken, listApiTokens, revokeApiToken } from "./queries";
 import { hashApiToken, newApiToken } from "./rules";
 import { ApiToken, CreateApiToken, NewApiToken } from "./schema";
@@ -54,7 +54,7 @@ export const apiTokens = (deps: Deps) =>
     .get("/:apiTokenId", async ({ scope, params }) => respond(await findApiToken(deps.sql, scope.organizationId, params.apiTokenId), NO_TOKEN), {
       role: "ORG_ADMIN",
       params: OneToken,
-      response: { 200: ApiToken, 404: Message },
+      response: { 200: ApiToken, 404: NotFound(NO_TOKEN) },
       detail: { operationId: "getApiToken", summary: "Read an API token", description: "Never its text. For ORG_ADMIN." },
     })
     .delete(
@@ -63,7 +63,7 @@ export const apiTokens = (deps: Deps) =>
         respond(await revokeApiToken(deps.sql, scope, { id: params.apiTokenId, versions: ifMatch(request.headers) }), NO_TOKEN),
       {
         params: OneToken,
-        response: { 204: Empty, 404: Message, 412: EmptyObject },
+        response: { 204: Empty, 404: NotFound(NO_TOKEN), 412: EmptyObject },
         detail: { operationId: "deleteApiToken", summary: "Revoke an API token", description: "It is refused from now on, on every server." },
       },
     );

@@ -1,19 +1,19 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Moment, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, CreatedAt, DateTime, Id, Moment, Nullable, OneOf, OrganizationId, Text, Version } from "#http/schema";
 import { Actor } from "#modules/people/audit/schema";
 
 const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
 
 const apiToken = {
-  id: Uuid,
-  organizationId: Uuid,
-  name: t.String({ examples: ["Deployment pipeline"] }),
-  role: OneOf(ROLES),
-  expiresAt: Nullable(DateTime),
+  id: Id,
+  organizationId: OrganizationId,
+  name: t.String({ description: "What it is for", examples: ["Deployment pipeline"] }),
+  role: OneOf(ROLES, { description: "What it may do, as a member with this role" }),
+  expiresAt: Nullable({ ...DateTime, description: "When it ends; null: never" }),
   lastUsedAt: Nullable({ ...DateTime, description: "Noted once a minute" }),
   createdBy: Actor,
-  version: Integer(),
-  createdAt: DateTime,
+  version: Version,
+  createdAt: CreatedAt,
 };
 
 export const ApiToken = Answer(apiToken, { title: "ApiToken" });

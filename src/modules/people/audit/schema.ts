@@ -1,27 +1,32 @@
 import { t } from "elysia";
-import { Answer, DateTime, Moment, Nullable, OneOf, PageQuery, Text, Uuid } from "#http/schema";
+import { Answer, DateTime, Id, Moment, Nullable, OneOf, PageQuery, Text, Uuid } from "#http/schema";
 import { isUuid } from "#uuid";
 import type { EventFilter } from "./queries";
 import { ACTOR_TYPES } from "./rules";
 
 const who = {
-  type: OneOf(ACTOR_TYPES),
-  id: t.Optional(Uuid),
-  role: t.Optional(OneOf(["ORG_ADMIN", "ORG_MEMBER"])),
+  type: OneOf(ACTOR_TYPES, { description: "What kind of caller; anonymous: refused before it was known, or the holder of a link" }),
+  id: t.Optional({ ...Uuid, description: "Which one" }),
+  role: t.Optional(OneOf(["ORG_ADMIN", "ORG_MEMBER"], { description: "In which role it acted" })),
 };
 
-export const Actor = Answer({ ...who, via: t.Optional(Answer(who, { description: "Who sent the header that names the actor" })) }, { title: "Actor" });
+export const Actor = Answer(
+  { ...who, via: t.Optional(Answer(who, { description: "Who sent the header that names the actor" })) },
+  { title: "Actor", description: "Who did it" },
+);
 
 export const AuditEvent = Answer(
   {
-    id: Uuid,
-    at: DateTime,
+    id: Id,
+    at: { ...DateTime, description: "When" },
     actor: Actor,
-    action: t.String({ examples: ["certificate.revoked"] }),
-    targetType: t.String({ examples: ["certificate"] }),
-    targetId: t.String(),
-    requestId: Nullable(t.String({ examples: ["0b6e3a52-7f0a-4b1e-9c55-2f7f4d1c8e90"] })),
-    details: t.Record(t.String(), t.Unknown(), { examples: [{ reason: "superseded" }] }),
+    action: t.String({ description: "What was done: the target's type and a word", examples: ["certificate.revoked"] }),
+    targetType: t.String({ description: "What kind of thing it was done to", examples: ["certificate"] }),
+    targetId: t.String({ description: "Which one" }),
+    requestId: Nullable(
+      t.String({ description: "x-request-id of the request; null where no request did it", examples: ["0b6e3a52-7f0a-4b1e-9c55-2f7f4d1c8e90"] }),
+    ),
+    details: t.Record(t.String(), t.Unknown(), { description: "What depends on the action; never a secret", examples: [{ reason: "superseded" }] }),
   },
   { title: "AuditEvent" },
 );

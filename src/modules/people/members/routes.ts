@@ -7,7 +7,7 @@ import { etag, ifMatch } from "#http/etag";
 import { requestId } from "#http/exchange";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { jsonText, respond, respondWithSecret } from "#http/respond";
-import { Empty, EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { acceptInvitation } from "./queries/invitations";
 import { changeRole, listMembers, removeMember } from "./queries/members";
 import { hashInvitationToken } from "./rules";
@@ -63,7 +63,7 @@ export const members = (deps: Deps) =>
       {
         params: OneMember,
         body: ChangeRole,
-        response: { 200: Member, 400: Message, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        response: { 200: Member, 400: Message, 404: NotFound(NO_MEMBER), 409: EmptyObject, 412: EmptyObject },
         detail: {
           operationId: "changeMemberRole",
           summary: "Change a member's role",
@@ -77,7 +77,7 @@ export const members = (deps: Deps) =>
         respond(await removeMember(deps.sql, scope, { id: params.memberId, versions: ifMatch(request.headers) }), NO_MEMBER),
       {
         params: OneMember,
-        response: { 204: Empty, 404: Message, 409: EmptyObject, 412: EmptyObject },
+        response: { 204: Empty, 404: NotFound(NO_MEMBER), 409: EmptyObject, 412: EmptyObject },
         detail: { operationId: "removeMember", summary: "Remove a member or withdraw an invitation", description: "409 for the last admin." },
       },
     );
@@ -95,7 +95,7 @@ export const invitations = (deps: Deps) =>
     },
     {
       body: AcceptInvitation,
-      response: { 200: Member, 400: Message, 403: Message, 404: Message, 409: EmptyObject },
+      response: { 200: Member, 400: Message, 403: Message, 404: NotFound(NO_INVITATION), 409: EmptyObject },
       detail: {
         operationId: "acceptInvitation",
         summary: "Accept an invitation",

@@ -7,7 +7,7 @@ import { ifMatch } from "#http/etag";
 import { requestId } from "#http/exchange";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { respond, respondCreated } from "#http/respond";
-import { EmptyObject, Message, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createOrganization, findOrganization, listOrganizations, updateOrganization } from "./queries";
 import { NewOrganization, Organization, OrganizationPatch } from "./schema";
 
@@ -43,7 +43,7 @@ export const organizations = (deps: Deps) =>
     )
     .get("/:organizationId", async ({ params }) => respond(await findOrganization(deps.sql, params.organizationId), NO_ORGANIZATION), {
       params: OneOrganization,
-      response: { 200: Organization, 404: Message },
+      response: { 200: Organization, 404: NotFound(NO_ORGANIZATION) },
       detail: { operationId: "getOrganizationAsStaff", summary: "Read an organization" },
     })
     .patch(
@@ -55,7 +55,7 @@ export const organizations = (deps: Deps) =>
       {
         params: OneOrganization,
         body: OrganizationPatch,
-        response: { 200: Organization, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 200: Organization, 400: Message, 404: NotFound(NO_ORGANIZATION), 412: EmptyObject },
         detail: {
           operationId: "updateOrganizationAsStaff",
           summary: "Change an organization's name or seat limit",
@@ -70,7 +70,7 @@ export const organization = (deps: Deps) =>
     .use(inOrganization(deps))
     .get("", async ({ scope }) => respond(await findOrganization(deps.sql, scope.organizationId), NO_ORGANIZATION), {
       params: t.Object({ organizationId: Uuid }),
-      response: { 200: Organization, 404: Message },
+      response: { 200: Organization, 404: NotFound(NO_ORGANIZATION) },
       detail: { operationId: "getOrganization", summary: "Read the organization" },
     })
     .patch(
@@ -85,7 +85,7 @@ export const organization = (deps: Deps) =>
       {
         params: t.Object({ organizationId: Uuid }),
         body: OrganizationPatch,
-        response: { 200: Organization, 400: Message, 404: Message, 412: EmptyObject },
+        response: { 200: Organization, 400: Message, 404: NotFound(NO_ORGANIZATION), 412: EmptyObject },
         detail: {
           operationId: "updateOrganization",
           summary: "Change the organization's name",

@@ -1,17 +1,17 @@
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, Nullable, Text, Uuid } from "#http/schema";
+import { Answer, Body, CreatedAt, Id, Integer, Nullable, Text, Version } from "#http/schema";
 
-const Name = Text({ examples: ["Example Ltd"] });
+const Name = Text({ description: "What people call it", examples: ["Example Ltd"] });
 const SEATS = { minimum: 1, maximum: 1_000_000 };
 
 export const Organization = Answer(
   {
-    id: Uuid,
-    name: t.String({ examples: ["Example Ltd"] }),
-    seatLimit: Nullable(Integer({ examples: [50] })),
+    id: Id,
+    name: t.String({ description: "What people call it", examples: ["Example Ltd"] }),
+    seatLimit: Nullable(Integer({ description: "How many members it may have; null is no limit", examples: [50] })),
     seatsTaken: Integer({ minimum: 0, description: "By members, and by invitations until they expire" }),
-    version: Integer({ examples: [1] }),
-    createdAt: DateTime,
+    version: Version,
+    createdAt: CreatedAt,
   },
   { title: "Organization" },
 );

@@ -4,25 +4,35 @@ import { signedIn } from "#guards/signed-in";
 import { Refusal } from "#http/errors";
 import { etag, ifMatch } from "#http/etag";
 import { respond } from "#http/respond";
-import { Answer, Body, DateTime, EmptyObject, Integer, Message, Nullable, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, CreatedAt, EmptyObject, Integer, Message, Nullable, OneOf, Text, UpdatedAt, Uuid } from "#http/schema";
 import { findMe, updateProfile } from "./queries";
 
 const Profile = Body(
-  { displayName: t.Optional(Text({ max: 120, examples: ["Ada"] })), fullName: t.Optional(Text({ max: 120, examples: ["Ada Lovelace"] })) },
+  {
+    displayName: t.Optional(Text({ max: 120, description: "What others see", examples: ["Ada"] })),
+    fullName: t.Optional(Text({ max: 120, description: "First name and last name, in the user's own order", examples: ["Ada Lovelace"] })),
+  },
   { title: "Profile", minProperties: 1 },
 );
 
 const Me = Answer(
   {
-    id: Uuid,
-    email: Nullable(t.String({ examples: ["ada@certitude.example"] })),
-    displayName: Nullable(t.String({ examples: ["Ada"] })),
-    fullName: Nullable(t.String({ examples: ["Ada Lovelace"] })),
-    platformAdmin: t.Boolean(),
+    id: { ...Uuid, description: "The token's subject, where that is a UUID; else made of issuer and subject" },
+    email: Nullable(t.String({ description: "As the token says", examples: ["ada@certitude.example"] })),
+    displayName: Nullable(t.String({ description: "What others see", examples: ["Ada"] })),
+    fullName: Nullable(t.String({ description: "First name and last name, in the user's own order", examples: ["Ada Lovelace"] })),
+    platformAdmin: t.Boolean({ description: "Whether the user is of the platform's staff" }),
     version: Integer({ description: "Of the profile: the names and the e-mail address" }),
-    createdAt: DateTime,
-    updatedAt: DateTime,
-    memberships: t.Array(Answer({ organizationId: Uuid, organizationName: t.String({ examples: ["Example Ltd"] }), role: OneOf(["ORG_ADMIN", "ORG_MEMBER"]) })),
+    createdAt: CreatedAt,
+    updatedAt: UpdatedAt,
+    memberships: t.Array(
+      Answer({
+        organizationId: { ...Uuid, description: "The organization" },
+        organizationName: t.String({ description: "What people call it", examples: ["Example Ltd"] }),
+        role: OneOf(["ORG_ADMIN", "ORG_MEMBER"], { description: "ORG_MEMBER reads, ORG_ADMIN writes too" }),
+      }),
+      { description: "The organizations that the user is an active member of" },
+    ),
   },
   { title: "Me", hasTag: true },
 );

@@ -1,7 +1,7 @@
 import { t } from "elysia";
 import { Answer, DateTime, Integer, Nullable, OneOf } from "#http/schema";
 
-const Count = Integer({ minimum: 0, examples: [0] });
+const Count = (description: string) => Integer({ minimum: 0, description, examples: [0] });
 
 const Queue = Answer(
   {
@@ -13,29 +13,29 @@ const Queue = Answer(
       examples: [0],
     }),
   },
-  { title: "JobQueue" },
+  { title: "JobQueue", description: "What waits; null for a job that is done over and over" },
 );
 
 const Job = Answer(
   {
-    name: t.String({ examples: ["watch-expiry"] }),
+    name: t.String({ description: "As in the log and the metrics", examples: ["watch-expiry"] }),
     everySeconds: Nullable(t.Number({ description: "Its period; null for a job that runs when there is something to do", examples: [20] })),
     isLate: t.Boolean({ description: "No server has run it for three of its periods, and for 45 seconds at least" }),
     server: Nullable(t.String({ description: "Host name and process id of where it began last", examples: ["certitude-1:4711"] })),
     lastStartedAt: Nullable({ ...DateTime, description: "Later than `lastFinishedAt` while it runs" }),
-    lastFinishedAt: Nullable(DateTime),
-    lastDurationMs: Nullable(Integer({ minimum: 0, examples: [12] })),
-    lastOutcome: Nullable(OneOf(["succeeded", "failed"])),
-    lastSucceededAt: Nullable(DateTime),
-    lastFailedAt: Nullable(DateTime),
+    lastFinishedAt: Nullable({ ...DateTime, description: "When it last ended, however" }),
+    lastDurationMs: Nullable(Integer({ minimum: 0, description: "Milliseconds", examples: [12] })),
+    lastOutcome: Nullable(OneOf(["succeeded", "failed"], { description: "null: it has not ended yet" })),
+    lastSucceededAt: Nullable({ ...DateTime, description: "null: never" }),
+    lastFailedAt: Nullable({ ...DateTime, description: "null: never" }),
     lastFailure: Nullable(
       t.String({ description: "A sentence without anything that was stored; the server's log says more", examples: ["The database is away or too slow."] }),
     ),
-    runs: Count,
-    failures: Count,
+    runs: Count("How often it has ended, on all servers"),
+    failures: Count("How often it has failed"),
     queue: Nullable(Queue),
   },
   { title: "Job" },
 );
 
-export const Jobs = Answer({ items: t.Array(Job) }, { title: "Jobs" });
+export const Jobs = Answer({ items: t.Array(Job, { description: "All of them" }) }, { title: "Jobs" });

@@ -62,6 +62,20 @@ describe("POST /organizations/{organizationId}/certificates/{certificateId}/revo
     });
   });
 
+  test("200 for one that is retired, which it stays; 409 the second time, and an import does not make it active", async () => {
+    const organization = await newOrganization();
+    const { pem } = certificate();
+    const [id] = await importInto(organization, pem);
+    const path = `/certificates/${id}`;
+    await organization.admin("DELETE", path);
+    const revoke = () => organization.admin("POST", `${path}/revoke`, { body: { reason: "keyCompromise" } });
+    const revoked = { status: "retired", retiredAt: expect.any(String), revokedAt: expect.any(String), revocationReason: "keyCompromise" };
+    expect(await revoke()).toMatchObject({ status: 200, body: revoked });
+    expect(await revoke()).toMatchObject({ status: 409, body: {} });
+    expect((await organization.admin("POST", "/certificates", { body: { pem } })).body.duplicates).toMatchObject([{ id, reactivated: false }]);
+    expect((await organization.admin("GET", path)).body).toMatchObject(revoked);
+  });
+
   test("200 for exactly one of twenty at once, and one audit event", async () => {
     const { organization, path } = await withCertificate();
     const answers = await Promise.all(Array.from({ length: 20 }, () => organization.admin("POST", `${path}/revoke`, { body: {} })));
@@ -95,7 +109,6 @@ describe("DELETE /organizations/{organizationId}/certificates/{certificateId}", 
     expect(body).toMatchObject({ status: "retired", retiredAt: expect.any(String), version: 2 });
     expect((await organization.admin("DELETE", path)).status).toBe(204);
     expect((await organization.admin("GET", path)).body).toEqual(body);
-    expect((await organization.admin("POST", `${path}/revoke`, { body: {} })).status).toBe(409);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { anAssignment, importRoot, newAgent } from "../../../support/server/agents";
 import { newOrganization } from "../../../support/server/people";
+import { readTag } from "../../../support/server/tags";
 
 const withAssignments = async (count = 1) => {
   const organization = await newOrganization();
@@ -50,7 +51,7 @@ describe("GET /organizations/{organizationId}/agents/{agentId}/assignments/{assi
     expect([answer.status, answer.body, answer.headers.get("etag")]).toEqual([
       200,
       { ...created[0], removingSince: null, heldSince: null, report: null, history: [] },
-      '"1"',
+      readTag(1),
     ]);
   });
 });

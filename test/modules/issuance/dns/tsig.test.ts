@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { ALGORITHMS, signMessage, type TsigKey } from "#modules/issuance/dns/rules/tsig";
+import { ALGORITHMS } from "#modules/issuance/dns/rules/algorithms";
+import { signMessage, type TsigKey } from "#modules/issuance/dns/rules/tsig";
 import { decodeMessage, encodeMessage, TYPE } from "#modules/issuance/dns/rules/wire/messages";
 
 const NOW = new Date("2026-11-23T01:00:00Z");

@@ -150,7 +150,7 @@ describe("POST /agent/certificate-requests/{requestId}/challenges", () => {
 
   test("what is to be shown for an agent that was deleted fails in words", async () => {
     const { organization, agent, look } = await newChallenge();
-    await organization.admin("DELETE", `/agents/${agent.id}?force=true&reason=scrapped`);
+    await organization.admin("DELETE", `/agents/${agent.id}`);
     await expect(look()).rejects.toThrow("The agent that was to prove control of the names was deleted meanwhile.");
   });
 });

@@ -38,10 +38,11 @@ export const issued = async ({ csr }: Pick<Issuing, "csr">, days = 90): Promise<
 /** Works on what is due until nothing is, as the job does. */
 export const work = (deps = world.deps, signal = new AbortController().signal) => issueDue(deps, signal, DRIVERS);
 
-/** Lets pass what requests and issuers wait for. */
+/** Lets pass what requests and issuers wait for; the columns round to milliseconds, which may be later than the next look. */
 export async function passTime({ id }: Pick<TestOrganization, "id">) {
-  await world.sql`update issuers set due_at = now(), retry_at = least(retry_at, now()) where organization_id = ${id} and due_at is not null`;
-  await world.sql`update certificate_requests set due_at = now(), claimed_until = null where organization_id = ${id} and due_at is not null`;
+  const past = world.sql`now() - interval '1 second'`;
+  await world.sql`update issuers set due_at = ${past}, retry_at = least(retry_at, ${past}) where organization_id = ${id} and due_at is not null`;
+  await world.sql`update certificate_requests set due_at = ${past}, claimed_until = null where organization_id = ${id} and due_at is not null`;
 }
 
 /** An organization with an issuer that does as `conduct` says: it issues at once unless said. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { KIND_NAMES, kindOf } from "#modules/notifications/events/rules/kinds";
 import { call } from "../../../support/server/call";
 import { newUser } from "../../../support/server/people";
+import { readTag } from "../../../support/server/tags";
 
 const PATH = "/users/me/notifications/preferences";
 const defaults = Object.fromEntries(KIND_NAMES.map((kind) => [kind, kindOf(kind).mail]));
@@ -13,7 +14,7 @@ describe("GET /users/me/notifications/preferences", () => {
 
   test("200 the defaults of every kind, in version 0", async () => {
     const { status, body, headers } = await (await newUser()).call("GET", PATH);
-    expect([status, headers.get("etag")]).toEqual([200, '"0"']);
+    expect([status, headers.get("etag")]).toEqual([200, readTag(0)]);
     expect(body).toEqual({ timeZone: "UTC", digestHour: 8, mail: defaults, version: 0, updatedAt: null });
   });
 });

@@ -89,12 +89,13 @@ type StatusChange = { action: string; of: Fragment; set: Fragment; details?: Fra
 /** Returns the stamp of a status. */
 type StampOf = (status: string) => Buffer | null;
 
-/** `conflict` when it is revoked or retired already. */
+/** A retired certificate stays retired: its key may be known to others all the same. `conflict` when it is revoked already. */
 export const revokeCertificate = (sql: Sql, stamps: Stamps, scope: Scope, target: Target, reason: string, now: Date) =>
   changeStatus(sql, stamps, scope, target, now, (stampOf) => ({
     action: "certificate.revoked",
-    of: sql`status = 'active'`,
-    set: sql`status = 'revoked', status_stamp = ${stampOf("revoked")}, revoked_at = ${now.toISOString()}, revocation_reason = ${reason}`,
+    of: sql`revoked_at is null`,
+    set: sql`status = case status when 'active' then 'revoked' else status end, revoked_at = ${now.toISOString()}, revocation_reason = ${reason},
+      status_stamp = case status when 'active' then ${stampOf("revoked")}::bytea else status_stamp end`,
     details: sql`jsonb_build_object('reason', revocation_reason)`,
     told: (changed) =>
       notify(

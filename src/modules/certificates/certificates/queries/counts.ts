@@ -88,3 +88,11 @@ export async function countByDaysLeft(sql: Sql, now: Date) {
   const ended = rows.map((each) => each.count);
   return ["expired", "7", "30", "90", "more"].map((bucket, index) => ({ bucket, count: (ended[index] ?? 0) - (ended[index - 1] ?? 0) }));
 }
+
+/** The moments, in milliseconds, at which the next `count` active certificates of all organizations expire. */
+export async function nextExpiries(sql: Sql, now: Date, count: number) {
+  const rows = await sql<{ at: number }[]>`
+    select extract(epoch from not_after)::float8 * 1000 as at from certificates
+    where status = 'active' and not_after > ${now.toISOString()} order by not_after limit ${count}::int`;
+  return rows.map(({ at }) => at);
+}

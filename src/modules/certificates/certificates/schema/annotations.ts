@@ -11,7 +11,7 @@ const CONTACTS = { description: "E-mail addresses, lower-case", examples: [EXAMP
 export const annotations = {
   ownerId: Nullable({ ...Uuid, description: "The user who answers for it. An owner who leaves the organization stays named, and counts as none" }),
   contacts: t.Array(t.String(), CONTACTS),
-  labels: t.Record(t.String(), t.String(), LABELS),
+  labels: t.Record(t.String(), t.String(), { ...LABELS, description: "Keys and values that selectors look for" }),
   notes: Nullable(t.String(NOTES)),
 };
 

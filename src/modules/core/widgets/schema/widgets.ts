@@ -1,6 +1,6 @@
 import { Kind, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
-import { Answer, Body, DateTime, Integer, OneOf, Text, Uuid } from "#http/schema";
+import { Answer, Body, CreatedAt, DateTime, Id, Integer, OneOf, OrganizationId, Text, UpdatedAt, Version } from "#http/schema";
 import { COLUMNS, MAX_HEIGHT, MAX_Y } from "../rules/grid";
 import { KINDS } from "../rules/kinds";
 import { Shape } from "./shapes";
@@ -9,7 +9,7 @@ const EXAMPLE_SETTINGS = { horizonDays: 30 };
 const EXAMPLE_DATA = { bucket: "week", expired: 0, buckets: [{ start: "2030-01-28T00:00:00.000Z", count: 3 }] };
 
 const WidgetKind = OneOf(KINDS, { description: "What it shows; the kind says which settings it has", examples: ["expiring_certificates_timeline"] });
-const Title = Text({ examples: ["What expires this month"] });
+const Title = Text({ description: "What stands above it", examples: ["What expires this month"] });
 const Settings = (description: string, example: object) => t.Record(t.String(), t.Unknown(), { description, examples: [example] });
 
 /** A name that fits into an address and into a cursor as it is. */
@@ -54,21 +54,25 @@ export const WidgetPatch = Body(
 
 export const Widget = Answer(
   {
-    id: Uuid,
-    organizationId: Uuid,
+    id: Id,
+    organizationId: OrganizationId,
     kind: WidgetKind,
-    title: t.String({ examples: ["What expires this month"] }),
-    dashboard: t.String({ examples: ["main"] }),
+    title: t.String({ description: "What stands above it", examples: ["What expires this month"] }),
+    dashboard: t.String({ description: "The dashboard that it is on", examples: ["main"] }),
     settings: Settings("Defaults included", { horizonDays: 30, bucket: "week", includeExpired: true, refreshSeconds: 300 }),
-    position: Answer(position),
-    version: Integer(),
-    createdAt: DateTime,
-    updatedAt: DateTime,
+    position: Answer(position, { description: "Where it is on the grid, from the upper left" }),
+    version: Version,
+    createdAt: CreatedAt,
+    updatedAt: UpdatedAt,
   },
   { title: "Widget" },
 );
 
 export const WidgetData = Answer(
-  { kind: WidgetKind, generatedAt: DateTime, data: { ...Shape, description: "Its shape depends on the kind", examples: [EXAMPLE_DATA] } },
+  {
+    kind: WidgetKind,
+    generatedAt: { ...DateTime, description: "When the data was read" },
+    data: { ...Shape, description: "Its shape depends on the kind", examples: [EXAMPLE_DATA] },
+  },
   { title: "WidgetData" },
 );

@@ -1,13 +1,13 @@
 import type { TNull, TOptional, TSchema, TUnion } from "@sinclair/typebox";
 import { t } from "elysia";
-import { Answer, Body, BodyId, DateTime, Integer, Nullable, Text, Uuid } from "#http/schema";
+import { AgentId, Answer, Body, BodyId, CreatedAt, DateTime, Id, Integer, Nullable, OrganizationId, Text, UpdatedAt, Version } from "#http/schema";
+import { fields } from "#modules/fleet/trust-stores/rules/config-fields.json";
 import { MaterialType, TrustStoreType } from "#modules/fleet/trust-stores/schema";
 import { KeptReport } from "./history";
 
 const Words = () => t.Array(Text(), { minItems: 1, maxItems: 50 });
 
-// What each field means, and for which stores, is in the trust stores' config-fields.json.
-const CONFIG = {
+const FIELDS = {
   trustStorePath: Text(),
   keychainPath: Text(),
   dbUser: Text(),
@@ -39,14 +39,22 @@ const CONFIG = {
   fileGroup: Text(),
   verifyStartTls: Text({ examples: ["smtp"] }),
 };
-type ConfigFields = typeof CONFIG;
+/** What each field means, and for which stores, is in the trust stores' catalogue. */
+const CONFIG = Object.fromEntries(
+  Object.entries(FIELDS).map(([name, field]) => [name, { description: fields.find((each) => each.name === name)?.meaning, ...field }]),
+) as typeof FIELDS;
+type ConfigFields = typeof FIELDS;
 export type ConfigField = keyof ConfigFields;
 
 type Nullables = { [Field in ConfigField]: TOptional<TUnion<[ConfigFields[Field], TNull]>> };
 const NULLABLES = Object.fromEntries(Object.entries(CONFIG).map(([name, field]) => [name, t.Optional(Nullable(field))])) as Nullables;
 
 export const AssignmentConfig = t.Partial(
-  Body(CONFIG, { title: "AssignmentConfig", examples: [{ alias: "example-root", verifyEndpoint: "https://www.certitude.example" }] }),
+  Body(CONFIG, {
+    title: "AssignmentConfig",
+    description: "What the type of store needs to know; the catalogue's defaults apply",
+    examples: [{ alias: "example-root", verifyEndpoint: "https://www.certitude.example" }],
+  }),
 );
 export type AssignmentConfig = typeof AssignmentConfig.static;
 const AssignmentConfigPatch = Body(NULLABLES, { title: "AssignmentConfigPatch", description: "JSON merge patch: null removes" });
@@ -54,16 +62,16 @@ export type AssignmentConfigPatch = typeof AssignmentConfigPatch.static;
 
 /** What a caller says of an assignment, besides its config. A new one must name these: */
 const REQUIRED = {
-  applicationId: Text({ examples: ["payments-api"] }),
-  certificateId: BodyId({ examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] }),
+  applicationId: Text({ description: "What uses the certificate there: a name of your own", examples: ["payments-api"] }),
+  certificateId: BodyId({ description: "The certificate to install", examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] }),
   trustStoreType: TrustStoreType,
 };
 /** … and these have a default. */
 const DEFAULTED = {
   materialType: MaterialType,
   includePrivateKey: t.Boolean({ description: "Whether the agent receives the certificate's private key" }),
-  autoRenew: t.Boolean(),
-  enabled: t.Boolean(),
+  autoRenew: t.Boolean({ description: "Whether it follows when the certificate is replaced" }),
+  enabled: t.Boolean({ description: "Whether it is to be installed; when not, the agent takes it out" }),
 };
 export const DEFAULTS: { [Field in keyof typeof DEFAULTED]: (typeof DEFAULTED)[Field]["static"] } = {
   materialType: "trust_anchor",
@@ -101,8 +109,8 @@ export type AssignmentPatch = typeof AssignmentPatch.static;
 
 /** What a caller said of an assignment, as answers show it. */
 export const ASSIGNMENT_FIELDS = {
-  applicationId: t.String({ examples: ["payments-api"] }),
-  certificateId: t.String({ examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] }),
+  applicationId: t.String({ description: "What uses the certificate there: a name of your own", examples: ["payments-api"] }),
+  certificateId: t.String({ description: "The certificate to install", examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] }),
   trustStoreType: TrustStoreType,
   ...DEFAULTED,
   config: AssignmentConfig,
@@ -113,17 +121,17 @@ export const KeyOnHost = t.Boolean({
 });
 
 const assignment = {
-  id: Uuid,
-  organizationId: Uuid,
-  agentId: Uuid,
+  id: Id,
+  organizationId: OrganizationId,
+  agentId: AgentId,
   ...ASSIGNMENT_FIELDS,
   keyOnHost: KeyOnHost,
   policyId: Nullable(t.String({ description: "The assignment policy that it belongs to; such an assignment is changed by the policy alone" })),
-  version: Integer(),
-  etag: t.String({ description: "As in the header ETag", examples: ['"1"'] }),
+  version: Version,
+  etag: t.String({ description: "Of this version: good for If-Match, and in the body of a change", examples: ['"1"'] }),
   commonName: t.String({ description: "The certificate's", examples: ["Example Root"] }),
-  createdAt: DateTime,
-  updatedAt: DateTime,
+  createdAt: CreatedAt,
+  updatedAt: UpdatedAt,
 };
 
 export const Assignment = Answer(assignment, { title: "Assignment" });

@@ -18,11 +18,11 @@ export const ObservedAt = Nullable({ ...DateTime, description: "When the agent s
 
 export const KeptReport = Answer(
   {
-    state: OneOf(STATES),
+    state: OneOf(STATES, { description: "What is so on the host; kept: the store trusts it still" }),
     observedFingerprint: Nullable(t.String({ description: "SHA-256 of the certificate that was found, lower-case hexadecimal" })),
-    message: Nullable(t.String()),
+    message: Nullable(t.String({ description: "What the agent says of it, such as why it failed" })),
     reportedAt: { ...DateTime, description: "When the server received it" },
     observedAt: ObservedAt,
   },
-  { title: "KeptReport", examples: [EXAMPLE_REPORT] },
+  { title: "KeptReport", description: "What the agent reported; null: nothing yet", examples: [EXAMPLE_REPORT] },
 );

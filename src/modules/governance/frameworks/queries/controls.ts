@@ -3,7 +3,16 @@ import type { Failure } from "#db/outcome";
 import { matchesVersion, type Versions } from "#db/versions";
 import { type Actor, audit, type Scope } from "#modules/people/audit/queries";
 import type { CatalogueControl, FrameworkKey } from "../rules/catalogue";
-import { applyChange, type ControlChange, type ControlState, type ControlStatus, type ShownEvidence, UNTOUCHED } from "../rules/controls";
+import {
+  applyChange,
+  type ControlChange,
+  type ControlFilter,
+  type ControlState,
+  type ControlStatus,
+  isAskedFor,
+  type ShownEvidence,
+  UNTOUCHED,
+} from "../rules/controls";
 import { joinEvidence } from "./evidence";
 import { tellOfChange } from "./telling";
 
@@ -31,12 +40,17 @@ export async function listStatuses(sql: Sql, organizationId: string, now: Date) 
   return new Map(rows.map(({ id, ...each }) => [id, each]));
 }
 
-export async function listControls(sql: Sql, organizationId: string, framework: FrameworkKey, controls: CatalogueControl[], now: Date) {
+type Framework = { key: FrameworkKey; controls: CatalogueControl[] };
+
+/** The framework's controls, of which a hundred at most: the filter is for what a catalogue and a few rows make together. */
+export async function listControls(sql: Sql, organizationId: string, { key, controls }: Framework, filter: ControlFilter, now: Date) {
   const rows = await sql<{ id: string; shown: Shown }[]>`
     select control_id as id, ${shownJson(sql)} as shown from controls ${joinControlEvidence(sql, now)}
-    where organization_id = ${organizationId} and framework = ${framework}`;
+    where organization_id = ${organizationId} and framework = ${key}`;
   const touched = new Map(rows.map((each) => [each.id, each.shown]));
-  return controls.map((each) => ({ ...each, framework, ...(touched.get(each.id) ?? { ...UNSTORED, ...NO_EVIDENCE }) }));
+  return controls
+    .map((each) => ({ ...each, framework: key, ...(touched.get(each.id) ?? { ...UNSTORED, ...NO_EVIDENCE }) }))
+    .filter((each) => isAskedFor(each, filter));
 }
 
 /** The control and its history, newest first and one entry more than `limit`. */

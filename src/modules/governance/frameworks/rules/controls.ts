@@ -35,3 +35,13 @@ export function summarize(statuses: ControlStatus[]) {
   const applicable = statuses.length - counts.not_applicable;
   return { total: statuses.length, counts, percent: applicable === 0 ? 100 : Math.floor((100 * counts.implemented) / applicable) };
 }
+
+/** `owner` is the id of a user, or `none`; `due` a day. */
+export type ControlFilter = { status?: ControlStatus | undefined; owner?: string | undefined; due?: string | undefined };
+
+/** True for a control that the list is asked for; `due` names those that are due on that day or before it. */
+export function isAskedFor({ status, ownerId, dueDate }: ControlState, asked: ControlFilter) {
+  if (asked.status !== undefined && status !== asked.status) return false;
+  if (asked.owner !== undefined && (ownerId ?? "none") !== asked.owner) return false;
+  return asked.due === undefined || (dueDate !== null && dueDate <= asked.due);
+}

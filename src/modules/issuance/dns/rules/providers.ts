@@ -1,5 +1,5 @@
 import type { Field } from "#catalogue/fields";
-import { ALGORITHMS } from "./tsig";
+import { ALGORITHMS } from "./algorithms";
 
 export const PROVIDERS = ["rfc2136", "acme-dns", "httpreq", "cloudflare", "route53"] as const;
 export type ProviderKey = (typeof PROVIDERS)[number];

@@ -1,11 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { ALGORITHMS } from "./algorithms";
 import { codeFault, NOERROR } from "./codes";
 import { DnsFault } from "./fault";
 import { CLASS, type DnsRecord, encodeRecord, type Message, numbers, TYPE } from "./wire/messages";
 import { decodeName, encodeName } from "./wire/names";
 
-/** Algorithms of RFC 8945 that are neither truncated nor weak, and the hash of each. */
-export const ALGORITHMS = { "hmac-sha256": "sha256", "hmac-sha384": "sha384", "hmac-sha512": "sha512" } as const;
 export type TsigKey = { name: string; algorithm: keyof typeof ALGORITHMS; secret: Buffer };
 
 type Tsig = { algorithm: string; time: number; fudge: number; mac: Buffer; originalId: number; error: number; other: Buffer };

@@ -3,9 +3,6 @@ import ipaddr from "ipaddr.js";
 import type { Name } from "./driver";
 import { isWildcard, readName } from "./names";
 
-export const KEY_ALGORITHMS = ["ecdsa-p256", "ecdsa-p384", "rsa-2048", "rsa-3072", "rsa-4096"] as const;
-/** Those of a CSR too. */
-export const ALL_KEY_ALGORITHMS = [...KEY_ALGORITHMS, "ecdsa-p521", "ed25519"] as const;
 export const KEY_LOCATIONS = ["agent", "server", "csr"] as const;
 export type KeyLocation = (typeof KEY_LOCATIONS)[number];
 

@@ -1,0 +1,41 @@
+import { isSecureUrl } from "#auth/secure-url";
+import type { Sql } from "#db/connect";
+
+/** A clock beside this machine's, in milliseconds: 0 as far as the question's own duration leaves it open. */
+type Compared = { whose: string; aheadMs: number };
+type Judged = { state: "ok" | "warning" | "failed"; message: string };
+
+/** Tokens, signed requests of agents and shares of lifetimes go by the clock. */
+const [LATE_MS, WRONG_MS] = [1_000, 30_000];
+const TIMEOUT_MS = 4_500;
+/** How exact an HTTP date is. */
+const SECOND_MS = 1_000;
+
+export async function compareWithDatabase(sql: Sql): Promise<Compared> {
+  const before = Date.now();
+  const [row] = await sql<{ at: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as at`;
+  const at = row?.at ?? before;
+  return { whose: "The database's", aheadMs: beyond(at, before, Date.now()) };
+}
+
+/** By the Date header of the provider's discovery document. */
+export async function compareWithProvider(issuer: string): Promise<Compared> {
+  if (!isSecureUrl(issuer)) throw new Error(`${issuer} is not https.`);
+  const before = Date.now();
+  const { headers } = await fetch(`${issuer}/.well-known/openid-configuration`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+  const at = Date.parse(headers.get("date") ?? "");
+  if (Number.isNaN(at)) throw new Error(`${issuer} tells no time: its answer has no Date header.`);
+  return { whose: `The identity provider's (${issuer})`, aheadMs: beyond(at, before - SECOND_MS, Date.now()) };
+}
+
+/** Returns how far a moment lies outside of the time in which it was asked for. */
+const beyond = (at: number, before: number, after: number) => Math.round(at < before ? at - before : Math.max(0, at - after));
+
+export function judgeClock({ whose, aheadMs }: Compared): Judged {
+  const difference = `${whose} clock is ${inWords(Math.abs(aheadMs))} ${aheadMs < 0 ? "behind" : "ahead of"} this machine's`;
+  if (Math.abs(aheadMs) > WRONG_MS) return { state: "failed", message: `${difference}: set both by NTP, or certificates and tokens are judged wrongly.` };
+  if (Math.abs(aheadMs) > LATE_MS) return { state: "warning", message: `${difference}. Set both by NTP.` };
+  return { state: "ok", message: `${whose} clock and this machine's agree.` };
+}
+
+const inWords = (ms: number) => (ms < 60_000 ? `${ms} ms` : ms < 7_200_000 ? `${Math.round(ms / 60_000)} minutes` : `${Math.round(ms / 3_600_000)} hours`);

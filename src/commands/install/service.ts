@@ -1,0 +1,69 @@
+/**
+ * Returns a systemd unit of the server, which takes from it whatever it does not need. It runs as an account of its own that systemd
+ * makes, keeps its data in /var/lib/certitude, and reads its configuration from /etc/certitude/environment.
+ */
+export const renderService = (program: string) => `# certitude install --print > /etc/systemd/system/certitude.service
+# systemctl daemon-reload && systemctl enable --now certitude
+# Configuration, one NAME=value a line, readable by root alone: /etc/certitude/environment (certitude --help lists the names).
+# For certificates of its own, copy or keep them where the server may read them, and name them there:
+#   TLS_CERT=/etc/certitude/tls.pem and TLS_KEY=/etc/certitude/tls.key, owned by root:certitude, mode 0640
+[Unit]
+Description=Certitude: certificates and compliance
+Wants=network-online.target
+After=network-online.target postgresql.service
+
+[Service]
+Type=exec
+ExecStart=${quoteProgram(program)} serve
+EnvironmentFile=-/etc/certitude/environment
+Environment=DATA_DIR=/var/lib/certitude
+WorkingDirectory=/var/lib/certitude
+Restart=on-failure
+RestartSec=5
+# Wrong configuration: another start mends nothing.
+RestartPreventExitStatus=2
+TimeoutStartSec=300
+TimeoutStopSec=30
+LimitNOFILE=65536
+LimitCORE=0
+
+User=certitude
+DynamicUser=yes
+StateDirectory=certitude
+StateDirectoryMode=0700
+UMask=0077
+NoNewPrivileges=yes
+CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+AmbientCapabilities=CAP_NET_BIND_SERVICE
+ProtectSystem=strict
+ProtectHome=yes
+ProtectProc=invisible
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RemoveIPC=yes
+LockPersonality=yes
+KeyringMode=private
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+SystemCallErrorNumber=EPERM
+
+[Install]
+WantedBy=multi-user.target
+`;
+
+/** A path as systemd reads it back in a command. */
+function quoteProgram(path: string) {
+  const plain = path.replaceAll("%", "%%").replaceAll("$", "$$$$");
+  return /^[\w@%$+=:,./-]+$/.test(plain) ? plain : `"${plain.replace(/["\\]/g, "\\$&")}"`;
+}

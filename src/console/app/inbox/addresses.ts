@@ -1,0 +1,20 @@
+/** What of a path of the API is another one in the console. */
+const PAGES: [of: RegExp, page: string][] = [
+  [/^certificate-requests\b/, "orders"],
+  [/^certs\/monitoring\/.*/, "certificates"],
+  [/^deployments\b/, "agents"],
+  [/^ai-governance\/frameworks\/([^/]+)\/controls\//, "governance/$1/"],
+  [/^ai-governance\/frameworks$/, "governance"],
+  [/^ai-governance\/metric-thresholds.*/, "ai-systems"],
+  [/^knowledge\/search\b/, "knowledge"],
+  [/^core\/connections\b/, "connections"],
+  [/^api-tokens\/.*/, "api-tokens"],
+];
+
+/** Returns the address of the page that shows what a notice is about. `link` is a path of the API: "/organizations/…/agents/…". */
+export function consoleAddress(link: string) {
+  const [, organizationId, path] = /^\/organizations\/([^/]+)\/(.+)$/.exec(link) ?? [];
+  if (organizationId === undefined || path === undefined) return "#/";
+  const [of, page] = PAGES.find(([each]) => each.test(path)) ?? [];
+  return `#/o/${organizationId}/${of && page ? path.replace(of, page) : path}`;
+}

@@ -1,0 +1,7 @@
+import { render } from "preact";
+import { enter } from "./entrance";
+import { Shell } from "./shell";
+
+const root = document.getElementById("app");
+void enter();
+if (root) render(<Shell />, root);

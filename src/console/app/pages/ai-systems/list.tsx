@@ -1,0 +1,35 @@
+import { inOrganization } from "../../api";
+import { EmptyState } from "../../parts/empty";
+import { PageHeading } from "../../parts/heading";
+import { DataTable } from "../../parts/table";
+import { Time } from "../../parts/time";
+import { usePages } from "../../reading";
+import { link } from "../../router";
+import { isAdmin } from "../../session";
+import { IngestKeys } from "./keys";
+
+type System = { id: string; key: string; createdAt: string; lastSampleAt: string | null };
+
+export function SystemsPage() {
+  const pages = usePages<System>(inOrganization("ai-governance", "systems"));
+  return (
+    <>
+      <PageHeading title="AI systems" intro="Those that send metrics here." />
+      <div class="stack">
+        <DataTable
+          label="AI systems"
+          from={pages}
+          id={({ id }) => id}
+          href={({ key }) => link(`ai-systems/${key}`)}
+          columns={[
+            { label: "System", cell: ({ key }) => key },
+            { label: "Latest sample", cell: ({ lastSampleAt }) => <Time at={lastSampleAt} relative /> },
+            { label: "First seen", cell: ({ createdAt }) => <Time at={createdAt} precision="day" /> },
+          ]}
+          empty={<EmptyState title="No AI system has sent metrics yet." hint="Make an ingest key below, and let your system send its samples with it." />}
+        />
+        {isAdmin.value && <IngestKeys />}
+      </div>
+    </>
+  );
+}

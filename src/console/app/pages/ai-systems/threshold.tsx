@@ -1,0 +1,45 @@
+import { inOrganization, write } from "../../api";
+import { Dialog } from "../../parts/dialog";
+import { type Field, Form, type Values } from "../../parts/form";
+import { toast } from "../../parts/toast";
+
+export type Threshold = {
+  id: string;
+  system: string;
+  metric: string;
+  min: number | null;
+  max: number | null;
+  isOutside: boolean;
+  judgedAt: string | null;
+  version: number;
+};
+type Props = { system: string; metric?: string; threshold?: Threshold | undefined; onClose: () => void; onChanged: () => Promise<void> };
+
+const LIMITS: Field[] = [
+  { name: "min", label: "At least", kind: "number" },
+  { name: "max", label: "At most", kind: "number", hint: "Administrators are told when a sample is outside. Without both, the limits are removed." },
+];
+
+/** Sets, changes or removes the limits of a metric. */
+export function EditThreshold({ system, metric, threshold, onClose, onChanged }: Props) {
+  const fields: Field[] = metric === undefined ? [{ name: "metric", label: "Metric", kind: "text", required: true }, ...LIMITS] : LIMITS;
+  async function save(values: Values) {
+    await saveLimits({ metric, ...values }, system, threshold);
+    await onChanged();
+    toast("Saved.");
+    onClose();
+  }
+  return (
+    <Dialog title={metric === undefined ? "Set limits" : `Limits of ${metric}`} onClose={onClose}>
+      <Form fields={fields} values={{ ...threshold }} submit="Save" onCancel={onClose} onSubmit={save} />
+    </Dialog>
+  );
+}
+
+function saveLimits({ metric, min, max }: Values, system: string, threshold: Threshold | undefined) {
+  const path = inOrganization("ai-governance", "metric-thresholds", ...(threshold ? [threshold.id] : []));
+  if (!threshold) return write("POST", path, { body: { system, metric, min, max } });
+  const { version } = threshold;
+  if (min === undefined && max === undefined) return write("DELETE", path, { version });
+  return write("PATCH", path, { body: { min: min ?? null, max: max ?? null }, version });
+}

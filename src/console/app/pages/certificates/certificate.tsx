@@ -1,0 +1,93 @@
+import { inOrganization } from "../../api";
+import { Code, CopyButton } from "../../parts/copy";
+import { Loaded } from "../../parts/empty";
+import { Card, Facts } from "../../parts/facts";
+import { PageHeading } from "../../parts/heading";
+import { UtcTime } from "../../parts/time";
+import { useRead } from "../../reading";
+import { link } from "../../router";
+import { CertificateActions } from "./actions";
+import { Chain } from "./chain";
+import { Deployments } from "./deployments";
+import { History } from "./history";
+import { describeKey } from "./list";
+import { Orders } from "./orders";
+import { Standing } from "./standing";
+import type { Certificate } from "./types";
+
+const BACK = { label: "Certificates", href: "" };
+
+type Whole = Certificate & { pem: string };
+
+export function CertificatePage({ id }: { id: string }) {
+  const reading = useRead<Whole>(inOrganization("certificates", id));
+  const shown = reading.data.value;
+  return (
+    <>
+      <PageHeading
+        title={shown?.commonName || "Certificate"}
+        back={{ ...BACK, href: link("certificates") }}
+        {...(shown && { intro: <Standing of={shown} />, actions: <CertificateActions of={shown} onDone={() => void reading.reload()} /> })}
+      />
+      <Loaded from={reading}>
+        {(certificate) => (
+          <div class="columns">
+            <div>
+              <Card title="Details" actions={<CopyButton text={certificate.pem} label="Copy PEM" />}>
+                <Details of={certificate} />
+              </Card>
+              <Card title="Deployments" hint="Where agents keep it, and what they saw last.">
+                <Deployments certificateId={id} />
+              </Card>
+              <Card title="Orders" hint="How it came here from an issuer, and the orders for its names.">
+                <Orders of={certificate} />
+              </Card>
+            </div>
+            <div>
+              <Card title="Chain">
+                <Chain of={certificate} />
+              </Card>
+              <Card title="History">
+                <History id={id} />
+              </Card>
+            </div>
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+const Details = ({ of: shown }: { of: Whole }) => (
+  <Facts
+    of={[
+      ["Subject", shown.subject],
+      ["Names", <Names of={shown} />],
+      ["Valid from", <UtcTime at={shown.notBefore} />],
+      ["Valid until", <UtcTime at={shown.notAfter} />],
+      ["Key", describeKey(shown.key)],
+      ["Private key", shown.hasPrivateKey ? "Kept here, sealed" : "Not kept here"],
+      ["Use", [...shown.keyUsage, ...shown.extendedKeyUsage].join(", ") || "any"],
+      ["Signature", shown.signatureAlgorithm],
+      ["Serial number", <Code text={shown.serialNumber} label="Copy" />],
+      ["SHA-256", <Code text={shown.fingerprintSha256} label="Copy" />],
+      ...(shown.revokedAt
+        ? ([
+            ["Revoked", <UtcTime at={shown.revokedAt} />],
+            ["Reason", shown.revocationReason ?? "unspecified"],
+          ] as const)
+        : []),
+      ["Contacts", shown.contacts.join(", ") || null],
+      [
+        "Labels",
+        Object.keys(shown.labels).length === 0 ? null : Object.entries(shown.labels).map(([name, value]) => <code key={name}>{`${name}=${value} `}</code>),
+      ],
+      ["Notes", shown.notes],
+    ]}
+  />
+);
+
+function Names({ of: { subjectAlternativeNames } }: { of: Certificate }) {
+  const names = Object.values(subjectAlternativeNames).flat();
+  return names.length === 0 ? <span class="none">none</span> : names.join(", ");
+}

@@ -1,0 +1,37 @@
+import { inOrganization } from "../../api";
+import { Failure } from "../../parts/empty";
+import { Time } from "../../parts/time";
+import { usePages } from "../../reading";
+import { isAdmin } from "../../session";
+
+type Event = { id: string; at: string; actor: { type: string; id?: string }; action: string };
+
+/** The audit trail of one thing; newest first. */
+export function History({ id }: { id: string }) {
+  return isAdmin.value ? <Events id={id} /> : <p class="fine">The audit trail is open to administrators.</p>;
+}
+
+function Events({ id }: { id: string }) {
+  const { rows, error, isWhole, more } = usePages<Event>(inOrganization("audit-events"), { targetId: id, limit: "20" });
+  if (error.value) return <Failure error={error.value} />;
+  if (rows.value.length === 0) return <p class="fine">{isWhole.value ? "Nothing has happened to it yet." : "Loading…"}</p>;
+  return (
+    <>
+      <ol class="history">
+        {rows.value.map((event) => (
+          <li key={event.id}>
+            <b>{event.action.replace(".", " ").replaceAll("-", " ")}</b>
+            <span>
+              <Time at={event.at} /> by {event.actor.type.replaceAll("-", " ")}
+            </span>
+          </li>
+        ))}
+      </ol>
+      {!isWhole.value && (
+        <button type="button" onClick={() => void more()}>
+          Show more
+        </button>
+      )}
+    </>
+  );
+}

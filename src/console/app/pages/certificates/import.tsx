@@ -1,0 +1,86 @@
+import { useSignal } from "@preact/signals";
+import { inOrganization, write } from "../../api";
+import { Badge } from "../../parts/badge";
+import { Dialog } from "../../parts/dialog";
+import { type Field, Form, type Values } from "../../parts/form";
+
+type Imported = {
+  imported: { id: string; commonName: string }[];
+  duplicates: { id: string; fingerprintSha256: string; reactivated: boolean }[];
+  refused: { index: number; message: string }[];
+};
+
+/** Imports what is dropped, chosen or pasted: PEM, one file or several. */
+export function ImportDialog({ onClose, onImported }: { onClose: () => void; onImported: () => void }) {
+  const text = useSignal("");
+  const result = useSignal<Imported | undefined>(undefined);
+  const isOver = useSignal(false);
+  const take = async (files: FileList | null | undefined) => {
+    isOver.value = false;
+    const texts = await Promise.all([...(files ?? [])].map((file) => file.text()));
+    text.value = [text.value, ...texts].filter(Boolean).join("\n");
+  };
+  async function submit({ pem, privateKeyPem }: Values) {
+    result.value = await write<Imported>("POST", inOrganization("certificates"), { body: { pem, ...(privateKeyPem !== undefined && { privateKeyPem }) } });
+    onImported();
+  }
+  if (result.value) return <Result of={result.value} onClose={onClose} />;
+  return (
+    <Dialog title="Import certificates" onClose={onClose}>
+      <label
+        class={isOver.value ? "drop over" : "drop"}
+        onDragOver={(event) => {
+          event.preventDefault();
+          isOver.value = true;
+        }}
+        onDragLeave={() => {
+          isOver.value = false;
+        }}
+        onDrop={(event) => {
+          event.preventDefault();
+          void take(event.dataTransfer?.files);
+        }}
+      >
+        <b>Drop PEM files here, or choose them</b>
+        <input type="file" multiple accept=".pem,.crt,.cer,.key,.txt" onChange={({ currentTarget }) => void take(currentTarget.files)} />
+      </label>
+      <Form key={text.value} fields={FIELDS} values={split(text.value)} submit="Import" onSubmit={submit} onCancel={onClose} />
+    </Dialog>
+  );
+}
+
+const FIELDS: Field[] = [
+  { name: "pem", label: "Certificates", kind: "textarea", required: true, placeholder: "-----BEGIN CERTIFICATE-----" },
+  { name: "privateKeyPem", label: "Private key", kind: "textarea", hint: "Of the first certificate. It is kept sealed." },
+];
+
+/** A file may hold a key beside its certificates. */
+function split(text: string): Values {
+  const key = /-----BEGIN ([A-Z ]*)PRIVATE KEY-----[^-]*-----END \1PRIVATE KEY-----/.exec(text)?.[0];
+  return { pem: key ? text.replace(key, "").trim() : text, ...(key && { privateKeyPem: key }) };
+}
+
+const Result = ({ of: { imported, duplicates, refused }, onClose }: { of: Imported; onClose: () => void }) => (
+  <Dialog title="Imported" onClose={onClose}>
+    <p>
+      {imported.length} new, {duplicates.length} known before, {refused.length} refused.
+    </p>
+    <ul class="results">
+      {imported.map(({ id, commonName }) => (
+        <li key={id}>
+          <Badge tone="good" text="new" /> {commonName}
+        </li>
+      ))}
+      {refused.map(({ index, message }) => (
+        <li key={index}>
+          <Badge tone="bad" text="refused" /> Certificate {index + 1}: {message}
+        </li>
+      ))}
+    </ul>
+    <div class="dialog-actions">
+      <button class="primary" type="button" onClick={onClose}>
+        Done
+      </button>
+    </div>
+  </Dialog>
+);

@@ -1,0 +1,73 @@
+import { Columns } from "../../../parts/charts/columns";
+import { Ring } from "../../../parts/charts/ring";
+import { Series } from "../../../parts/charts/series";
+import { link } from "../../../router";
+import { Nothing } from "./nothing";
+
+type Counts = { not_started: number; in_progress: number; implemented: number; not_applicable: number };
+type Progress = { total: number; counts: Counts; percent: number };
+
+const PARTS = [
+  ["implemented", "Implemented", "good"],
+  ["in_progress", "In progress", "accent"],
+  ["not_started", "Not started", "calm"],
+  ["not_applicable", "Not applicable", "faint"],
+] as const;
+
+const partsOf = (counts: Counts) => PARTS.map(([status, label, tone]) => ({ label, value: counts[status], tone }));
+
+export const ComplianceProgress = ({
+  of: { frameworkKey, counts, percent, groups },
+}: {
+  of: Progress & { frameworkKey: string; groups: (Progress & { name: string })[] };
+}) => (
+  <>
+    <Ring label="Controls" slices={partsOf(counts)} middle={`${percent}%`} />
+    <ul class="items">
+      {groups.map((group) => (
+        <li key={group.name}>
+          <a class="item-text" href={link(`governance/${frameworkKey}`, { q: group.name })}>
+            {group.name}
+          </a>
+          <b>{group.percent}%</b>
+        </li>
+      ))}
+    </ul>
+  </>
+);
+
+export const ControlTrend = ({ of: { points } }: { of: { points: (Counts & { at: string })[] } }) => (
+  <>
+    <Columns label="Controls by status" columns={points.map(({ at, ...counts }) => ({ at, parts: partsOf(counts) }))} />
+    <ul class="legend across">
+      {PARTS.map(([status, label, tone]) => (
+        <li key={status}>
+          <i class={`swatch ${tone}`} />
+          {label}
+        </li>
+      ))}
+    </ul>
+  </>
+);
+
+type Metrics = {
+  aggregation: string;
+  lowerLimit: number | null;
+  upperLimit: number | null;
+  series: { systemId: string; system: string; metric: string; points: { at: string; value: number }[] }[];
+};
+
+export function MetricSeries({ of: { aggregation, lowerLimit, upperLimit, series } }: { of: Metrics }) {
+  const limits = Object.entries({ "at least": lowerLimit, "at most": upperLimit }).flatMap(([label, value]) => (value === null ? [] : [{ label, value }]));
+  return (
+    <>
+      {series.map(({ systemId, system, metric, points }) =>
+        points.length === 0 ? (
+          <Nothing key={`${systemId} ${metric}`} text={`${system} sent no ${metric} in this time.`} />
+        ) : (
+          <Series key={`${systemId} ${metric}`} label={`${metric} of ${system} (${aggregation})`} points={points} limits={limits} />
+        ),
+      )}
+    </>
+  );
+}

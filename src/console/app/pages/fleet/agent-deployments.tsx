@@ -1,0 +1,65 @@
+import { inOrganization } from "../../api";
+import { Badge } from "../../parts/badge";
+import { EmptyState } from "../../parts/empty";
+import { Card } from "../../parts/facts";
+import { DataTable } from "../../parts/table";
+import { Time } from "../../parts/time";
+import { usePages } from "../../reading";
+import { link } from "../../router";
+import { DeploymentState } from "./states";
+import type { Deployment } from "./types";
+
+/** What is assigned to an agent, what drifted, and the stores that it keeps. */
+export function AgentDeployments({ agentId }: { agentId: string }) {
+  const pages = usePages<Deployment>(inOrganization("deployments"), { agentId });
+  const rows = pages.rows.value;
+  return (
+    <>
+      <Card title="Assignments" hint="What the agent is to keep in its stores, and what it last saw there.">
+        <DataTable
+          label="Assignments"
+          from={pages}
+          id={({ assignmentId }) => assignmentId}
+          href={({ assignmentId }) => link(`agents/${agentId}/assignments/${assignmentId}`)}
+          columns={[
+            { label: "Certificate", cell: ({ commonName }) => commonName || "Without a name" },
+            { label: "State", cell: (row) => <DeploymentState of={row} /> },
+            { label: "Drift", cell: ({ isAdrift }) => (isAdrift ? <Badge tone="warn" text="not as wanted" /> : <span class="none">none</span>) },
+            { label: "Store", cell: ({ trustStoreType }) => <code>{trustStoreType}</code> },
+            { label: "Reported", cell: ({ reportedAt }) => <Time at={reportedAt} relative /> },
+          ]}
+          empty={
+            <EmptyState
+              title="Nothing is assigned to it."
+              hint="Assign a certificate, and the agent installs it at its next pass."
+              action={{ label: "Assign a certificate", href: link(`agents/${agentId}/assign`) }}
+            />
+          }
+        />
+      </Card>
+      {rows.length > 0 && (
+        <Card title="Stores">
+          <Stores of={rows} />
+        </Card>
+      )}
+    </>
+  );
+}
+
+function Stores({ of }: { of: Deployment[] }) {
+  const stores = Map.groupBy(of, ({ trustStoreType }) => trustStoreType);
+  return (
+    <ul class="entries">
+      {[...stores].map(([type, rows]) => {
+        const adrift = rows.filter(({ isAdrift }) => isAdrift).length;
+        return (
+          <li key={type}>
+            <code>{type}</code>
+            <span>{`${rows.length} ${rows.length === 1 ? "certificate" : "certificates"}`}</span>
+            {adrift > 0 ? <Badge tone="warn" text={`${adrift} not as wanted`} /> : <Badge tone="good" text="as wanted" />}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

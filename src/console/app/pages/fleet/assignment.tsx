@@ -1,0 +1,85 @@
+import { inOrganization } from "../../api";
+import { EmptyState, Loaded } from "../../parts/empty";
+import { Card, Facts } from "../../parts/facts";
+import { PageHeading } from "../../parts/heading";
+import { DataTable } from "../../parts/table";
+import { Time, UtcTime } from "../../parts/time";
+import { usePages, useRead } from "../../reading";
+import { link } from "../../router";
+import { isAdmin } from "../../session";
+import { History } from "../certificates/history";
+import { AssignmentActions } from "./assignment-actions";
+import { DeploymentState, ReportedState } from "./states";
+import type { Assignment, Report } from "./types";
+
+export function AssignmentPage({ id, assignmentId }: { id: string; assignmentId: string }) {
+  const reading = useRead<Assignment>(inOrganization("agents", id, "assignments", assignmentId));
+  const shown = reading.data.value;
+  return (
+    <>
+      <PageHeading
+        title={shown?.commonName || "Assignment"}
+        back={{ label: "Agent", href: link(`agents/${id}`) }}
+        {...(shown && { intro: <State of={shown} /> })}
+        {...(shown && isAdmin.value && { actions: <AssignmentActions of={shown} onDone={() => void reading.reload()} /> })}
+      />
+      <Loaded from={reading}>
+        {(assignment) => (
+          <div class="columns">
+            <div>
+              <Card title="Reports" hint="What the agent saw; what said the same as before is left out.">
+                <Reports of={assignment} />
+              </Card>
+              <Card title="History">
+                <History id={assignmentId} />
+              </Card>
+            </div>
+            <div>
+              <Card title="Assignment">
+                <Details of={assignment} />
+              </Card>
+              <Card title="Config of the store">
+                <Facts of={Object.entries(assignment.config).map(([name, value]) => [name, <code key={name}>{[value].flat().join(" ")}</code>] as const)} />
+              </Card>
+            </div>
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+const State = ({ of }: { of: Assignment }) => <DeploymentState of={{ ...of, state: of.report?.state ?? "pending", message: of.report?.message ?? null }} />;
+
+const Details = ({ of }: { of: Assignment }) => (
+  <Facts
+    of={[
+      ["Certificate", <a href={link(`certificates/${of.certificateId}`)}>{of.commonName || of.certificateId}</a>],
+      ["Store", <code>{of.trustStoreType}</code>],
+      ["Used as", of.materialType.replaceAll("_", " ")],
+      ["Application", of.applicationId],
+      ["Private key", of.keyOnHost ? "The host's own: it never leaves it" : of.includePrivateKey ? "Sent to the host" : "Not sent"],
+      ["Successors", of.autoRenew ? "Followed" : "Not followed"],
+      ["Policy", of.policyId && "A policy decides what it says: change that"],
+      ["Made", <UtcTime at={of.createdAt} />],
+      ["Changed", <UtcTime at={of.updatedAt} />],
+    ]}
+  />
+);
+
+function Reports({ of: { agentId, id } }: { of: Assignment }) {
+  const pages = usePages<Report>(inOrganization("agents", agentId, "assignments", id, "reports"));
+  return (
+    <DataTable
+      label="Reports"
+      from={pages}
+      id={({ reportedAt, state }) => `${reportedAt} ${state}`}
+      columns={[
+        { label: "State", cell: ({ state }) => <ReportedState state={state} /> },
+        { label: "Received", cell: ({ reportedAt }) => <Time at={reportedAt} /> },
+        { label: "Message", cell: ({ message }) => (message === null ? <span class="none">none</span> : <span title={message}>{message}</span>) },
+      ]}
+      empty={<EmptyState title="The agent has not reported it yet." hint="It does at its next pass. Is it online?" />}
+    />
+  );
+}

@@ -1,0 +1,90 @@
+import { inOrganization } from "../../api";
+import { Badge } from "../../parts/badge";
+import { Loaded } from "../../parts/empty";
+import { Card, Facts } from "../../parts/facts";
+import { PageHeading } from "../../parts/heading";
+import { UtcTime } from "../../parts/time";
+import { useLive, useRead } from "../../reading";
+import { link } from "../../router";
+import { isAdmin } from "../../session";
+import { History } from "../certificates/history";
+import { percent, Rings } from "./rings";
+import { RolloutActions } from "./rollout-actions";
+import { type Rollout, STATUS_TONES } from "./rollout-types";
+import { ReportedState } from "./states";
+
+export function RolloutPage({ id }: { id: string }) {
+  const reading = useRead<Rollout>(inOrganization("rollouts", id));
+  const shown = reading.data.value;
+  const isMoving = shown?.status === "running" || shown?.status === "rolling_back";
+  useLive(reading, isMoving);
+  return (
+    <>
+      <PageHeading
+        title={shown?.name ?? "Rollout"}
+        back={{ label: "Rollouts", href: link("rollouts") }}
+        {...(shown && { intro: <Badge tone={STATUS_TONES[shown.status]} text={shown.status} /> })}
+        {...(shown && isAdmin.value && { actions: <RolloutActions of={shown} onDone={() => void reading.reload()} /> })}
+      />
+      <Loaded from={reading}>
+        {(rollout) => (
+          <div class="columns">
+            <div>
+              {rollout.reason && <p class="fault">{rollout.reason}</p>}
+              {rollout.heldSince && <p class="fault">It is held: it was changed in the database, and not by this server, so hosts keep what they have.</p>}
+              <Card title="Rings" {...(isMoving && { hint: "Moves as the agents report." })}>
+                <Rings of={rollout.rings} />
+              </Card>
+              {rollout.rollback && <Rollback of={rollout.rollback} />}
+            </div>
+            <div>
+              <Card title="Rollout">
+                <Details of={rollout} />
+              </Card>
+              <Card title="History">
+                <History id={id} />
+              </Card>
+            </div>
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+const Details = ({ of: { certificateId, predecessorId, assignment, haltShare, successShare, skipped, createdAt, updatedAt } }: { of: Rollout }) => (
+  <Facts
+    of={[
+      ["Certificate", <a href={link(`certificates/${certificateId}`)}>Its certificate</a>],
+      ...(predecessorId ? ([["Replaces", <a href={link(`certificates/${predecessorId}`)}>The certificate before</a>]] as const) : []),
+      ...(assignment
+        ? ([
+            ["Store", <code>{assignment.trustStoreType}</code>],
+            ["Application", assignment.applicationId],
+          ] as const)
+        : []),
+      ["Halts", haltShare === null ? "Never by itself" : `When ${percent(haltShare)} of a ring fail`],
+      ["Goes on", `When ${percent(successShare)} of a ring have it`],
+      ["Left alone", `${skipped} ${skipped === 1 ? "assignment" : "assignments"}`],
+      ["Made", <UtcTime at={createdAt} />],
+      ["Changed", <UtcTime at={updatedAt} />],
+    ]}
+  />
+);
+
+const Rollback = ({ of: { pending, failing } }: { of: NonNullable<Rollout["rollback"]> }) => (
+  <Card
+    title="Rollback"
+    hint={pending === 0 ? "Every host has acted." : `${pending} ${pending === 1 ? "assignment waits" : "assignments wait"} for an agent to act.`}
+  >
+    <ul class="entries">
+      {failing.map(({ agentId, agentName, assignmentId, state, message }) => (
+        <li key={assignmentId}>
+          <a href={link(`agents/${agentId}/assignments/${assignmentId}`)}>{agentName}</a>
+          <span>{message}</span>
+          <ReportedState state={state} />
+        </li>
+      ))}
+    </ul>
+  </Card>
+);

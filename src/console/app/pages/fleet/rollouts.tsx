@@ -1,0 +1,53 @@
+import { inOrganization } from "../../api";
+import { Badge } from "../../parts/badge";
+import { EmptyState } from "../../parts/empty";
+import { PageHeading } from "../../parts/heading";
+import { Icon } from "../../parts/icon";
+import { type Column, DataTable } from "../../parts/table";
+import { Time } from "../../parts/time";
+import { usePages } from "../../reading";
+import { link } from "../../router";
+import { isAdmin } from "../../session";
+import { type RolloutSummary, STATUS_TONES } from "./rollout-types";
+
+const COLUMNS: Column<RolloutSummary>[] = [
+  { label: "Name", cell: ({ name }) => name },
+  { label: "Status", cell: ({ status, heldSince }) => (heldSince ? <Badge tone="bad" text="held" /> : <Badge tone={STATUS_TONES[status]} text={status} />) },
+  { label: "Kind", cell: ({ predecessorId }) => (predecessorId === null ? "New" : "Rotation") },
+  { label: "Rings", align: "end", cell: ({ rings }) => rings.length },
+  { label: "Why", cell: ({ reason }) => (reason === null ? <span class="none">none</span> : <span title={reason}>{reason}</span>) },
+  { label: "Made", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
+];
+
+export function RolloutsPage() {
+  const pages = usePages<RolloutSummary>(inOrganization("rollouts"));
+  return (
+    <>
+      <PageHeading
+        title="Rollouts"
+        intro="A certificate comes to many agents ring by ring, and stops where it fails."
+        actions={
+          isAdmin.value && (
+            <a class="button primary" href={link("rollouts/new")}>
+              <Icon name="plus" /> New rollout
+            </a>
+          )
+        }
+      />
+      <DataTable
+        label="Rollouts"
+        columns={COLUMNS}
+        from={pages}
+        id={({ id }) => id}
+        href={({ id }) => link(`rollouts/${id}`)}
+        empty={
+          <EmptyState
+            title="Nothing was rolled out yet."
+            hint="Choose a certificate and the agents, in rings: canaries first."
+            action={{ label: "New rollout", href: link("rollouts/new") }}
+          />
+        }
+      />
+    </>
+  );
+}

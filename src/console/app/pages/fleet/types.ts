@@ -1,0 +1,78 @@
+export type Labels = Record<string, string>;
+
+type Host = { hostname?: string; operatingSystem?: string; platform?: string; architecture?: string; agentVersion?: string };
+
+export type Agent = {
+  id: string;
+  name: string;
+  labels: Labels;
+  host: Host | null;
+  lastSeenAt: string | null;
+  access: "long-lived" | "key" | "none";
+  accessEndsAt: string | null;
+  credentialMisusedAt: string | null;
+  version: number;
+  createdAt: string;
+};
+
+export type Deployment = {
+  assignmentId: string;
+  agentId: string;
+  agentName: string;
+  certificateId: string;
+  commonName: string;
+  applicationId: string;
+  trustStoreType: string;
+  enabled: boolean;
+  policyId: string | null;
+  removingSince: string | null;
+  state: string;
+  isAdrift: boolean;
+  message: string | null;
+  reportedAt: string | null;
+  heldSince: string | null;
+};
+
+export type Summary = {
+  deployments: { total: number; adrift: number; removing: number; byState: Record<string, number> };
+  agents: { total: number; online: number; late: number; silent: number };
+};
+
+export type JoinToken = {
+  id: string;
+  agentId: string | null;
+  labels: Labels;
+  maxUses: number;
+  uses: number;
+  expiresAt: string;
+  version: number;
+  createdAt: string;
+};
+export type NewJoinToken = JoinToken & { token: string };
+
+export type Config = Record<string, string | boolean | string[]>;
+
+export type Report = { state: string; observedFingerprint: string | null; message: string | null; reportedAt: string; observedAt: string | null };
+
+export type Assignment = {
+  id: string;
+  agentId: string;
+  applicationId: string;
+  certificateId: string;
+  commonName: string;
+  trustStoreType: string;
+  materialType: string;
+  includePrivateKey: boolean;
+  autoRenew: boolean;
+  enabled: boolean;
+  config: Config;
+  keyOnHost: boolean;
+  policyId: string | null;
+  removingSince: string | null;
+  heldSince: string | null;
+  report: Report | null;
+  history: Report[];
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+};

@@ -1,0 +1,41 @@
+import { useSignal } from "@preact/signals";
+import { read } from "../../api";
+import { Time } from "../../parts/time";
+import { toastError } from "../../parts/toast";
+import { type Member, nameOf } from "../members";
+import { describeChange } from "./describe";
+import type { ControlWithHistory } from "./types";
+
+type Props = { path: string; of: ControlWithHistory; members: Member[] };
+
+/** What was changed, when and by whom; further pages on demand. */
+export function Changes({ path, of: { history }, members }: Props) {
+  const items = useSignal(history.items);
+  const cursor = useSignal(history.nextCursor);
+  async function more() {
+    const next = (await read<ControlWithHistory>(path, { cursor: cursor.value ?? undefined })).history;
+    items.value = [...items.value, ...next.items];
+    cursor.value = next.nextCursor;
+  }
+  if (items.value.length === 0) return <p class="fine">Nothing was changed yet.</p>;
+  return (
+    <>
+      <ol class="history">
+        {items.value.map((change, index) => (
+          <li key={change.version}>
+            <b>{describeChange(change, items.value[index + 1], (id) => nameOf(members, id)).join("; ")}</b>
+            {change.note && <q class="note">{change.note}</q>}
+            <span>
+              <Time at={change.at} /> by {change.actor.type === "user" ? nameOf(members, change.actor.id ?? null) : change.actor.type.replaceAll("-", " ")}
+            </span>
+          </li>
+        ))}
+      </ol>
+      {cursor.value !== null && (
+        <button type="button" onClick={() => void more().catch(toastError)}>
+          Show more
+        </button>
+      )}
+    </>
+  );
+}

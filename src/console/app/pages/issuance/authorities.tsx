@@ -1,0 +1,53 @@
+import { inOrganization } from "../../api";
+import { Badge } from "../../parts/badge";
+import { EmptyState } from "../../parts/empty";
+import { PageHeading } from "../../parts/heading";
+import { Icon } from "../../parts/icon";
+import { type Column, DataTable } from "../../parts/table";
+import { Time } from "../../parts/time";
+import { usePages } from "../../reading";
+import { link } from "../../router";
+import { isAdmin } from "../../session";
+import { AUTHORITY_TONES, type Authority } from "./types";
+
+const COLUMNS: Column<Authority>[] = [
+  { label: "Name", cell: ({ name }) => name },
+  { label: "Status", cell: ({ status }) => <Badge tone={AUTHORITY_TONES[status]} text={status} /> },
+  { label: "Kind", cell: ({ kind }) => (kind === "root" ? "Root" : "Issuing") },
+  { label: "Subject", cell: ({ subject }) => <span title={subject}>{subject}</span> },
+  { label: "Key", cell: ({ keyAlgorithm }) => keyAlgorithm },
+  { label: "Expires", cell: ({ notAfter }) => (notAfter ? <Time at={notAfter} precision="day" /> : <span class="none">not yet signed</span>) },
+];
+
+export function AuthoritiesPage() {
+  const pages = usePages<Authority>(inOrganization("authorities"));
+  return (
+    <>
+      <PageHeading
+        title="Authorities"
+        intro="Certificate authorities of your own. Their keys are sealed, and never leave the server."
+        actions={
+          isAdmin.value && (
+            <a class="button primary" href={link("authorities/new")}>
+              <Icon name="plus" /> New authority
+            </a>
+          )
+        }
+      />
+      <DataTable
+        label="Authorities"
+        columns={COLUMNS}
+        from={pages}
+        id={({ id }) => id}
+        href={({ id }) => link(`authorities/${id}`)}
+        empty={
+          <EmptyState
+            title="There is no authority yet."
+            hint="Make a root and an issuing authority below it, or import one that you have."
+            action={{ label: "New authority", href: link("authorities/new") }}
+          />
+        }
+      />
+    </>
+  );
+}

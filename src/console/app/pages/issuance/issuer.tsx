@@ -1,0 +1,134 @@
+import { useSignal } from "@preact/signals";
+import { inOrganization, write } from "../../api";
+import { ConfirmDialog } from "../../parts/confirm";
+import { Dialog } from "../../parts/dialog";
+import { Loaded } from "../../parts/empty";
+import { Card, Facts } from "../../parts/facts";
+import { labelOf } from "../../parts/fields";
+import { PageHeading } from "../../parts/heading";
+import { Time, UtcTime } from "../../parts/time";
+import { toast, toastError } from "../../parts/toast";
+import { useRead } from "../../reading";
+import { go, link } from "../../router";
+import { isAdmin } from "../../session";
+import { History } from "../certificates/history";
+import { patchOf } from "./issuer-fields";
+import { IssuerForm } from "./issuer-form";
+import { TestOutcome } from "./issuers";
+import { OrdersTable } from "./orders-table";
+import { type Issuer, KINDS } from "./types";
+
+export function IssuerPage({ id }: { id: string }) {
+  const reading = useRead<Issuer>(inOrganization("issuers", id));
+  const shown = reading.data.value;
+  return (
+    <>
+      <PageHeading
+        title={shown?.name ?? "Issuer"}
+        back={{ label: "Issuers", href: link("issuers") }}
+        {...(shown && { intro: KINDS[shown.kind] })}
+        {...(shown && isAdmin.value && { actions: <Actions of={shown} onDone={() => void reading.reload()} /> })}
+      />
+      <Loaded from={reading}>
+        {(issuer) => (
+          <div class="columns">
+            <div>
+              <Card title="Orders">
+                <OrdersTable query={{ issuerId: id }} />
+              </Card>
+              <Card title="History">
+                <History id={id} />
+              </Card>
+            </div>
+            <div>
+              <Card title="Last test">
+                <LastTest of={issuer} />
+              </Card>
+              <Card title="Settings">
+                <Settings of={issuer} />
+              </Card>
+            </div>
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Actions({ of, onDone }: { of: Issuer; onDone: () => void }) {
+  const open = useSignal<"edit" | "delete" | undefined>(undefined);
+  const isTesting = useSignal(false);
+  const path = inOrganization("issuers", of.id);
+  const close = () => {
+    open.value = undefined;
+  };
+  async function test() {
+    isTesting.value = true;
+    try {
+      const { outcome, message } = await write<{ outcome: string; message: string }>("POST", `${path}/test`);
+      toast(message, outcome === "ok" ? "good" : "bad");
+      onDone();
+    } finally {
+      isTesting.value = false;
+    }
+  }
+  async function save({ name, config, secrets }: { name: unknown; config: Record<string, unknown>; secrets: object }) {
+    await write("PATCH", path, { body: { name, config: patchOf(of.config, config), secrets }, version: of.version });
+    close();
+    toast("Saved.");
+    onDone();
+  }
+  async function remove() {
+    await write("DELETE", path, { version: of.version });
+    toast(`${of.name} is deleted.`);
+    go(link("issuers"));
+  }
+  return (
+    <>
+      <button type="button" class="danger" onClick={() => (open.value = "delete")}>
+        Delete
+      </button>
+      <button type="button" onClick={() => (open.value = "edit")}>
+        Change
+      </button>
+      <button type="button" class="primary" aria-disabled={isTesting.value} onClick={() => void test().catch(toastError)}>
+        {isTesting.value ? "Testing…" : "Test"}
+      </button>
+      {open.value === "edit" && (
+        <Dialog title="Change the issuer" onClose={close}>
+          <IssuerForm of={of} submit="Save" onSubmit={save} />
+        </Dialog>
+      )}
+      {open.value === "delete" && (
+        <ConfirmDialog title={`Delete ${of.name}?`} submit="Delete" onConfirm={remove} onClose={close}>
+          Its secrets go with it, and nothing renews the certificates that it looks after.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+const LastTest = ({ of }: { of: Issuer }) => (
+  <>
+    <p class="outcome">
+      <TestOutcome of={of} /> {of.lastTest && <Time at={of.lastTest.testedAt} relative />}
+    </p>
+    <p class="fine">{of.lastTest ? of.lastTest.message : "A test asks whether it would issue, and has nothing issued."}</p>
+  </>
+);
+
+const Settings = ({ of: { config, secretNames, account, retryAt, experimentalProviders, createdAt } }: { of: Issuer }) => (
+  <Facts
+    of={[
+      ...(config.authorityId ? ([["Authority", <a href={link(`authorities/${config.authorityId}`)}>Its authority</a>]] as const) : []),
+      ...Object.entries(config)
+        .filter(([name]) => name !== "authorityId")
+        .map(([name, value]) => [labelOf(name), <code key={name}>{typeof value === "string" ? value : JSON.stringify(value)}</code>] as const),
+      ["Secrets", secretNames.join(", ") || null],
+      ...(account ? ([["Account", account.url ?? account.thumbprint]] as const) : []),
+      ...(retryAt ? ([["Rests until", <UtcTime at={retryAt} />]] as const) : []),
+      ...(experimentalProviders.length > 0 ? ([["Experimental", experimentalProviders.join(", ")]] as const) : []),
+      ["Made", <UtcTime at={createdAt} />],
+    ]}
+  />
+);

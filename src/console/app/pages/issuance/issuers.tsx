@@ -1,0 +1,57 @@
+import { inOrganization } from "../../api";
+import { Badge } from "../../parts/badge";
+import { EmptyState } from "../../parts/empty";
+import { type Filter, Filters, filterQuery, isFiltered } from "../../parts/filters";
+import { PageHeading } from "../../parts/heading";
+import { Icon } from "../../parts/icon";
+import { type Column, DataTable } from "../../parts/table";
+import { Time } from "../../parts/time";
+import { usePages } from "../../reading";
+import { link } from "../../router";
+import { isAdmin } from "../../session";
+import { type Issuer, KINDS } from "./types";
+
+const FILTERS: Filter[] = [{ name: "kind", label: "Kind", kind: "select", options: Object.entries(KINDS) }];
+
+const COLUMNS: Column<Issuer>[] = [
+  { label: "Name", cell: ({ name }) => name },
+  { label: "Kind", cell: ({ kind }) => KINDS[kind] },
+  { label: "Last test", cell: (row) => <TestOutcome of={row} /> },
+  { label: "Tested", cell: ({ lastTest }) => <Time at={lastTest?.testedAt ?? null} relative /> },
+  { label: "Rests until", cell: ({ retryAt }) => (retryAt ? <Time at={retryAt} relative /> : <span class="none">no rest</span>) },
+];
+
+export function IssuersPage() {
+  const pages = usePages<Issuer>(inOrganization("issuers"), filterQuery(FILTERS));
+  return (
+    <>
+      <PageHeading
+        title="Issuers"
+        intro="What orders are sent to: ACME directories, and authorities of your own."
+        actions={
+          isAdmin.value && (
+            <a class="button primary" href={link("issuers/new")}>
+              <Icon name="plus" /> New issuer
+            </a>
+          )
+        }
+      />
+      <Filters of={FILTERS} />
+      <DataTable label="Issuers" columns={COLUMNS} from={pages} id={({ id }) => id} href={({ id }) => link(`issuers/${id}`)} empty={<NoIssuers />} />
+    </>
+  );
+}
+
+export const TestOutcome = ({ of: { lastTest } }: { of: Issuer }) =>
+  lastTest === null ? <Badge tone="calm" text="not tested" /> : <Badge tone={lastTest.outcome === "ok" ? "good" : "bad"} text={lastTest.outcome} />;
+
+const NoIssuers = () =>
+  isFiltered(FILTERS) ? (
+    <EmptyState title="No issuer is of this kind." hint="Clear the filter above." action={{ label: "Clear the filter", href: link("issuers") }} />
+  ) : (
+    <EmptyState
+      title="There is no issuer yet."
+      hint="Name an ACME directory, such as Let's Encrypt, or an authority of your own."
+      action={{ label: "New issuer", href: link("issuers/new") }}
+    />
+  );

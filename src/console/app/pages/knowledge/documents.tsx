@@ -1,0 +1,97 @@
+import { useEffect } from "preact/hooks";
+import { read, write } from "../../api";
+import { Badge, type Tone } from "../../parts/badge";
+import { DeleteButton } from "../../parts/delete";
+import { EmptyState } from "../../parts/empty";
+import { Card } from "../../parts/facts";
+import { Icon } from "../../parts/icon";
+import { type Column, DataTable } from "../../parts/table";
+import { Time } from "../../parts/time";
+import { toast, toastError } from "../../parts/toast";
+import { usePages } from "../../reading";
+import { place } from "../../router";
+import { DOCUMENTS } from "./path";
+import { sizeOf } from "./size";
+import { Upload } from "./upload";
+
+type Document = {
+  id: string;
+  title: string;
+  fileName: string;
+  size: number;
+  status: "uploaded" | "indexing" | "ready" | "failed";
+  failure: string | null;
+  chunkCount: number;
+  version: number;
+  createdAt: string;
+};
+
+/** Between two looks at documents that are being indexed. */
+const LOOK_AGAIN_MS = 1_500;
+const TONES: Record<Document["status"], Tone> = { uploaded: "info", indexing: "info", ready: "good", failed: "bad" };
+
+export function Documents() {
+  const pages = usePages<Document>(DOCUMENTS, { organizationId: place.value.organizationId });
+  const rows = pages.rows.value;
+  const isUnderWay = rows.some(({ status }) => status === "uploaded" || status === "indexing");
+  useEffect(() => {
+    if (!isUnderWay) return;
+    const timer = setInterval(() => void pages.reload(), LOOK_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isUnderWay, pages]);
+  return (
+    <Card title="Documents" hint="Plain text, Markdown or HTML. Each is indexed by itself.">
+      <Upload onDone={pages.reload} />
+      <DataTable
+        label="Documents"
+        columns={columnsOf(pages.reload)}
+        from={pages}
+        id={({ id }) => id}
+        empty={<EmptyState title="There are no documents yet." hint="Drop one above: a minute later it can be searched." />}
+      />
+    </Card>
+  );
+}
+
+const columnsOf = (reload: () => Promise<void>): Column<Document>[] => [
+  { label: "Title", cell: ({ title, fileName }) => <b title={fileName}>{title}</b> },
+  { label: "State", cell: (document) => <State of={document} /> },
+  { label: "Passages", align: "end", cell: ({ chunkCount }) => chunkCount.toLocaleString() },
+  { label: "Size", align: "end", cell: ({ size }) => sizeOf(size) },
+  { label: "Added", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
+  { label: "Actions", align: "end", cell: (document) => <Actions of={document} reload={reload} /> },
+];
+
+const State = ({ of: { status, failure } }: { of: Document }) => (
+  <span title={failure ?? ""}>
+    <Badge tone={TONES[status]} text={failure === null ? status : `${status}: ${failure}`} />
+  </span>
+);
+
+function Actions({ of: { id, title, version }, reload }: { of: Document; reload: () => Promise<void> }) {
+  async function download() {
+    const { url } = await read<{ url: string }>(`${DOCUMENTS}/${id}/download`);
+    location.assign(url);
+  }
+  async function reindex() {
+    await write("POST", `${DOCUMENTS}/${id}/reindex`, { resource: `${DOCUMENTS}/${id}` });
+    await reload();
+    toast("It is being indexed.");
+  }
+  async function remove() {
+    await write("DELETE", `${DOCUMENTS}/${id}`, { version });
+    await reload();
+    toast(`${title} was deleted.`);
+  }
+  return (
+    <span class="row-actions">
+      <button type="button" class="quiet" aria-label={`Download ${title}`} title="Download" onClick={() => void download().catch(toastError)}>
+        <Icon name="download" />
+      </button>
+      <button type="button" class="quiet" aria-label={`Index again ${title}`} title="Index again" onClick={() => void reindex().catch(toastError)}>
+        <Icon name="retry" />
+      </button>
+      <DeleteButton name={title} onConfirmed={remove} />
+    </span>
+  );
+}

@@ -1,0 +1,1 @@
+export const DOCUMENTS = "admin/knowledge-base/documents";

@@ -1,0 +1,70 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { inOrganization } from "../../api";
+import { Badge } from "../../parts/badge";
+import { EmptyState } from "../../parts/empty";
+import { labelOf } from "../../parts/fields";
+import { PageHeading } from "../../parts/heading";
+import { type Column, DataTable } from "../../parts/table";
+import { toastError } from "../../parts/toast";
+import { usePages } from "../../reading";
+import { go, link } from "../../router";
+import { isAdmin } from "../../session";
+import { RouteDialog } from "./route-dialog";
+import { NotificationTabs } from "./tabs";
+import { describeTarget, readTargets } from "./targets";
+import type { Route } from "./types";
+
+export function RoutesPage() {
+  const routes = usePages<Route>(inOrganization("notification-routes"));
+  const isAdding = useSignal(false);
+  useEffect(() => void readTargets().catch(toastError), []);
+  return (
+    <>
+      <PageHeading
+        title="Notification routes"
+        intro="What this organization's channels, and more of its members, are told."
+        actions={
+          isAdmin.value && (
+            <button class="primary" type="button" onClick={() => (isAdding.value = true)}>
+              Add a route
+            </button>
+          )
+        }
+      />
+      <NotificationTabs />
+      <DataTable
+        label="Notification routes"
+        columns={COLUMNS}
+        from={routes}
+        id={({ id }) => id}
+        href={({ id }) => link(`notifications/routes/${id}`)}
+        empty={
+          <EmptyState
+            title="There are no routes yet."
+            hint="Whom a notice concerns is told anyway. A route sends it to a webhook, Slack, Teams, PagerDuty or mailboxes too."
+          />
+        }
+      />
+      {isAdding.value && <RouteDialog onClose={() => (isAdding.value = false)} onDone={({ id }) => go(link(`notifications/routes/${id}`))} />}
+    </>
+  );
+}
+
+const COLUMNS: Column<Route>[] = [
+  { label: "Name", cell: ({ name }) => name },
+  { label: "Tells of", cell: ({ kinds }) => describeKinds(kinds) },
+  { label: "At least", cell: ({ severity }) => severity },
+  { label: "Leads to", cell: ({ target }) => describeTarget(target) },
+  { label: "State", cell: (route) => <RouteState of={route} /> },
+];
+
+export function describeKinds(kinds: Route["kinds"]) {
+  if (kinds === null) return "Everything";
+  return kinds.length > 2 ? `${kinds.length} kinds` : kinds.map(labelOf).join(", ");
+}
+
+export function RouteState({ of: { enabled, targetMissing } }: { of: Route }) {
+  if (targetMissing) return <Badge tone="bad" text="leads nowhere" />;
+  return enabled ? <Badge tone="good" text="enabled" /> : <Badge tone="calm" text="disabled" />;
+}

@@ -1,0 +1,30 @@
+import type { Signal } from "@preact/signals";
+import { useId } from "preact/hooks";
+
+type Props = { label: string; chosen: Signal<string>; options: readonly (readonly [value: string, label: string])[]; hint?: string };
+
+/** A choice that says how a form goes on; inside of forms, fields of the kind "select" do. */
+export function Select({ label, chosen, options, hint }: Props) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        required
+        value={chosen.value}
+        onChange={({ currentTarget }) => {
+          chosen.value = currentTarget.value;
+        }}
+      >
+        {chosen.value === "" && <option value="">Choose…</option>}
+        {options.map(([value, name]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {hint && <p class="fine">{hint}</p>}
+    </div>
+  );
+}

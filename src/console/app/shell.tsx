@@ -1,0 +1,64 @@
+import { useEffect } from "preact/hooks";
+import "./inbox/live";
+import { Navigation } from "./navigation";
+import { HOME, pages } from "./pages/index";
+import { ConflictDialog } from "./parts/conflict";
+import { EmptyState } from "./parts/empty";
+import { PageHeading } from "./parts/heading";
+import { Toasts } from "./parts/toast";
+import { go, link, matchPath, place } from "./router";
+import { membership, session } from "./session";
+import { SignIn } from "./sign-in";
+
+export function Shell() {
+  return (
+    <>
+      <button class="skip" type="button" onClick={() => document.getElementById("main")?.focus()}>
+        Skip to the content
+      </button>
+      {session.value ? <Inside /> : <SignIn />}
+      <ConflictDialog />
+      <Toasts />
+    </>
+  );
+}
+
+function Inside() {
+  const { organizationId, path } = place.value;
+  const first = session.value?.person.memberships[0]?.organizationId;
+  const isNowhere = path === "" && (organizationId !== undefined || first !== undefined);
+  useEffect(() => {
+    if (isNowhere) go(`#/o/${organizationId ?? first}/${HOME}`);
+  }, [isNowhere, organizationId, first]);
+  return (
+    <div class="frame">
+      <Navigation />
+      <main id="main" tabIndex={-1}>
+        {!isNowhere && <CurrentPage key={`${organizationId} ${path}`} />}
+      </main>
+    </div>
+  );
+}
+
+function CurrentPage() {
+  const { organizationId, path } = place.value;
+  for (const { path: pattern, Page, isPersonal } of pages) {
+    const params = matchPath(pattern, path);
+    if (!params || (organizationId === undefined && !isPersonal)) continue;
+    return <Page {...params} />;
+  }
+  return <NoPage isMember={membership.value !== undefined} />;
+}
+
+function NoPage({ isMember }: { isMember: boolean }) {
+  return (
+    <>
+      <PageHeading title="There is no such page" />
+      <EmptyState
+        title={isMember ? "This address leads nowhere." : "You belong to no organization yet."}
+        hint={isMember ? "The navigation lists every page." : "Ask an administrator to invite you: the invitation arrives by mail."}
+        {...(isMember && { action: { label: "To the first page", href: link(HOME) } })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+import { bearerToken } from "#auth/authenticate";
+import { mintToken } from "#auth/mint-token";
+import { discover } from "#auth/oidc";
+import type { Deps } from "#deps";
+import { Refusal } from "#http/errors";
+
+type Needs = Pick<Deps, "config" | "log">;
+/** How the page signs a person in at the identity provider. */
+type Provider = {
+  issuer: string;
+  clientId: string;
+  /** What the API asks its tokens to be for. */
+  audience: string;
+  authorizationEndpoint: string;
+  tokenEndpoint: string;
+  /** The id token is for the client itself; where the API asks for that, it is the one. */
+  token: "id_token" | "access_token";
+};
+
+/** Of a token that a one-time code is exchanged for, in seconds. */
+const TOKEN_TTL = 12 * 3_600;
+/** Milliseconds until the provider is asked once more where its endpoints are. */
+const MAX_AGE_MS = 600_000;
+
+/** Where people sign in, asked of the provider now and then; undefined without a client, and while the provider was never reached. */
+export function createProviderLookup({ config, log }: Needs) {
+  const { oidcIssuer, oidcClientId, jwtAudience = "" } = config;
+  let found: Provider | undefined;
+  let foundAt = Number.NEGATIVE_INFINITY;
+
+  async function find() {
+    if (!oidcIssuer || !oidcClientId || performance.now() - foundAt < MAX_AGE_MS) return found;
+    try {
+      const endpoints = await discover(oidcIssuer, ["authorization_endpoint", "token_endpoint"]);
+      foundAt = performance.now();
+      found = {
+        issuer: oidcIssuer,
+        clientId: oidcClientId,
+        audience: jwtAudience,
+        authorizationEndpoint: endpoints.authorization_endpoint,
+        tokenEndpoint: endpoints.token_endpoint,
+        token: oidcClientId === jwtAudience ? "id_token" : "access_token",
+      };
+    } catch (error) {
+      log.warn({ err: error }, "asking the identity provider for its endpoints failed");
+    }
+    return found;
+  }
+  return find;
+}
+
+/** A user token for the bearer of a one-time code, or 401. */
+export async function exchangeCode(deps: Pick<Deps, "config" | "oneTimeCodes">, request: Request) {
+  const holder = deps.oneTimeCodes.use(bearerToken(request) ?? "");
+  const token = holder && (await mintToken(deps, { ...holder, ttl: TOKEN_TTL }));
+  if (!token) throw new Refusal(401, "the one-time code is not known, was used or has ended");
+  return { token };
+}

@@ -1,0 +1,131 @@
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { openTls, servedName, tlsFilesIn } from "../support/pki/tls-files";
+import { endServers, newPlace, run, serve } from "../support/server/program";
+
+setDefaultTimeout(300_000);
+
+let place: Awaited<ReturnType<typeof newPlace>>;
+let files: ReturnType<typeof tlsFilesIn>;
+beforeAll(async () => {
+  place = await newPlace();
+  files = tlsFilesIn(place.directory);
+  Object.assign(place.env, files.env);
+});
+afterEach(endServers);
+afterAll(() => place.remove());
+
+const LIVE = "GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n";
+const fetchFrom = (url: string, ca: string) => fetch(`${url.replace("127.0.0.1", "localhost")}/health/ready`, { tls: { ca } });
+
+/** A client that asks again and again on one connection, and opens another only where an answer tells it to. */
+async function askOn(at: string, until: AbortSignal) {
+  let answers = 0;
+  while (!until.aborted) {
+    const socket = await openTls(at);
+    for (let isKept = true; isKept && !until.aborted; ) {
+      const answered = Promise.withResolvers<string>();
+      socket.once("data", (data) => answered.resolve(data.toString()));
+      socket.once("close", () => answered.reject(new Error("the server closed a connection before it answered")));
+      socket.write(LIVE);
+      const answer = await answered.promise;
+      if (!answer.startsWith("HTTP/1.1 200")) throw new Error(answer);
+      answers++;
+      isKept = !/^connection: close\r$/im.test(answer);
+      socket.removeAllListeners("close");
+    }
+    socket.destroy();
+  }
+  return answers;
+}
+
+async function untilServed(at: string, name: string) {
+  while ((await servedName(at)) !== name) await Bun.sleep(20);
+}
+
+/** Replaces the files while clients ask on connections that they keep: none of these is lost. */
+async function replaceWhileAsked(at: string) {
+  const asking = new AbortController();
+  const clients = Array.from({ length: 4 }, () => askOn(at, asking.signal));
+  const pem = files.write("second");
+  await untilServed(at, "second");
+  for (let left = 20; left > 0; left--) await Bun.sleep(20);
+  asking.abort();
+  for (const answers of await Promise.all(clients)) expect(answers).toBeGreaterThan(1);
+  return pem;
+}
+
+describe("certitude serve with TLS_CERT and TLS_KEY", () => {
+  test("2 and the sentences where the files cannot be used", async () => {
+    const { code, err } = await run(["serve"], { ...place.env, TLS_CERT: "/nowhere/tls.pem" });
+    expect([code, err]).toEqual([2, expect.stringContaining("TLS_CERT: /nowhere/tls.pem cannot be read: ENOENT")]);
+  });
+
+  test("serves https, also to healthcheck, and changes certificates without losing a connection", async () => {
+    const first = files.write("first");
+    const server = serve(place.env);
+    const url = await server.url();
+    expect(url).toStartWith("https://");
+    expect((await fetchFrom(url, first)).status).toBe(200);
+    await expect(fetch(`${url.replace("https:", "http:")}/health/live`)).rejects.toThrow();
+    for (const [host, status] of [
+      ["abc", 200],
+      ["ab", 400],
+    ] as const)
+      expect((await fetch(`${url}/health/live`, { headers: { host }, tls: { rejectUnauthorized: false } })).status).toBe(status);
+    expect(await run(["healthcheck"], { ...place.env, PORT: new URL(url).port })).toMatchObject({ code: 0, out: "ready" });
+    expect(await run(["healthcheck", "--url", url], place.env)).toMatchObject({ code: 1 });
+
+    const second = await replaceWhileAsked(url);
+    const isTrusted = () =>
+      fetchFrom(url, second).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    while (!(await isTrusted())) await Bun.sleep(20); // the former listener takes connections, too, until it ends
+    expect(JSON.parse(await server.says("certificate changed"))).toMatchObject({ file: files.env.TLS_CERT, subject: expect.stringContaining("second") });
+    expect(await server.exit("SIGTERM")).toEqual({ code: 0, err: "" });
+  });
+
+  test("keeps the former certificate while the files do not fit, and says why", async () => {
+    files.write("third");
+    const server = serve(place.env);
+    const url = await server.url();
+    const { pem, key } = files.make("fourth");
+    files.put(files.env.TLS_CERT, pem);
+    expect(await server.says("the former one still is")).toContain("is not the key of the first certificate");
+    expect(await servedName(url)).toBe("third");
+    files.put(files.env.TLS_KEY, key);
+    await untilServed(url, "fourth");
+    await server.exit("SIGTERM");
+  });
+
+  test("serves what has expired, and warns", async () => {
+    files.write("expired", { days: -0.5 });
+    const server = serve(place.env);
+    expect(await server.says("the certificate of TLS_CERT has expired on")).toContain("clients will refuse it");
+    expect(await servedName(await server.url())).toBe("expired");
+    await server.exit("SIGTERM");
+  });
+
+  test("a second server at the same address is refused", async () => {
+    files.write("fifth");
+    const server = serve(place.env);
+    const { port } = new URL(await server.url());
+    const second = await run(["serve"], { ...place.env, PORT: port, DATA_DIR: `${place.directory}/second` });
+    expect(second).toMatchObject({ code: 1, err: expect.stringContaining(`127.0.0.1:${port} is not free to listen on`) });
+    await server.exit("SIGTERM");
+  });
+
+  // The embedded database is one session.
+  if (Bun.env.TEST_DATABASE_URL)
+    test("each worker changes its certificate", async () => {
+      files.write("first");
+      const server = serve(place.env, "--workers", "2");
+      const url = await server.url();
+      expect(await servedName(url)).toBe("first");
+      await replaceWhileAsked(url);
+      while (server.lines.filter((line) => line.includes("certificate changed")).length < 2) await Bun.sleep(20);
+      for (let connections = 0; connections < 20; connections++) await untilServed(url, "second");
+      expect(await server.exit("SIGTERM")).toEqual({ code: 0, err: "" });
+    });
+});
