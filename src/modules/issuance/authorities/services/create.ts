@@ -43,8 +43,8 @@ async function readDraft(at: string, given: NewIssuing, publicUrl: string, defau
   const terms = readTerms(at, given, defaults);
   if ("invalid" in terms) return terms;
   const { name, subject = { commonName: "" }, keyAlgorithm: algorithm = "ecdsa-p256", lifetimeDays, pathLength } = given;
+  const id = Bun.randomUUIDv7(); // before the key, which takes its time: ids tell what is newer
   const key = await makeKey(algorithm);
-  const id = Bun.randomUUIDv7();
   return { id, name, key, algorithm, publicKey: publicKeyOf(key), subject: nameOf(subject), lifetimeDays, pathLength, publicUrl, ...terms };
 }
 
