@@ -1,7 +1,9 @@
 import { basename } from "node:path";
 import { type Place, PROGRAM } from "../server/executable";
 
-const CHANGES = "mkdir,rmdir,write,pwrite64,fsync,fdatasync,chmod,fchmod,chown,fchown,rename,renameat,renameat2,unlink,unlinkat,execve";
+const CHANGES = "mkdir,rmdir,write,pwrite64,chmod,fchmod,chown,fchown,rename,renameat,renameat2,unlink,unlinkat,execve";
+/** No steps: who dies before one leaves what it would leave before the next step. */
+const SYNCS = "fsync,fdatasync";
 const MESSAGES = "connect,sendto";
 
 /** The handles by which the agent may hold a directory open: it names what lies there below one of them. */
@@ -14,11 +16,12 @@ type Doom = { step: number; hold: number };
 /**
  * Runs a command of the executable and kills it right before one of its steps: a change to one of `paths`, the start of a tool
  * among them or, without paths, a message to the server. Strace tells of each step and holds it; its own kills would count each thread's
- * steps apart, and they are many threads'. Answers what was begun (more than `step` where the kill came late) and the exit code.
+ * steps apart, and they are many threads'. Returns the steps that were begun (more than `step` where the kill came late), how often
+ * files were synced, and the exit code.
  */
 export async function runAndKillAt({ cwd, env }: Place, paths: string[], { step, hold }: Doom, ...args: string[]) {
   const calls = paths.length > 0 ? CHANGES : MESSAGES;
-  const tracing = ["-f", "-q", "-yy", "-s", "0", "-e", "signal=none", "-e", `trace=${calls}`, "-e", `inject=${calls}:delay_enter=${hold * 1_000}`];
+  const tracing = ["-f", "-q", "-yy", "-s", "0", "-e", "signal=none", "-e", `trace=${calls},${SYNCS}`, "-e", `inject=${calls}:delay_enter=${hold * 1_000}`];
   // The shell tells its process id, which then is the program's.
   const program = ["sh", "-c", 'echo $$; exec "$0" "$@"', PROGRAM, ...args];
   const child = Bun.spawn(["strace", ...tracing, ...paths.flatMap(waysTo).flatMap((path) => ["-P", path]), ...program], {
@@ -30,7 +33,9 @@ export async function runAndKillAt({ cwd, env }: Place, paths: string[], { step,
   });
   const output = readPid(child.stdout);
   const begun = paths.length > 0 ? /^(?:\[pid +\d+\] )?(\w+)\(/gm : /^(?:\[pid +\d+\] )?(\w+)\(\d+<TCP/gm;
-  const stepsIn = (text: string) => [...text.matchAll(begun)].map(([, call = ""]) => call);
+  const callsIn = (text: string) => [...text.matchAll(begun)].map(([, call = ""]) => call);
+  const isSync = (call: string) => SYNCS.split(",").includes(call);
+  const stepsIn = (text: string) => callsIn(text).filter((call) => !isSync(call));
   let told = "";
   let isKilled = false;
   for await (const part of child.stderr) {
@@ -40,7 +45,7 @@ export async function runAndKillAt({ cwd, env }: Place, paths: string[], { step,
     process.kill(await output.pid, "SIGKILL");
   }
   await output.end;
-  return { isKilled, steps: stepsIn(told), code: await child.exited };
+  return { isKilled, steps: stepsIn(told), syncs: callsIn(told).filter(isSync).length, code: await child.exited };
 }
 
 /** The number in the first line; the rest is read, and nobody looks at it. */

@@ -9,7 +9,7 @@ import { connectTo, startPostgres } from "../../../support/server/postgres";
 setDefaultTimeout(600_000);
 
 /** They race on Postgres alone: the embedded engine does one after another. */
-const OPERATIONS = Bun.env.TEST_DATABASE_URL ? 10_000 : 5_000;
+const OPERATIONS = 5_000;
 const WRITERS = 4;
 
 let postgres: Awaited<ReturnType<typeof startPostgres>>;
