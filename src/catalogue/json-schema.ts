@@ -1,6 +1,6 @@
 import { type Field, limitsOf } from "./fields";
 
-export type JsonSchema = { [keyword: string]: unknown };
+export type JsonSchema = { [keyword: string]: unknown; properties?: Record<string, JsonSchema>; required?: string[] };
 
 /** Fields as JSON Schema (draft 2020-12), with the limits that `checkFields` has. `required` names what must be sent: what has a default need not. */
 export function toJsonSchema(fields: readonly Field[], maxText: number): JsonSchema {

@@ -22,6 +22,7 @@ const propertyOf = ({ properties = {}, additionalProperties }: Schema, key: stri
 
 /** Of several shapes, the one that the value has. */
 function pick(schema: Schema, value: unknown): Schema {
+  if (schema.oneOf && isObject(value)) return schema.oneOf.map(resolve).find(({ properties }) => properties?.kind?.enum?.includes(value.kind)) ?? schema;
   const choices = schema.anyOf?.map(resolve) ?? [];
   const type = Array.isArray(value) ? "array" : typeof value;
   return choices.find((each) => each.type === type) ?? choices[0] ?? schema;
@@ -83,7 +84,8 @@ export function valuesOf(named: Schema | undefined, depth = 6): Arbitrary<unknow
   const schema = resolve(named);
   if (schema.nullable) return fc.oneof({ weight: 1, arbitrary: fc.constant(null) }, { weight: 4, arbitrary: valuesOf({ ...schema, nullable: false }, depth) });
   if (schema.enum) return fc.constantFrom(...schema.enum.filter((each) => each !== null));
-  if (schema.anyOf) return fc.oneof(...schema.anyOf.map((each) => valuesOf(each, depth)));
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices) return fc.oneof(...choices.map((each) => valuesOf(each, depth)));
   if (schema.type === "object") return objects(schema, depth);
   if (schema.type === "array")
     return depth <= 0

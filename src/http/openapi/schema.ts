@@ -1,3 +1,5 @@
+import { bodiesByKind, type OneKind } from "./by-kind";
+
 export type Json = { [key: string]: unknown };
 
 // What OpenAPI 3.0 does not know, or says in other words.
@@ -7,12 +9,12 @@ const VALUES = new Set(["default", "enum", "required"]);
 
 /**
  * TypeBox's JSON Schema in the older words of OpenAPI 3.0: enum for const, nullable for null, example for examples.
- * A schema with a title moves to `named` and leaves a reference behind.
+ * A schema with a title moves to `named` and leaves a reference behind. One with `kinds` becomes a choice of one for each kind.
  */
 export function mendSchema(schema: Json, named: Json): Json {
   const { title } = schema;
   if (typeof title !== "string") return mendInline(schema, named);
-  const mended = mendInline(schema, named);
+  const mended = Array.isArray(schema.kinds) ? mendKinds(schema, schema.kinds, named) : mendInline(schema, named);
   if (named[title] && !Bun.deepEquals(named[title], mended)) throw new Error(`Two schemas have the title ${title}.`);
   named[title] = mended;
   return { $ref: `#/components/schemas/${title}` };
@@ -25,6 +27,13 @@ function mendInline(schema: Json, named: Json): Json {
   if (Array.isArray(schema.examples)) mended.example = schema.examples[0];
   if (schema.patternProperties) mended.additionalProperties = mendSchema(Object.values(schema.patternProperties)[0], named);
   return Array.isArray(schema.anyOf) ? { ...mended, ...mendUnion(schema.anyOf, named) } : mended;
+}
+
+/** A client tells by `kind` which of the bodies it is. */
+function mendKinds(schema: Json, kinds: OneKind[], named: Json): Json {
+  const bodies = bodiesByKind(schema, kinds).map(([kind, body]) => [kind, mendSchema(body, named)] as const);
+  const mapping = Object.fromEntries(bodies.map(([kind, { $ref }]) => [kind, $ref]));
+  return { oneOf: bodies.map(([, reference]) => reference), discriminator: { propertyName: "kind", mapping } };
 }
 
 function mendValue(key: string, value: unknown, named: Json): unknown {

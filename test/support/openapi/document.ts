@@ -6,6 +6,8 @@ export type Schema = {
   format?: string;
   enum?: unknown[];
   anyOf?: Schema[];
+  /** One for each kind, which the field `kind` tells. */
+  oneOf?: Schema[];
   nullable?: boolean;
   properties?: Record<string, Schema>;
   required?: string[];

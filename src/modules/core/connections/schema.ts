@@ -1,5 +1,6 @@
 import { t } from "elysia";
 import { Answer, Body, CreatedAt, DateTime, Id, Nullable, OneOf, OrganizationId, Text, UpdatedAt, Version } from "#http/schema";
+import { connectionKinds } from "#modules/core/kinds/rules/kinds";
 import { KINDS } from "./rules/kinds";
 
 const Outcome = OneOf(["ok", "failed", "unsupported"], { description: "unsupported: nothing was tried, and the message says why" });
@@ -16,7 +17,7 @@ export const NewConnection = Body(
     config: t.Optional(Fields("The kind's config fields", EXAMPLE_CONFIG)),
     secrets: t.Optional(Fields("The kind's secret fields: sealed, and never returned", { token: "a token of your own" })),
   },
-  { title: "NewConnection" },
+  { title: "NewConnection", kinds: connectionKinds },
 );
 
 export const ConnectionPatch = Body(

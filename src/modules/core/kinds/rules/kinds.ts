@@ -1,5 +1,5 @@
 import { MAX_TEXT } from "#catalogue/fields";
-import { exampleOf, toJsonSchema } from "#catalogue/json-schema";
+import { exampleOf, type JsonSchema, toJsonSchema } from "#catalogue/json-schema";
 import { WAYS } from "#modules/core/connections/rules/auth-methods";
 import { CONNECTORS, type Connector, type Kind } from "#modules/core/connections/rules/kinds";
 import { MAX_CONFIG_TEXT, MAX_SECRET } from "#modules/core/connections/rules/settings";
@@ -13,6 +13,12 @@ const testOf = ({ key, verify }: Connector): (typeof TESTS)[number] => {
   return verify.checksCredentials ? "credentials" : "reachability";
 };
 
+/** Properties that are sent, and that no answer shows. */
+const hidden = ({ properties = {}, ...schema }: JsonSchema) => ({
+  ...schema,
+  properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, { ...each, writeOnly: true }])),
+});
+
 export const connectionKinds = CONNECTORS.map((connector) => {
   const { key: kind, displayName, category, note = null, configFields, secretFields } = connector;
   return {
@@ -22,7 +28,7 @@ export const connectionKinds = CONNECTORS.map((connector) => {
     note,
     test: testOf(connector),
     config: toJsonSchema(configFields, MAX_CONFIG_TEXT),
-    secrets: toJsonSchema(secretFields, MAX_SECRET),
+    secrets: hidden(toJsonSchema(secretFields, MAX_SECRET)),
     example: { kind, name: displayName, config: exampleOf(configFields), secrets: exampleOf(secretFields) },
   };
 });

@@ -1,6 +1,7 @@
 import { Kind, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
 import { Answer, Body, CreatedAt, DateTime, Id, Integer, OneOf, OrganizationId, Text, UpdatedAt, Version } from "#http/schema";
+import { widgetKinds } from "#modules/core/kinds/rules/kinds";
 import { COLUMNS, MAX_HEIGHT, MAX_Y } from "../rules/grid";
 import { KINDS } from "../rules/kinds";
 import { Shape } from "./shapes";
@@ -39,7 +40,7 @@ export const NewWidget = Body(
     dashboard: t.Optional(Dashboard),
     position: t.Optional(Body(position, { description: "Without one it goes below the last widget, in its kind's own size" })),
   },
-  { title: "NewWidget" },
+  { title: "NewWidget", kinds: widgetKinds },
 );
 
 export const WidgetPatch = Body(
