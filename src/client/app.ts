@@ -41,10 +41,11 @@ type Published<Routes> = {
     : Published<Routes[Method]>;
 } & {};
 
-declare function publish<Create extends (...deps: never[]) => { "~Routes": unknown }>(): Published<ReturnType<Create>["~Routes"]>;
+type Routes = ReturnType<typeof createApp>["~Routes"];
+declare function publish<Given>(): Published<Given>;
 
 /** Inferred, so that its emitted declaration holds the routes themselves and imports nothing of the server. It has no value. */
-const routes = publish<typeof createApp>();
+const routes = publish<Routes>();
 
 /** The server's operations, as its callers see them. */
 export type App = Elysia<"", Singleton, Definitions, Metadata, typeof routes>;
