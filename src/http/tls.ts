@@ -5,8 +5,8 @@ import { readTlsPair, type TlsFiles, type TlsPair, timeFault } from "#crypto/tls
 /** After which a silent connection is closed. */
 export const IDLE_TIMEOUT_S = 30;
 const LOOK_EVERY_MS = 2_000;
-/** Until then each connection that stood before has been idle for too long, or had an answer that told its client to open another. */
-const DRAIN_MS = (IDLE_TIMEOUT_S + 5) * 1_000;
+/** How long the former listener answers beside the next, to tell its clients to connect again. Then it closes what has been silent for that time. */
+const DRAIN_MS = LOOK_EVERY_MS;
 
 type Fetch = (request: Request, server: Server<unknown>) => Promise<Response>;
 type Bind = (fetch: Fetch, tls: Pick<TlsPair, "cert" | "key">, port?: number) => Server<undefined>;
@@ -61,11 +61,12 @@ export function serveWithTls(files: TlsFiles, fetch: Fetch, bind: Bind, { log, c
     const former = current;
     current = start(pair);
     served = pair;
-    log.info({ file: files.certFile, subject: pair.subject, notAfter: pair.notAfter }, "certificate changed");
     draining.add(former);
     const timer = setTimeout(async () => {
       timers.delete(timer);
-      await former.stop();
+      const ended = former.stop(); // takes no connection from here on
+      log.info({ file: files.certFile, subject: pair.subject, notAfter: pair.notAfter }, "certificate changed: every new connection is shown it");
+      await ended;
       servers.delete(former);
       draining.delete(former);
     }, DRAIN_MS);
