@@ -10,6 +10,7 @@ import { addCertificates } from "./chains";
 import { createClient } from "./client";
 import { addContent, LAST_WIDGET } from "./content";
 import { showProgress } from "./progress";
+import { reachAt } from "./reach";
 import { summarize } from "./summary";
 
 const ORGANIZATION = "0193b3c0-0000-7000-8000-00000000d350";
@@ -38,11 +39,12 @@ type Running = { deps: Deps; app: { handle: Handle }; url: URL };
 /** Makes the demo organization once, and prints what to try, last of all. Rejects when `signal` is aborted meanwhile. */
 export async function showDemo({ deps, app, url }: Running, signal: AbortSignal) {
   const progress = showProgress();
-  const demo = { organizationId: ORGANIZATION, userId: USER, email: EMAIL, base: url.origin };
+  const reach = reachAt(url, deps.config.tls);
+  const demo = { organizationId: ORGANIZATION, userId: USER, email: EMAIL, base: reach.base };
   await fillDemo(deps, app.handle, demo, progress.step, signal).finally(progress.end);
   deps.log.flush();
-  const consoleUrl = `${url.origin}/console/#/enter/${deps.oneTimeCodes.issue({ user: USER, email: EMAIL })}`;
-  console.info(summarize({ ...demo, consoleUrl, config: deps.config }));
+  const consoleUrl = `${reach.base}/console/#/enter/${deps.oneTimeCodes.issue({ user: USER, email: EMAIL })}`;
+  console.info(summarize({ ...demo, ...reach, consoleUrl, config: deps.config }));
 }
 
 export type Demo = { organizationId: string; userId: string; email: string; base: string };

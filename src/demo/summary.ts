@@ -3,11 +3,12 @@ import { resolve } from "node:path";
 import type { Config } from "#config";
 import { quoteWord } from "#shell-words";
 import { placesIn } from "./agents";
+import type { Reach } from "./reach";
 
-type Shown = { base: string; consoleUrl: string; organizationId: string; userId: string; config: Pick<Config, "dataDir" | "databaseUrl"> };
+type Shown = Reach & { consoleUrl: string; organizationId: string; userId: string; config: Pick<Config, "dataDir" | "databaseUrl"> };
 
 /** What to look at and what to paste, as text for a person. Commands work in any directory; none shows a token. */
-export function summarize({ base, consoleUrl, organizationId, userId, config }: Shown) {
+export function summarize({ base, curl, agentOptions, consoleUrl, organizationId, userId, config }: Shown) {
   const dataDir = resolve(config.dataDir);
   const secrets = config.databaseUrl ? "" : `DATA_DIR=${quoteWord(dataDir)} `;
   return `
@@ -20,17 +21,17 @@ A token, for that page and for the next command:
   TOKEN=$(${secrets}${program()} token --user ${userId}); echo $TOKEN
 
 Which certificates expire next?
-  curl -s ${base}/organizations/${organizationId}/certs/monitoring/top-expiring \\
+  ${curl} ${base}/organizations/${organizationId}/certs/monitoring/top-expiring \\
     -H "x-organization-id: ${organizationId}" -H "x-organization-role: ORG_ADMIN" -H "authorization: Bearer $TOKEN"
-${describeAgent(base, dataDir)}`;
+${describeAgent(`--server ${base}${agentOptions}`, dataDir)}`;
 }
 
-function describeAgent(base: string, dataDir: string) {
+function describeAgent(options: string, dataDir: string) {
   const { token, state, policy, bundle } = placesIn(dataDir);
   if (!existsSync(token)) return "";
   return `
 An agent that keeps a trusted root in ${bundle}. Spoil that file, and run it again:
-  ${program()} agent --server ${base} --once \\
+  ${program()} agent ${options} --once \\
     --token-file ${quoteWord(token)} --state-dir ${quoteWord(state)} --policy ${quoteWord(policy)}
 `;
 }

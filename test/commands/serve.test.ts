@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MAINTENANCE } from "#db/connect";
 import { connectTo, startPostgres } from "../support/server/postgres";
-import { endServers, newDirectory, newPlace, run, serve } from "../support/server/program";
+import { demoCommands, endServers, newDirectory, newPlace, run, serve } from "../support/server/program";
 import { startProxy, targetOf, viaPort } from "../support/server/proxy";
 import { openRaw } from "../support/server/raw";
 import { figures, sum } from "../support/server/workers";
@@ -77,12 +77,6 @@ describe("certitude serve", () => {
 });
 
 describe("certitude serve --demo", () => {
-  /** The commands of the last lines, by what they begin with. */
-  const commandsOf = (lines: string[]) => {
-    const text = lines.slice(lines.findLastIndex((line) => line.startsWith("Certitude is ready"))).join("\n");
-    return text.split("\n\n").flatMap((part) => part.match(/^ {2}\S.*/ms)?.[0] ?? []);
-  };
-
   test("prints commands that work, last of all, and neither a token nor a request of its own; the second start adds nothing", async () => {
     const seen: unknown[] = [];
     for (const _ of [1, 2]) {
@@ -90,7 +84,7 @@ describe("certitude serve --demo", () => {
       const url = await server.url();
       expect(await server.says("Certitude is ready")).toBe("Certitude is ready. The console, signed in (this link works once, for ten minutes):");
       await server.says(" --token-file ");
-      const [link = "", token = "", ask = "", agent = ""] = commandsOf(server.lines);
+      const [link = "", token = "", ask = "", agent = ""] = demoCommands(server.lines);
       expect(link.trim()).toStartWith(`${url}/console/#/enter/`);
       const asked = await Bun.$`sh -c ${`${token} > /dev/null; ${ask}; printf '\\n\\n%s' "$TOKEN"`}`.env(place.env).text();
       const [answer = "", shown = ""] = asked.split("\n\n");

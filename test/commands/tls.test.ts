@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { openTls, servedName, tlsFilesIn } from "../support/pki/tls-files";
-import { endServers, newPlace, run, serve } from "../support/server/program";
+import { demoCommands, endServers, newPlace, run, serve } from "../support/server/program";
 
 setDefaultTimeout(300_000);
 
@@ -17,40 +17,63 @@ afterAll(() => place.remove());
 const LIVE = "GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const fetchFrom = (url: string, ca: string) => fetch(`${url.replace("127.0.0.1", "localhost")}/health/ready`, { tls: { ca } });
 
-/** A client that asks again and again on one connection, and opens another only where an answer tells it to. */
-async function askOn(at: string, until: AbortSignal) {
-  let answers = 0;
-  while (!until.aborted) {
-    const socket = await openTls(at);
-    for (let isKept = true; isKept && !until.aborted; ) {
-      const answered = Promise.withResolvers<string>();
-      socket.once("data", (data) => answered.resolve(data.toString()));
-      socket.once("close", () => answered.reject(new Error("the server closed a connection before it answered")));
-      socket.write(LIVE);
-      const answer = await answered.promise;
-      if (!answer.startsWith("HTTP/1.1 200")) throw new Error(answer);
-      answers++;
-      isKept = !/^connection: close\r$/im.test(answer);
-      socket.removeAllListeners("close");
-    }
-    socket.destroy();
+type Asked = { answers: number; reset: number };
+
+/**
+ * Asks on a connection until an answer tells to open another. One that is reset before its first answer was opened while a listener ended;
+ * one that a busy machine left silent for over a second may be closed as idle.
+ */
+async function askOnOne(at: string, until: AbortSignal, asked: Asked) {
+  const socket = await openTls(at);
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  for (let isKept = true; isKept && !until.aborted; ) {
+    const isAwaited = performance.now() - writtenAt < 1_000;
+    const answered = Promise.withResolvers<string>();
+    socket.once("data", (data) => answered.resolve(data.toString()));
+    socket.once("close", () => answered.reject(new Error(isAwaited ? "the server closed a connection that it had told to stay" : RESET)));
+    writtenAt = performance.now();
+    socket.write(LIVE);
+    const answer = await answered.promise;
+    if (!answer.startsWith("HTTP/1.1 200")) throw new Error(answer);
+    asked.answers++;
+    isKept = !/^connection: close\r$/im.test(answer);
+    socket.removeAllListeners("close");
   }
-  return answers;
+  socket.destroy();
+}
+const RESET = "reset";
+
+/** A client that asks again and again. */
+async function askOn(at: string, until: AbortSignal) {
+  const asked = { answers: 0, reset: 0 };
+  while (!until.aborted)
+    await askOnOne(at, until, asked).catch((error: Error & { code?: string }) => {
+      if (error.message !== RESET && error.code !== "ECONNRESET") throw error;
+      asked.reset++;
+    });
+  return asked;
 }
 
 async function untilServed(at: string, name: string) {
   while ((await servedName(at)) !== name) await Bun.sleep(20);
 }
 
-/** Replaces the files while clients ask on connections that they keep: none of these is lost. */
-async function replaceWhileAsked(at: string) {
+type Server = ReturnType<typeof serve>;
+const countChanges = ({ lines }: Server) => lines.filter((line) => line.includes("certificate changed")).length;
+
+/** Replaces the files while clients ask on connections that they keep: none of these is lost. Once each process says so, new ones see the new certificate alone. */
+async function replaceWhileAsked(server: Server, at: string, processes = 1) {
   const asking = new AbortController();
   const clients = Array.from({ length: 4 }, () => askOn(at, asking.signal));
   const pem = files.write("second");
   await untilServed(at, "second");
-  for (let left = 20; left > 0; left--) await Bun.sleep(20);
+  while (countChanges(server) < processes) await Bun.sleep(20);
+  for (let connections = 0; connections < 20; connections++) expect(await servedName(at)).toBe("second");
   asking.abort();
-  for (const answers of await Promise.all(clients)) expect(answers).toBeGreaterThan(1);
+  for (const { answers, reset } of await Promise.all(clients)) {
+    expect(answers).toBeGreaterThan(1);
+    expect(reset).toBeLessThanOrEqual(processes);
+  }
   return pem;
 }
 
@@ -75,13 +98,7 @@ describe("certitude serve with TLS_CERT and TLS_KEY", () => {
     expect(await run(["healthcheck"], { ...place.env, PORT: new URL(url).port })).toMatchObject({ code: 0, out: "ready" });
     expect(await run(["healthcheck", "--url", url], place.env)).toMatchObject({ code: 1 });
 
-    const second = await replaceWhileAsked(url);
-    const isTrusted = () =>
-      fetchFrom(url, second).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    while (!(await isTrusted())) await Bun.sleep(20); // the former listener takes connections, too, until it ends
+    expect((await fetchFrom(url, await replaceWhileAsked(server, url))).status).toBe(200);
     expect(JSON.parse(await server.says("certificate changed"))).toMatchObject({ file: files.env.TLS_CERT, subject: expect.stringContaining("second") });
     expect(await server.exit("SIGTERM")).toEqual({ code: 0, err: "" });
   });
@@ -107,6 +124,26 @@ describe("certitude serve with TLS_CERT and TLS_KEY", () => {
     await server.exit("SIGTERM");
   });
 
+  test("serve --demo prints a link and commands that work over https, where the certificate names localhost", async () => {
+    const pem = files.write("demo");
+    const server = serve(place.env, "--demo");
+    const at = (await server.url()).replace("127.0.0.1", "localhost");
+    await server.says(" --token-file ");
+    const [link = "", token = "", ask = "", agent = ""] = demoCommands(server.lines);
+    expect(ask).toContain(`curl -s --cacert ${files.env.TLS_CERT} ${at}/`);
+    const asked = await Bun.$`sh -c ${`${token} > /dev/null; ${ask}`}`.env(place.env).text();
+    expect(JSON.parse(asked).items[0]).toMatchObject({ commonName: "www.certitude.example" });
+    const ran = await Bun.$`sh -c ${agent}`.nothrow().quiet();
+    expect([ran.exitCode, ran.stderr.toString()]).toEqual([0, ""]);
+
+    const [page, code] = link.trim().split("/#/enter/");
+    expect(page).toBe(`${at}/console`);
+    expect((await fetch(`${page}/`, { tls: { ca: pem } })).status).toBe(200);
+    const enter = () => fetch(`${page}/sign-in`, { method: "POST", headers: { authorization: `Bearer ${code}` }, tls: { ca: pem } });
+    expect([(await enter()).status, (await enter()).status]).toEqual([200, 401]);
+    expect(await server.exit("SIGTERM")).toEqual({ code: 0, err: "" });
+  });
+
   test("a second server at the same address is refused", async () => {
     files.write("fifth");
     const server = serve(place.env);
@@ -123,9 +160,7 @@ describe("certitude serve with TLS_CERT and TLS_KEY", () => {
       const server = serve(place.env, "--workers", "2");
       const url = await server.url();
       expect(await servedName(url)).toBe("first");
-      await replaceWhileAsked(url);
-      while (server.lines.filter((line) => line.includes("certificate changed")).length < 2) await Bun.sleep(20);
-      for (let connections = 0; connections < 20; connections++) await untilServed(url, "second");
+      await replaceWhileAsked(server, url, 2);
       expect(await server.exit("SIGTERM")).toEqual({ code: 0, err: "" });
     });
 });
