@@ -27,7 +27,7 @@ describe("certitude install --print", () => {
     expect(judged.exitCode).toBe(0);
   });
 
-  test("prints a compose file that asks for each secret, and gives few rights", async () => {
+  test("prints a compose file that docker-compose takes, asks for each secret, and gives few rights", async () => {
     const { code, out } = await run(["install", "--print", "compose"]);
     expect(code).toBe(0);
     const { services, volumes } = Bun.YAML.parse(out) as { services: Record<string, Record<string, unknown>>; volumes: object };
@@ -39,6 +39,23 @@ describe("certitude install --print", () => {
       volumes: ["data:/data"],
       ports: ["127.0.0.1:3000:3000"],
     });
-    for (const name of ["POSTGRES_PASSWORD", "SECRETS_KEY", "JWT_SECRET"]) expect(out).toContain(`\${${name}:?is missing in .env}`);
+
+    const file = join(directory, "compose.yaml");
+    writeFileSync(file, out);
+    const secrets = { POSTGRES_PASSWORD: "a", SECRETS_KEY: "b", JWT_SECRET: "c" };
+    const configure = (env: object) =>
+      Bun.$`docker-compose --file ${file} config`
+        .env({ PATH: Bun.env.PATH ?? "", ...env })
+        .quiet()
+        .nothrow();
+    const taken = await configure(secrets);
+    expect([taken.exitCode, taken.stderr.toString()]).toEqual([0, ""]);
+    expect(Bun.YAML.parse(taken.stdout.toString())).toMatchObject({
+      services: { certitude: { environment: { DATABASE_URL: "postgres://certitude:a@postgres:5432/certitude", SECRETS_KEY: "b", JWT_SECRET: "c" } } },
+    });
+    for (const name of Object.keys(secrets)) {
+      const refused = await configure({ ...secrets, [name]: "" });
+      expect([refused.exitCode, refused.stderr.toString()]).toEqual([1, expect.stringContaining("is missing in .env")]);
+    }
   });
 });

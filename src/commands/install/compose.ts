@@ -5,7 +5,6 @@ export const renderCompose = (release: string) => `# certitude install --print c
 #   POSTGRES_PASSWORD=… (openssl rand -hex 32: it stands in an address)
 #   SECRETS_KEY=…
 #   JWT_SECRET=…
-name: certitude
 services:
   certitude:
     image: certitude:${release}
