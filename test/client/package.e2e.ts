@@ -118,6 +118,6 @@ test.each(["node", "bun"])("%s runs what uses it, against a server", async (prog
   expect(await project.compile("typescript", "script.ts", how, "out")).toBe("");
   const file = program === "node" ? "out/script.js" : "script.ts";
   await project.write(`${program}.mjs`, START(file));
-  const ran = await project.run(program, `${program}.mjs`, { URL: world.url, TOKEN: token, ORGANIZATION: organization.id });
+  const ran = await project.run(`${program} ${program}.mjs`, { URL: world.url, TOKEN: token, ORGANIZATION: organization.id });
   expect(ran).toEqual({ exitCode: 0, output: "Ours,stale,401,0\n", errors: "" });
 });

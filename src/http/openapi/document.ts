@@ -38,6 +38,8 @@ const CONDITIONS: Record<string, Json> = {
   304: condition("If-None-Match", "The ETag of what you have: 304 when it is still good"),
 };
 
+const SCHEMES: Record<string, { type: string; name?: string }> = documentation.securitySchemes;
+
 /** Every write takes it. */
 const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",
@@ -86,11 +88,16 @@ function mendOperation({ parameters = [], requestBody, responses, ...operation }
   const successes = own.filter((status) => SUCCESSES[status]).map((status) => [status, mendSuccess(status, responses[status] ?? {}, isTagged, named)]);
   const given = requestBody && schemaOf(requestBody.content);
   const withExample: Record<string, Response> = { 400: { ...responses[400], examples: [{ message: exampleOfBadRequest(parameters, given) }] } };
-  const all = [...parameters.map((each) => mendParameter(each, named)), ...own.flatMap((status) => mendCondition(status, named)), ...mendKey(method, named)];
+  const choices = responses[401]?.security ?? [];
+  const all = [
+    ...parameters.map((each) => mendParameter(each, choices, named)),
+    ...own.flatMap((status) => mendCondition(status, named)),
+    ...mendKey(method, named),
+  ];
   return {
     ...operation,
     description: operation.description ?? `${operation.summary}.`,
-    security: mendSecurity(responses[401]?.security, named),
+    security: mendSecurity(choices, named),
     ...(all.length > 0 && { parameters: all }),
     ...(requestBody && { requestBody: { required: true, content: mendContent(requestBody.content, {}, named) } }),
     responses: Object.fromEntries([...successes, ...refusals.map((status) => [status, mendRefusal(status, withExample[status] ?? responses[status], named)])]),
@@ -98,23 +105,24 @@ function mendOperation({ parameters = [], requestBody, responses, ...operation }
 }
 
 /** Any of the choices will do; each names what must be sent together. A guard states them in its 401. */
-function mendSecurity(choices: string[][] = [], named: Named) {
-  const schemes: Json = documentation.securitySchemes;
+function mendSecurity(choices: string[][], named: Named) {
   for (const name of choices.flat()) {
-    if (!schemes[name]) throw new Error(`There is no security scheme ${name}.`);
-    named.securitySchemes[name] = schemes[name];
+    if (!SCHEMES[name]) throw new Error(`There is no security scheme ${name}.`);
+    named.securitySchemes[name] = SCHEMES[name];
   }
   return choices.map((names) => Object.fromEntries(names.map((name) => [name, []])));
 }
 
-function mendParameter({ name, in: place, required, schema, description = describeParameter(name), examples }: Parameter, { schemas }: Named) {
+function mendParameter(parameter: Parameter, choices: string[][], { schemas }: Named) {
+  const { name, in: place, required, schema, description = describeParameter(name), examples } = parameter;
+  const isSecurity = choices.flat().some((each) => SCHEMES[each]?.name === name);
   const isExact = place === "path" || schema.format === "uuid";
   const example = examples?.[0] ?? (isExact ? exampleOf(schema, name) : undefined);
   return {
     name,
     in: place,
-    // A value with a default need not be sent.
-    required: place === "path" || (required && schema.default === undefined),
+    // A value with a default need not be sent; what the security asks for, generated clients send with every call, not in each.
+    required: place === "path" || (required && schema.default === undefined && !isSecurity),
     description,
     schema: mendSchema(schema, schemas),
     ...(example !== undefined && { example }),

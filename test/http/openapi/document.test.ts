@@ -13,7 +13,7 @@ type Operation = {
   operationId: string;
   description: string;
   security: Record<string, string[]>[];
-  parameters?: { $ref?: string; name: string; in: string; description?: string }[];
+  parameters?: { $ref?: string; name: string; in: string; required: boolean; description?: string }[];
   requestBody?: { content: Record<string, Media> };
   responses: Record<string, Answer>;
 };
@@ -341,6 +341,13 @@ describe("GET /swagger/json", () => {
     expect(find("revokeCertificate")?.responses["200"]?.headers).toHaveProperty("ETag");
     expect(find("inviteMember")?.responses["201"]?.headers).toHaveProperty("ETag");
     expect(find("getCertificateDetails")?.responses["200"]?.headers).not.toHaveProperty("ETag");
+  });
+
+  test("200 a header that the security names need not be given in each call too", () => {
+    const schemes = Object.values(document.components.securitySchemes ?? {}).filter(({ type }) => type === "apiKey");
+    const headers = operations.flatMap(({ parameters = [] }) => parameters).filter((each) => schemes.some(({ name }) => name === each.name));
+    expect(new Set(headers.map(({ name }) => name))).toEqual(new Set(["x-organization-id", "x-organization-role", "x-user-id", "webhook-signature"]));
+    expect(headers.filter((each) => each.required).map(({ name }) => name)).toEqual([]);
   });
 
   test("200 x-user-id is for platform staff, and on the invitation of a member", () => {

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
@@ -16,20 +16,24 @@ export async function createProject() {
   const directory = mkdtempSync(join(tmpdir(), "certitude-project-"));
   await Bun.write(join(directory, "package.json"), JSON.stringify({ name: "another-team", type: "module", private: true }));
 
-  /** Has what `npm install` of the package brings: its dependencies and those of its peers that are not optional. */
+  /** Has what `npm install` of the packages brings: their programs, their dependencies and those of their peers that are not optional. */
   async function install(...names: string[]) {
-    for (const name of names) {
-      const target = join(directory, "node_modules", name);
-      if (existsSync(target)) continue;
-      mkdirSync(dirname(target), { recursive: true });
-      cpSync(join(INSTALLED, name), target, { recursive: true });
-      await install(...(await neededBy(target)));
-    }
+    for (const name of names) await installAs(name, name);
+  }
+
+  async function installAs(name: string, source: string) {
+    const target = join(directory, "node_modules", name);
+    if (existsSync(target)) return;
+    mkdirSync(dirname(target), { recursive: true });
+    cpSync(join(INSTALLED, source), target, { recursive: true });
+    for (const [program, path] of await programsOf(target)) linkProgram(join(directory, "node_modules/.bin", program), join(target, path));
+    await install(...(await neededBy(target)));
   }
 
   return {
     directory,
     install,
+    installAs,
     neededBy: (name: string) => neededBy(join(directory, "node_modules", name)),
     write: (name: string, text: string) => Bun.write(join(directory, name), text),
     /** Compiles the file, and returns what the compiler says; nothing where all is well. */
@@ -41,8 +45,8 @@ export async function createProject() {
       const { stdout, stderr } = await Bun.$`${join(INSTALLED, compiler, "bin/tsc")} -p ${name} --pretty false`.cwd(directory).quiet().nothrow();
       return `${stdout}${stderr}`;
     },
-    async run(program: string, file: string, env: Record<string, string>) {
-      const { stdout, stderr, exitCode } = await Bun.$`${program} ${file}`
+    async run(command: string, env: Record<string, string> = {}) {
+      const { stdout, stderr, exitCode } = await Bun.$`${{ raw: command }}`
         .cwd(directory)
         .env({ PATH: Bun.env.PATH, ...env })
         .quiet()
@@ -56,4 +60,15 @@ export async function createProject() {
 async function neededBy(directory: string): Promise<string[]> {
   const { dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = await Bun.file(join(directory, "package.json")).json();
   return [...Object.keys(dependencies), ...Object.keys(peerDependencies).filter((each) => !peerDependenciesMeta[each]?.optional && each !== "typescript")];
+}
+
+async function programsOf(directory: string): Promise<[string, string][]> {
+  const { name, bin = {} } = await Bun.file(join(directory, "package.json")).json();
+  return Object.entries(typeof bin === "string" ? { [name.split("/").at(-1)]: bin } : bin);
+}
+
+function linkProgram(link: string, path: string) {
+  mkdirSync(dirname(link), { recursive: true });
+  chmodSync(path, 0o755);
+  symlinkSync(path, link);
 }

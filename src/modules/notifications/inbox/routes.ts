@@ -8,7 +8,7 @@ import { Message } from "#http/schema";
 import { limitHeaders } from "#limits/limits";
 import { exampleOf } from "#modules/notifications/events/rules/kinds";
 import { addExample, markAllRead, markRead, readInbox } from "./queries";
-import { Inbox, InboxQuery, Marked, MarkRead, NewExample, Notice } from "./schema";
+import { Inbox, InboxQuery, Marked, MarkRead, NewExample, Notice, Unread } from "./schema";
 import { noticeStream, STREAM_HEADERS } from "./services/stream";
 
 const EXAMPLES_A_MINUTE = 10;
@@ -61,9 +61,11 @@ export const notifications = (deps: Deps) =>
         return noticeStream(deps, { userId: caller.userId, lastEventId: request.headers.get("last-event-id"), isStillSignedIn }) as never;
       },
       {
+        headers: t.Object({ "last-event-id": t.Optional(t.String({ description: "The id of the last event that was seen" })) }),
         response: {
-          200: t.String({
-            description: "Server-sent events: `event: notice`, the notice as `data`, its position as `id`",
+          200: t.Union([Notice, Unread], {
+            description:
+              "Server-sent events. Their `data` is, of `event: notice`, the notice, its position as `id`; of `event: unread`, how many are left unread",
             contentMediaType: "text/event-stream",
             examples: ["id: 1\nevent: notice\ndata: {}\n\n"],
             noValidate: true,

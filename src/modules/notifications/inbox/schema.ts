@@ -41,6 +41,8 @@ export const Inbox = Answer({
   unread: Integer({ description: "How many of the user's are unread" }),
 });
 
+export const Unread = Answer({ unread: Integer({ description: "How many are left unread" }) });
+
 export const MarkRead = Body(
   {
     ids: t.Optional(t.Array(Uuid, { minItems: 1, maxItems: 1_000, description: "These", examples: [["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"]] })),
