@@ -1,52 +1,27 @@
 import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
-import { SignJWT } from "jose";
-import { chromium } from "playwright-core";
+import { openBrowser } from "../support/browser/browser";
 import { newPlace, serve } from "../support/server/executable";
+import { sign } from "../support/server/people";
+import { JWT_SECRET } from "../support/server/world";
 
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path));
-const QUIET = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--disable-quic",
-];
-
-/** The page in a browser of its own, and all that it asked for or complained of. */
+/** The page in a browser as high as its operations are long. */
 async function openPage(server: string) {
-  if (!CHROMIUM) throw new Error("This test needs Chromium: apt-get install chromium");
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: QUIET });
-  const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
-  const foreign: string[] = [];
-  const complaints: string[] = [];
-  await page.route("**/*", (route) => {
-    const url = route.request().url();
-    if (url.startsWith(`${server}/`) || url.startsWith("data:")) return route.continue();
-    foreign.push(url);
-    return route.abort();
-  });
-  page.on("console", (message) => void (["error", "warning"].includes(message.type()) && complaints.push(message.text())));
-  page.on("pageerror", (error) => void complaints.push(error.message));
-  await page.addInitScript(
-    `document.addEventListener("securitypolicyviolation", (event) => console.error("policy: " + event.violatedDirective + " " + event.blockedURI))`,
-  );
-  return { page, foreign, complaints, close: () => browser.close() };
+  const opened = await openBrowser(server);
+  await opened.page.setViewportSize({ width: 1280, height: 1600 });
+  return opened;
 }
 
 type Document = { paths: Record<string, Record<string, { tags: string[] }>> };
 
 test("GET /swagger finds operations by their words, and calls as who the form says, after a reload too, with nothing of it in an address", async () => {
   const { cwd, dataDir, remove } = newPlace();
-  const env = { DATA_DIR: dataDir, JWT_SECRET: "a secret of the tests, long enough to sign" };
+  const env = { DATA_DIR: dataDir, JWT_SECRET };
   const server = await serve({ cwd, env });
-  const { page, foreign, complaints, close } = await openPage(server.url);
+  const { page, faults, close } = await openPage(server.url);
   const asked: string[] = [];
   page.on("request", (request) => void asked.push(request.url()));
   try {
-    const token = await signedToken();
+    const token = await sign({ sub: crypto.randomUUID(), email: "ada@certitude.example", name: "Ada" });
     await page.goto(`${server.url}/swagger`);
     await page.locator(".opblock-tag").first().waitFor();
     await page.locator(".operation-filter-input").fill("top EXPIRING");
@@ -77,8 +52,7 @@ test("GET /swagger finds operations by their words, and calls as who the form sa
     await me.locator("button.execute").click();
     await me.locator(".live-responses-table .response-col_status", { hasText: "401" }).waitFor();
     expect(asked.filter((url) => url.includes(token.slice(0, 20)))).toEqual([]);
-    expect(complaints.filter((each) => !each.includes("401 (Unauthorized)"))).toEqual([]);
-    expect(foreign).toEqual([]);
+    expect(faults.filter((each) => !each.includes("401 (Unauthorized)"))).toEqual([]);
   } finally {
     await close();
     await server.stop();
@@ -86,17 +60,10 @@ test("GET /swagger finds operations by their words, and calls as who the form sa
   }
 }, 120_000);
 
-const signedToken = () =>
-  new SignJWT({ email: "ada@certitude.example", name: "Ada" })
-    .setProtectedHeader({ alg: "HS256" })
-    .setSubject(crypto.randomUUID())
-    .setExpirationTime("1h")
-    .sign(new TextEncoder().encode("a secret of the tests, long enough to sign"));
-
 test("GET /swagger shows the operations and asks nobody but the server", async () => {
   const { cwd, dataDir, remove } = newPlace();
   const server = await serve({ cwd, env: { DATA_DIR: dataDir, TRUSTED_GATEWAYS: "127.0.0.1" } });
-  const { page, foreign, complaints, close } = await openPage(server.url);
+  const { page, faults, close } = await openPage(server.url);
   try {
     const { paths } = (await (await fetch(`${server.url}/swagger/json`)).json()) as Document;
     const documented = Object.groupBy(Object.values(paths).flatMap(Object.values), ({ tags }) => tags.join());
@@ -123,8 +90,7 @@ test("GET /swagger shows the operations and asks nobody but the server", async (
     await operation.locator("button.execute").click();
     await operation.locator(".live-responses-table .response-col_status").first().waitFor();
     expect(await operation.locator(".live-responses-table").textContent()).toContain("You have no access to this organization.");
-    expect(complaints.filter((each) => !each.includes("403 (Forbidden)"))).toEqual([]);
-    expect(foreign).toEqual([]);
+    expect(faults.filter((each) => !each.includes("403 (Forbidden)"))).toEqual([]);
   } finally {
     await close();
     await server.stop();

@@ -1,61 +1,44 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openConsole } from "../../support/browser/console";
+import { test } from "bun:test";
+import { useConsole } from "../../support/browser/console";
 
-const MINUTES = 60_000;
+const opened = useConsole();
 
-let opened: Awaited<ReturnType<typeof openConsole>>;
-beforeAll(async () => {
-  opened = await openConsole();
-  await opened.signIn();
-}, 5 * MINUTES);
-afterAll(() => opened.close());
-
-async function expectSound(name: string) {
-  expect(await opened.photograph(name)).toEqual([]);
-  expect(await opened.findBarriers()).toEqual([]);
-  expect(opened.faults.splice(0)).toEqual([]);
-}
-
-test(
-  "a rollout is started, moves as an agent reports, and is halted, resumed and rolled back",
-  async () => {
-    const { page, visit, call, url } = opened;
-    const { id, token } = await call("POST", "agents", { name: "canary-1", labels: { env: "canary" } });
-    const root = (await call("GET", "certificates?limit=100&q=Demo%20Root")).items.find(
-      (each: { isCa: boolean; status: string }) => each.isCa && each.status === "active",
-    );
-    await visit("rollouts/new");
-    await page.getByLabel("Search: Certificate").fill("Demo Root");
-    await page.getByLabel("Certificate", { exact: true }).selectOption(root.id);
-    await page.getByLabel("Store", { exact: true }).selectOption("pem_ca_bundle");
-    await page.getByLabel("Name of the rollout").fill("Canaries first");
-    await page.getByLabel("Application").fill("shop");
-    await page.getByLabel("Trust store path").fill("/etc/ssl/shop.pem");
-    await page.getByLabel("Agents of ring 2").fill("tier=web");
-    await page.getByLabel("Part in %").nth(1).fill("200");
-    await page.getByRole("button", { name: "Start the rollout" }).click();
-    await page.getByText("Ring 2: its part must be more than 0 and at most 100 %.").waitFor();
-    await page.getByLabel("Part in %").nth(1).fill("50");
-    await expectSound("new-rollout");
-    await page.getByRole("button", { name: "Start the rollout" }).click();
-    await page.getByText("1 agent: 0 have it, 0 failed, 1 pending").waitFor();
-    const [{ id: assignmentId }] = (await call("GET", `agents/${id}/assignments`)).items;
-    const reports = [{ assignmentId, state: "installed", observedFingerprint: root.fingerprintSha256 }];
-    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    await fetch(`${url}/agent/reports`, { method: "POST", headers, body: JSON.stringify({ reports }) });
-    await page.getByText("1 agent: 1 have it, 0 failed, 0 pending").waitFor();
-    await expectSound("rollout");
-    await page.getByRole("button", { name: "Halt" }).click();
-    await page.getByText("Halted: no ring opens").waitFor();
-    await page.getByRole("button", { name: "Resume" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
-    await page.getByText("It goes on.").waitFor();
-    await page.getByRole("button", { name: "Roll back" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
-    await page.getByText("rolling back").first().waitFor();
-    await visit("rollouts");
-    await page.getByRole("link", { name: "Canaries first" }).waitFor();
-    await expectSound("rollouts");
-  },
-  5 * MINUTES,
-);
+test("a rollout is started, moves as an agent reports, and is halted, resumed and rolled back", async () => {
+  const { page, visit, call, url, expectSound } = opened;
+  const { id, token } = await call("POST", "agents", { name: "canary-1", labels: { env: "canary" } });
+  const root = (await call("GET", "certificates?limit=100&q=Demo%20Root")).items.find(
+    (each: { isCa: boolean; status: string }) => each.isCa && each.status === "active",
+  );
+  await visit("rollouts/new");
+  await page.getByLabel("Search: Certificate").fill("Demo Root");
+  await page.getByLabel("Certificate", { exact: true }).selectOption(root.id);
+  await page.getByLabel("Store", { exact: true }).selectOption("pem_ca_bundle");
+  await page.getByLabel("Name of the rollout").fill("Canaries first");
+  await page.getByLabel("Application").fill("shop");
+  await page.getByLabel("Trust store path").fill("/etc/ssl/shop.pem");
+  await page.getByLabel("Agents of ring 2").fill("tier=web");
+  await page.getByLabel("Part in %").nth(1).fill("200");
+  await page.getByRole("button", { name: "Start the rollout" }).click();
+  await page.getByText("Ring 2: its part must be more than 0 and at most 100 %.").waitFor();
+  await page.getByLabel("Part in %").nth(1).fill("50");
+  await expectSound("new-rollout");
+  await page.getByRole("button", { name: "Start the rollout" }).click();
+  await page.getByText("1 agent: 0 have it, 0 failed, 1 pending").waitFor();
+  const [{ id: assignmentId }] = (await call("GET", `agents/${id}/assignments`)).items;
+  const reports = [{ assignmentId, state: "installed", observedFingerprint: root.fingerprintSha256 }];
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  await fetch(`${url}/agent/reports`, { method: "POST", headers, body: JSON.stringify({ reports }) });
+  await page.getByText("1 agent: 1 have it, 0 failed, 0 pending").waitFor();
+  await expectSound("rollout");
+  await page.getByRole("button", { name: "Halt" }).click();
+  await page.getByText("Halted: no ring opens").waitFor();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
+  await page.getByText("It goes on.").waitFor();
+  await page.getByRole("button", { name: "Roll back" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+  await page.getByText("rolling back").first().waitFor();
+  await visit("rollouts");
+  await page.getByRole("link", { name: "Canaries first" }).waitFor();
+  await expectSound("rollouts");
+});

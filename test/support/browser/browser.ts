@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import axe from "axe-core";
-import { chromium } from "playwright-core";
+import { type Browser, chromium } from "playwright-core";
+import { endings } from "../server/endings";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path));
 const QUIET = [
@@ -19,11 +20,24 @@ const LOOKS = {
   dark: { viewport: { width: 1280, height: 860 }, colorScheme: "dark" },
   phone: { viewport: { width: 390, height: 844 }, colorScheme: "light" },
 } as const;
+/** What the look changes: in the dark, axe's other rules would find the same once more. */
+const COLOUR_RULES = { runOnly: ["color-contrast", "link-in-text-block"] };
 
-/** A browser of its own. `faults` are requests to anybody but `servers`, complaints in its console, and what the policy refused. */
-export async function openBrowser(...servers: string[]) {
+let running: Promise<Browser> | undefined;
+
+/** The browser of the whole run. */
+function launch() {
   if (!CHROMIUM) throw new Error("This test needs Chromium: apt-get install chromium");
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: QUIET });
+  running ??= chromium.launch({ executablePath: CHROMIUM, args: QUIET }).then((browser) => {
+    endings.push(() => browser.close());
+    return browser;
+  });
+  return running;
+}
+
+/** A page with storage of its own. `faults` are requests to anybody but `servers`, complaints in its console, and what the policy refused. */
+export async function openBrowser(...servers: string[]) {
+  const browser = await launch();
   const context = await browser.newContext({ ...LOOKS.light, locale: "en-GB", timezoneId: "Europe/Berlin" });
   const page = await context.newPage();
   const faults: string[] = [];
@@ -41,12 +55,15 @@ export async function openBrowser(...servers: string[]) {
 
   /** What axe finds on the page as it is, in light and in dark: rule, sentence and elements. */
   async function findBarriers() {
+    if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
     const found: string[] = [];
-    for (const look of ["light", "dark"] as const) {
+    for (const [look, rules] of [
+      ["light", {}],
+      ["dark", COLOUR_RULES],
+    ] as const) {
       await page.emulateMedia({ colorScheme: look });
-      await page.evaluate(axe.source);
       const violations = (await page.evaluate(
-        `axe.run().then(({ violations }) => violations.map(({ id, help, nodes }) => id + ": " + help + ": " + nodes.map(({ html }) => html).join(" ")))`,
+        `axe.run(${JSON.stringify(rules)}).then(({ violations }) => violations.map(({ id, help, nodes }) => id + ": " + help + ": " + nodes.map(({ html }) => html).join(" ")))`,
       )) as string[];
       found.push(...violations.map((each) => `${look}: ${each}`));
     }
@@ -54,18 +71,19 @@ export async function openBrowser(...servers: string[]) {
     return found;
   }
 
-  /** Pictures of the page in light, in dark and on a phone, under dist/screenshots. Returns the widths, in pixels, that do not fit the phone. */
+  /** Returns the width of the page on a phone, in pixels, if it does not fit. With `SCREENSHOTS=yes` pictures are left in dist/screenshots. */
   async function photograph(name: string) {
-    mkdirSync(SHOTS, { recursive: true });
-    for (const [look, { viewport, colorScheme }] of Object.entries(LOOKS)) {
+    const isKept = Bun.env.SCREENSHOTS === "yes";
+    if (isKept) mkdirSync(SHOTS, { recursive: true });
+    for (const [look, { viewport, colorScheme }] of Object.entries(isKept ? LOOKS : { phone: LOOKS.phone })) {
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: `${SHOTS}/${name}-${look}.png` });
+      if (isKept) await page.screenshot({ path: `${SHOTS}/${name}-${look}.png` });
     }
     const width = (await page.evaluate("document.documentElement.scrollWidth")) as number;
     await page.setViewportSize(LOOKS.light.viewport);
     return width <= LOOKS.phone.viewport.width ? [] : [width];
   }
 
-  return { page, faults, findBarriers, photograph, close: () => browser.close() };
+  return { page, faults, findBarriers, photograph, close: () => context.close() };
 }

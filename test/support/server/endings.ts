@@ -1,0 +1,2 @@
+/** What is ended after the last test of a run, whichever file began it. */
+export const endings: (() => unknown)[] = [];
