@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { freePort, startListening } from "../pki/tls-servers";
 
 /**
- * nginx before a server: one listening address for each of `shapes`, which are the directives of its `location /`. In
- * them `$app` stands for the server's host and port. Behind `upstream` a shape finds the server as the group `a`.
+ * nginx before a server: one listening address for each of `shapes`, which are the directives of its location, `/`
+ * unless said. In them `$app` stands for the server's host and port. Behind `upstream` a shape finds the server as the group `a`.
  */
-export async function startReverseProxy<Shape extends string>(server: string, shapes: Record<Shape, string>) {
+export async function startReverseProxy<Shape extends string>(server: string, shapes: Record<Shape, string>, location = "/") {
   const prefix = mkdtempSync(join(tmpdir(), "certitude-nginx-"));
   const { host } = new URL(server);
   const urls = {} as Record<Shape, string>;
@@ -15,8 +15,8 @@ export async function startReverseProxy<Shape extends string>(server: string, sh
   let port = 0;
   for (const shape of Object.keys(shapes) as Shape[]) {
     port = await freePort();
-    urls[shape] = `http://127.0.0.1:${port}`;
-    blocks.push(`server { listen 127.0.0.1:${port}; location / { ${shapes[shape].replaceAll("$app", host)} } }`);
+    urls[shape] = `http://127.0.0.1:${port}${location.replace(/\/$/, "")}`;
+    blocks.push(`server { listen 127.0.0.1:${port}; location ${location} { ${shapes[shape].replaceAll("$app", host)} } }`);
   }
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((each) => `${each}_temp_path ${prefix}/${each};`).join(" ");
   mkdirSync(join(prefix, "logs"));
