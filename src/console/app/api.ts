@@ -1,6 +1,7 @@
 import { resolveConflict } from "./parts/conflict";
 import { place } from "./router";
-import { endSession, membership, type Role, session } from "./session";
+import { noteServerTime } from "./server-time";
+import { membership, type Role, session, signedInAgain } from "./session";
 
 /** What the API refused, in its own sentence. */
 export class ApiError extends Error {
@@ -56,8 +57,10 @@ export async function write<T>(method: Method, path: string, { body, query, vers
 /** A token and role of their own are for signing in. */
 type Sending = { body?: unknown; query?: Query | undefined; version?: number | undefined; token?: string; role?: Role };
 
-/** Any call of the API. A 401 ends the session; 429 and 503 are tried again after `Retry-After`. */
-export async function send(method: Method | "GET", path: string, { body, query = {}, version, token, role }: Sending = {}): Promise<unknown> {
+/** Any call of the API. After a 401 it waits until the person has signed in again; 429 and 503 are tried again after `Retry-After`. */
+export async function send(method: Method | "GET", path: string, sending: Sending = {}): Promise<unknown> {
+  const { body, query = {}, version, token, role } = sending;
+  const used = token ?? session.value?.token;
   const headers = headersOf(path, token, role);
   if (body !== undefined && !(body instanceof FormData)) headers.set("content-type", "application/json");
   if (version !== undefined) headers.set("if-match", `"${version}"`);
@@ -65,8 +68,11 @@ export async function send(method: Method | "GET", path: string, { body, query =
   const request = { method, headers, ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }) };
   const answer = await fetchPatiently(`../${path}${searchOf(query)}`, request);
   if (answer.ok) return answer.status === 204 ? undefined : answer.json();
+  if (answer.status === 401 && token === undefined && used !== undefined) {
+    await signedInAgain(used);
+    return send(method, path, sending);
+  }
   const message = (await readMessage(answer)) || (SENTENCES[answer.status] ?? `The server answered ${answer.status}.`);
-  if (answer.status === 401 && token === undefined) endSession("Your session has ended. Sign in again to go on where you were.");
   throw new ApiError(answer.status, message);
 }
 
@@ -94,6 +100,7 @@ async function fetchPatiently(address: string, request: RequestInit) {
     const answer = await fetch(address, request).catch(() => {
       throw new ApiError(0, "The server cannot be reached. Look at your connection, then try again.");
     });
+    noteServerTime(answer.headers.get("date"));
     const seconds = Number(answer.headers.get("retry-after") ?? Number.NaN);
     const isBusy = answer.status === 429 || answer.status === 503;
     if (!isBusy || attempt === ATTEMPTS || !(seconds <= 30)) return answer;

@@ -1,6 +1,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { read } from "./api";
+import { isRefused } from "./session";
 
 export type Reading<T> = { data: Signal<T | undefined>; error: Signal<Error | undefined>; reload: () => Promise<void> };
 
@@ -50,7 +51,7 @@ const LOOK_MS = 2_000;
 export function useLive({ reload }: Reading<unknown>, isMoving: boolean) {
   useEffect(() => {
     if (!isMoving) return;
-    const timer = setInterval(() => document.hidden || void reload(), LOOK_MS);
+    const timer = setInterval(() => document.hidden || isRefused.value || void reload(), LOOK_MS);
     return () => clearInterval(timer);
   }, [isMoving, reload]);
 }

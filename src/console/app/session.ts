@@ -1,4 +1,4 @@
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { place } from "./router";
 
 export type Role = "ORG_ADMIN" | "ORG_MEMBER";
@@ -12,6 +12,8 @@ const KEY = "certitude-session";
 export const session = signal<Session | undefined>(restore());
 /** Why the sign-in page is shown, when a session has ended. */
 export const signInNotice = signal("");
+/** True while the server refuses the session's token: what is shown stays, with all that was typed, until the person has signed in again. */
+export const isRefused = signal(false);
 
 export const membership = computed(() => session.value?.person.memberships.find(({ organizationId }) => organizationId === place.value.organizationId));
 /** True where the person may write in the organization that is shown. */
@@ -27,11 +29,30 @@ function restore(): Session | undefined {
 export function startSession(started: Session) {
   sessionStorage.setItem(KEY, JSON.stringify(started));
   signInNotice.value = "";
+  isRefused.value = false;
   session.value = started;
 }
 
 export function endSession(notice = "") {
   sessionStorage.removeItem(KEY);
   signInNotice.value = notice;
+  isRefused.value = false;
   session.value = undefined;
+}
+
+/** Whom a session belongs to: a person, or the organization of an API token. */
+export const holderOf = ({ person }: Session) => person.id ?? person.memberships[0]?.organizationId;
+
+/** Resolves when the holder of the session has another token than this, which was refused; never, if somebody else signs in. */
+export function signedInAgain(token: string) {
+  const holder = session.value && holderOf(session.value);
+  if (session.value?.token === token) isRefused.value = true;
+  return new Promise<void>((resolve) => {
+    const stop = effect(() => {
+      const current = session.value;
+      if (current?.token === token) return;
+      if (current && holderOf(current) === holder) resolve();
+      queueMicrotask(() => stop());
+    });
+  });
 }

@@ -5,10 +5,12 @@ import { HOME, pages } from "./pages/index";
 import { ConflictDialog } from "./parts/conflict";
 import { EmptyState } from "./parts/empty";
 import { PageHeading } from "./parts/heading";
+import { describeLength } from "./parts/time";
 import { Toasts } from "./parts/toast";
 import { go, link, matchPath, place } from "./router";
-import { membership, session } from "./session";
-import { SignIn } from "./sign-in";
+import { clockDifference } from "./server-time";
+import { holderOf, isRefused, membership, session } from "./session";
+import { SignIn, SignInAgain } from "./sign-in";
 
 export function Shell() {
   return (
@@ -16,8 +18,9 @@ export function Shell() {
       <button class="skip" type="button" onClick={() => document.getElementById("main")?.focus()}>
         Skip to the content
       </button>
-      {session.value ? <Inside /> : <SignIn />}
+      {session.value ? <Inside key={holderOf(session.value)} /> : <SignIn />}
       <ConflictDialog />
+      {isRefused.value && <SignInAgain />}
       <Toasts />
     </>
   );
@@ -34,9 +37,22 @@ function Inside() {
     <div class="frame">
       <Navigation />
       <main id="main" tabIndex={-1}>
+        <WrongClock />
         {!isNowhere && <CurrentPage key={`${organizationId} ${path}`} />}
       </main>
     </div>
+  );
+}
+
+/** Without it a reader would wonder why the times are not those of the clock in the corner. */
+function WrongClock() {
+  const difference = clockDifference.value;
+  if (difference === 0) return null;
+  return (
+    <p class="notice" role="status">
+      The clock of this computer is {describeLength(Math.abs(difference))} {difference > 0 ? "behind" : "ahead of"} the server's. What is left until something
+      ends is counted by the server's clock; set the one of this computer.
+    </p>
   );
 }
 

@@ -1,11 +1,13 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { findProvider, invitation, isEntering, type Provider, startAttempt } from "./entrance";
+import { Dialog } from "./parts/dialog";
 import { type Field, Form, type Values } from "./parts/form";
 import { Icon } from "./parts/icon";
 import { toastError } from "./parts/toast";
-import { signInNotice } from "./session";
+import { endSession, signInNotice } from "./session";
 import { enterWith } from "./sign-in-with";
+import { readToken } from "./token";
 
 const FIELDS: Field[] = [
   { name: "token", label: "Token", kind: "password", required: true, hint: "A user token, or an API token (it begins with cat_)." },
@@ -25,20 +27,32 @@ export function SignIn() {
           {signInNotice.value}
         </p>
       )}
-      {isEntering.value ? (
-        <p class="loading">Signing in…</p>
-      ) : (
-        <>
-          <AtProvider />
-          <Form fields={FIELDS} submit="Sign in" onSubmit={signIn} />
-          <p class="fine">The token stays in this tab, and is forgotten when you close it.</p>
-        </>
-      )}
+      {isEntering.value ? <p class="loading">Signing in…</p> : <Ways />}
     </main>
   );
 }
 
-const signIn = ({ token, organizationId = "" }: Values) => enterWith(`${token}`.trim(), `${organizationId}`.trim());
+/** Over a page whose session has ended: the page stays behind it, unseen, with what was typed. */
+export const SignInAgain = () => (
+  <Dialog title="Sign in again" isOpaque onClose={() => endSession("Your session has ended.")}>
+    <div class="sign-in-again">
+      <p class="notice" role="status">
+        Your session has ended. Sign in again to go on where you were: what you typed is still there.
+      </p>
+      <Ways />
+    </div>
+  </Dialog>
+);
+
+const Ways = () => (
+  <>
+    <AtProvider />
+    <Form fields={FIELDS} submit="Sign in" onSubmit={signIn} />
+    <p class="fine">The token stays in this tab, and is forgotten when you close it.</p>
+  </>
+);
+
+const signIn = async ({ token, organizationId = "" }: Values) => enterWith(readToken(`${token}`), `${organizationId}`.trim());
 
 /** Where the server is a client of an identity provider. */
 function AtProvider() {

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { read, write } from "../api";
+import { serverNow } from "../server-time";
 import { unread } from "../title";
 import { onNotice } from "./live";
 import type { Inbox, Notice } from "./types";
@@ -51,7 +52,7 @@ function createList(isUnreadAlone: boolean) {
   /** Marks some as read, or all. They stay in sight until the list is opened again. */
   async function markRead(ids?: string[]) {
     const marked = await write<{ unread: number }>("POST", `${PATH}/read`, { body: ids ? { ids } : { all: true } });
-    const readAt = new Date().toISOString();
+    const readAt = new Date(serverNow()).toISOString();
     rows.value = rows.value.map((each) => (each.readAt === null && (!ids || ids.includes(each.id)) ? { ...each, readAt } : each));
     unread.value = marked.unread;
   }

@@ -1,7 +1,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ApiError, headersOf, read } from "../api";
 import { createEventReader, type ServerEvent } from "../server-events";
-import { isPerson, session } from "../session";
+import { isPerson, isRefused, session } from "../session";
 import { unread } from "../title";
 import type { Inbox, Notice } from "./types";
 
@@ -37,7 +37,7 @@ effect(() => {
   const token = follower.value;
   if (token === undefined) return;
   if (!isVisible.value) {
-    const timer = setInterval(() => void countUnread().catch(ignoreUnreachable), HIDDEN_PAUSE_MS);
+    const timer = setInterval(() => isRefused.value || void countUnread().catch(ignoreUnreachable), HIDDEN_PAUSE_MS);
     return () => clearInterval(timer);
   }
   const ending = new AbortController();
@@ -69,7 +69,7 @@ async function followOnce(token: string, signal: AbortSignal) {
   const headers = headersOf(STREAM, token);
   if (lastId !== "") headers.set("last-event-id", lastId);
   const answer = await fetch(`../${STREAM}`, { headers, signal });
-  for (const notice of (await countUnread()).toReversed()) tell(notice); // a 401 ends the session here
+  for (const notice of (await countUnread()).toReversed()) tell(notice); // after a 401 this waits for another token
   if (!answer.ok || !answer.body) return;
   const readEvents = createEventReader();
   for await (const piece of answer.body.pipeThrough(new TextDecoderStream())) for (const event of readEvents(piece)) await take(event);

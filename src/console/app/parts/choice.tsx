@@ -2,6 +2,7 @@ import type { Signal } from "@preact/signals";
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { usePages } from "../reading";
+import { LONGEST } from "./filters";
 
 type Props<Row> = {
   label: string;
@@ -34,7 +35,13 @@ export function Choice<Row>({ label, path, query = {}, chosen, option, isSearcha
     <div class="field">
       <label for={id}>{label}</label>
       {isSearchable && (
-        <input type="search" placeholder="Search…" aria-label={`Search: ${label}`} onInput={({ currentTarget }) => searchLater(currentTarget.value)} />
+        <input
+          type="search"
+          maxLength={LONGEST}
+          placeholder="Search…"
+          aria-label={`Search: ${label}`}
+          onInput={({ currentTarget }) => searchLater(currentTarget.value)}
+        />
       )}
       <select id={id} required value={chosen.value} onChange={({ currentTarget }) => (chosen.value = currentTarget.value)}>
         <option value="">{pages.isLoading.value ? "Loading…" : options.length === 0 ? "There is none" : "Choose…"}</option>

@@ -23,7 +23,7 @@ export function resolveConflict(mine: unknown, theirs: Record<string, unknown>) 
 type Difference = { field: string; mine: string; theirs: string };
 
 /** The fields in which the change differs from what stands there now. */
-export function compareVersions(mine: unknown, theirs: Record<string, unknown>): Difference[] {
+function compareVersions(mine: unknown, theirs: Record<string, unknown>): Difference[] {
   const fields = typeof mine === "object" && mine !== null ? Object.entries(mine) : [];
   return fields
     .map(([field, value]) => ({ field: labelOf(field), mine: describe(value), theirs: describe(theirs[field]) }))

@@ -2,10 +2,16 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { Icon } from "./icon";
 
-type Props = { title: string; onClose: () => void; children: ComponentChildren };
+type Props = {
+  title: string;
+  onClose: () => void;
+  /** True where nothing of the page behind it may be seen. */
+  isOpaque?: boolean;
+  children: ComponentChildren;
+};
 
 /** A modal dialog: Escape closes it, and the focus goes back to where it was. */
-export function Dialog({ title, onClose, children }: Props) {
+export function Dialog({ title, onClose, isOpaque = false, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -17,6 +23,7 @@ export function Dialog({ title, onClose, children }: Props) {
     <dialog
       ref={dialog}
       aria-labelledby={id}
+      class={isOpaque ? "opaque" : ""}
       onCancel={(event) => {
         event.preventDefault();
         onClose();

@@ -11,6 +11,8 @@ export type Filter = { name: string; label: string } & (
 
 /** Milliseconds that a search waits for the next letter. */
 const PAUSE_MS = 250;
+/** Characters: more makes an address that browsers and servers refuse. */
+export const LONGEST = 2_000;
 
 /** Filters of a list, kept in the address, so that it can be sent to somebody. */
 export const Filters = ({ of }: { of: Filter[] }) => (
@@ -47,7 +49,14 @@ function FilterInput({ id, filter }: { id: string; filter: Filter }) {
   };
   if (filter.kind === "search")
     return (
-      <input id={id} type="search" defaultValue={value} placeholder={filter.placeholder} onInput={({ currentTarget }) => searchLater(currentTarget.value)} />
+      <input
+        id={id}
+        type="search"
+        maxLength={LONGEST}
+        defaultValue={value}
+        placeholder={filter.placeholder}
+        onInput={({ currentTarget }) => searchLater(currentTarget.value)}
+      />
     );
   if (filter.kind === "moment")
     return (

@@ -1,3 +1,5 @@
+import { serverNow } from "../server-time";
+
 const SHOWN = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
@@ -17,7 +19,7 @@ export function Time({ at, precision = "minute", relative = false }: Props) {
   const date = new Date(at);
   return (
     <time dateTime={at} title={utc(at)}>
-      {relative ? describeDistance(date, new Date()) : (precision === "day" ? DAY : SHOWN).format(date)}
+      {relative ? describeDistance(date, new Date(serverNow())) : (precision === "day" ? DAY : SHOWN).format(date)}
     </time>
   );
 }
@@ -33,10 +35,16 @@ export const UtcTime = ({ at }: { at: string | null }) => (
 export const utc = (at: string) => `${at.slice(0, 16).replace("T", " ")} UTC`;
 
 /** "in 3 days", "2 hours ago" */
-export function describeDistance(date: Date, now: Date) {
+function describeDistance(date: Date, now: Date) {
   const seconds = Math.round((date.getTime() - now.getTime()) / 1_000);
   const [unit, length] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? (["second", 1] as const);
   return RELATIVE.format(Math.trunc(seconds / length), unit);
+}
+
+/** "1 day", "2 hours" */
+export function describeLength(milliseconds: number) {
+  const [unit, length] = UNITS.find(([, each]) => milliseconds >= each * 1_000) ?? (["minute", 60] as const);
+  return new Intl.NumberFormat(undefined, { style: "unit", unit, unitDisplay: "long" }).format(Math.round(milliseconds / 1_000 / length));
 }
 
 /** A day without an hour ("2030-01-31"), as the reader writes days. */

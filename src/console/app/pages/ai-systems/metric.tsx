@@ -6,6 +6,7 @@ import { Series } from "../../parts/charts/series";
 import { EmptyState, Loaded } from "../../parts/empty";
 import { Card } from "../../parts/facts";
 import { useRead } from "../../reading";
+import { serverNow } from "../../server-time";
 import { isAdmin } from "../../session";
 import { queryOf, RANGES, type RangeKey } from "./ranges";
 import { EditThreshold, type Threshold } from "./threshold";
@@ -15,7 +16,10 @@ type Steps = { unit: string | null; items: Step[] };
 type Props = { system: string; metric: string; range: RangeKey; threshold: Threshold | undefined; onChanged: () => Promise<void> };
 
 export function MetricCard({ system, metric, range, threshold, onChanged }: Props) {
-  const path = useMemo(() => inOrganization("ai-governance", "metrics") + searchOf({ system, metric, ...queryOf(range, new Date()) }), [system, metric, range]);
+  const path = useMemo(
+    () => inOrganization("ai-governance", "metrics") + searchOf({ system, metric, ...queryOf(range, new Date(serverNow())) }),
+    [system, metric, range],
+  );
   const reading = useRead<Steps>(path);
   const isEditing = useSignal(false);
   return (

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { inOrganization, write } from "../../api";
+import { inOrganization, read, write } from "../../api";
 import { ConfirmDialog } from "../../parts/confirm";
 import { Dialog } from "../../parts/dialog";
 import { Form, type Values } from "../../parts/form";
@@ -14,13 +14,15 @@ const DONE: Record<Action, string> = {
 };
 
 /** What may be done with a rollout as it is. */
-export function RolloutActions({ of: { id, status, haltShare, version }, onDone }: { of: Rollout; onDone: () => void }) {
+export function RolloutActions({ of: { id, status, haltShare }, onDone }: { of: Rollout; onDone: () => void }) {
   const open = useSignal<Action | undefined>(undefined);
   const close = () => {
     open.value = undefined;
   };
   async function act(action: Action, body?: Values) {
-    await write("POST", inOrganization("rollouts", id, action), { ...(body && { body }), version, resource: inOrganization("rollouts", id) });
+    const resource = inOrganization("rollouts", id);
+    const { version } = await read<Rollout>(resource); // it moves by itself, so the one that is shown is older each time an agent reports
+    await write("POST", inOrganization("rollouts", id, action), { ...(body && { body }), version, resource });
     close();
     toast(DONE[action]);
     onDone();

@@ -1,4 +1,5 @@
 import { Badge, type Tone } from "../../parts/badge";
+import { serverNow } from "../../server-time";
 import type { Agent, Deployment, Labels } from "./types";
 
 const MINUTE_MS = 60_000;
@@ -7,7 +8,7 @@ const [LATE_MS, SILENT_MS] = [15 * MINUTE_MS, 1_440 * MINUTE_MS];
 
 /** Whether the agent was seen lately. */
 export function Health({ of: { lastSeenAt } }: { of: Pick<Agent, "lastSeenAt"> }) {
-  const silence = lastSeenAt === null ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(lastSeenAt);
+  const silence = lastSeenAt === null ? Number.POSITIVE_INFINITY : serverNow() - Date.parse(lastSeenAt);
   if (silence >= SILENT_MS) return <Badge tone="bad" icon="warning" text="silent" />;
   return silence >= LATE_MS ? <Badge tone="warn" icon="clock" text="late" /> : <Badge tone="good" text="online" />;
 }

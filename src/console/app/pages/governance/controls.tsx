@@ -8,6 +8,7 @@ import { type Column, DataTable } from "../../parts/table";
 import { Day } from "../../parts/time";
 import { useRead, wholeList } from "../../reading";
 import { link } from "../../router";
+import { serverNow } from "../../server-time";
 import { type Member, nameOf, ownersOf, useMembers } from "../members";
 import { filterControls } from "./filter";
 import { type Control, type Framework, STATUSES, type Status } from "./types";
@@ -52,7 +53,7 @@ type Props = { items: Control[]; framework: string; members: Member[]; filters: 
 
 function Controls({ items, framework, members, filters }: Props) {
   const query = filterQuery(filters);
-  const from = useMemo(() => wholeList(filterControls(items, query, new Date())), [items, JSON.stringify(query)]);
+  const from = useMemo(() => wholeList(filterControls(items, query, new Date(serverNow()))), [items, JSON.stringify(query)]);
   return (
     <DataTable
       label="Controls"

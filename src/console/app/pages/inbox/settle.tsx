@@ -3,6 +3,7 @@ import type { Notice } from "../../inbox/types";
 import { Dialog } from "../../parts/dialog";
 import { type Field, Form, type Values } from "../../parts/form";
 import { toast } from "../../parts/toast";
+import { serverNow } from "../../server-time";
 
 export type Settling = { notice: Notice; action: "acknowledge" | "snooze" | "reopen" };
 type Props = Settling & { list: NoticeList; onClose: () => void };
@@ -34,7 +35,7 @@ export function SettleDialog({ notice, action, list, onClose }: Props) {
     <Dialog title={title} onClose={onClose}>
       <p class="dialog-subject">{notice.title}</p>
       <p class="fine dialog-hint">{hint}</p>
-      <Form fields={fields} values={{ until: inAWeek(Date.now()) }} submit={title} onSubmit={settle} onCancel={onClose} />
+      <Form fields={fields} values={{ until: inAWeek(serverNow()) }} submit={title} onSubmit={settle} onCancel={onClose} />
     </Dialog>
   );
 }

@@ -5,6 +5,7 @@ import { EmptyState, Loaded } from "../../parts/empty";
 import { Card } from "../../parts/facts";
 import { useRead } from "../../reading";
 import { link } from "../../router";
+import { clockDifference, serverNow } from "../../server-time";
 import { daysLeft } from "../certificates/standing";
 import type { Certificate } from "../certificates/types";
 
@@ -15,7 +16,7 @@ const toneOf = (days: number) => (days < 7 ? "bad" : days < 30 ? "warn" : "accen
 
 /** The certificates that end in the next ninety days, each at its day; the first hundred. */
 export function Expiries() {
-  const [from, to] = useMemo(() => [new Date(), new Date(Date.now() + DAYS * DAY_MS)] as const, []);
+  const [from, to] = useMemo(() => [new Date(serverNow()), new Date(serverNow() + DAYS * DAY_MS)] as const, [clockDifference.value]);
   const reading = useRead<{ items: Certificate[]; nextCursor: string | null }>(
     `${inOrganization("certificates")}?status=active&limit=100&expiresBefore=${to.toISOString()}`,
   );

@@ -8,6 +8,7 @@ import { type Column, DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { toastError } from "../../parts/toast";
 import { usePages } from "../../reading";
+import { serverNow } from "../../server-time";
 import { isAdmin } from "../../session";
 import { ActorName, readNames } from "./actor";
 import { RevokeTokenDialog, TokenDialog } from "./api-token-dialogs";
@@ -51,7 +52,7 @@ export function ApiTokensPage() {
 const COLUMNS: Column<ApiToken>[] = [
   { label: "Name", cell: ({ name }) => <b class="cell-title">{name}</b> },
   { label: "Role", cell: ({ role }) => ROLES[role] },
-  { label: "Ends", cell: ({ expiresAt }) => <TokenEnd at={expiresAt} now={Date.now()} /> },
+  { label: "Ends", cell: ({ expiresAt }) => <TokenEnd at={expiresAt} now={serverNow()} /> },
   { label: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} relative /> },
   { label: "Made by", cell: ({ createdBy }) => <ActorName of={createdBy} /> },
   { label: "Made", cell: ({ createdAt }) => <Time at={createdAt} precision="day" /> },

@@ -1,3 +1,4 @@
+import { serverNow } from "../../server-time";
 import type { Role } from "../../session";
 import type { Actor } from "../audit/types";
 
@@ -32,4 +33,4 @@ export type ApiToken = {
 
 export const nameOf = ({ firstName, lastName, email }: Member) => [firstName, lastName].filter(Boolean).join(" ") || email;
 
-export const isExpired = ({ invitationExpiresAt }: Member, now = Date.now()) => invitationExpiresAt !== null && Date.parse(invitationExpiresAt) <= now;
+export const isExpired = ({ invitationExpiresAt }: Member, now = serverNow()) => invitationExpiresAt !== null && Date.parse(invitationExpiresAt) <= now;

@@ -1,7 +1,7 @@
 import { utc } from "../time";
 import { scale, ticks } from "./scale";
 
-export type Column = { at: string; parts: { label: string; value: number; tone: string }[] };
+type Column = { at: string; parts: { label: string; value: number; tone: string }[] };
 type Props = { label: string; columns: Column[] };
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [640, 220, 44, 24];

@@ -1,7 +1,7 @@
 import { utc } from "../time";
 import { scale } from "./scale";
 
-export type Mark = { id: string; label: string; at: string; tone: string; href: string };
+type Mark = { id: string; label: string; at: string; tone: string; href: string };
 type Props = { label: string; marks: Mark[]; from: Date; to: Date };
 
 const [WIDTH, HEIGHT, EDGE] = [800, 120, 12];
