@@ -56,7 +56,7 @@ async function newSource() {
   await everything.organization.admin("POST", `/agents/${everything.ids.agentId}/assignments`, {
     body: { applicationId: "web", certificateId: id, ...server },
   });
-  const github = { kind: "github", name: "Ours", config: { owner: "x", authMethod: "app" }, secrets: { token: "s3cr3t" } };
+  const github = { kind: "github", name: "Ours", config: { owner: "x", authMethod: "token" }, secrets: { token: "s3cr3t" } };
   const connection = (await everything.organization.admin("POST", "/core/connections", { body: github })).body.id as string;
   return { ...everything, connection };
 }

@@ -30,9 +30,13 @@ export function wrongValuesOf({ type, enum: choices, minimum, maximum }: Field):
   return [...never, "", "   ", 5, true, ["text"], "a\0b", "\ud800", ...(choices ? ["none of these"] : []), "x".repeat(70_000)];
 }
 
-/** The required fields that have no default, with a value each. */
-export const minimal = (fields: readonly Field[]) =>
-  Object.fromEntries(fields.filter((each) => each.required && each.default === undefined).map((each) => [each.name, aValueOf(each)]));
+/** The required fields that have no default and those that are named, with a value each. */
+export const minimal = (fields: readonly Field[], named: readonly string[] = []) =>
+  Object.fromEntries(
+    fields
+      .filter(({ name, required, default: fallback }) => (required && fallback === undefined) || named.includes(name))
+      .map((each) => [each.name, aValueOf(each)]),
+  );
 
 export const full = (fields: readonly Field[]) => Object.fromEntries(fields.map((each) => [each.name, aValueOf(each)]));
 

@@ -19,7 +19,13 @@ const ConnectionKind = Answer(
     }),
     config: JsonSchema("the config"),
     secrets: JsonSchema("the secrets, which no answer shows"),
-    example: Example("A body for POST …/core/connections", { kind: "github", name: "GitHub", config: { owner: "example", authMethod: "token" } }),
+    needs: JsonSchema("config and secrets together: which fields are needed where others are there, or have what value"),
+    example: Example("A body for POST …/core/connections", {
+      kind: "github",
+      name: "GitHub",
+      config: { owner: "example", authMethod: "token" },
+      secrets: { token: "your token" },
+    }),
   },
   { title: "ConnectionKind" },
 );

@@ -3,7 +3,12 @@ import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
 
 const PATH = "/core/connections";
-const body = (name: string) => ({ kind: "jira", name, config: { baseUrl: "https://jira.example", projectKey: "PKI" }, secrets: { apiToken: "one" } });
+const body = (name: string) => ({
+  kind: "jira",
+  name,
+  config: { baseUrl: "https://jira.example", email: "ada@certitude.example", projectKey: "PKI" },
+  secrets: { apiToken: "one" },
+});
 
 async function withConnection(name = "Tickets") {
   const organization = await newOrganization();
@@ -58,7 +63,7 @@ describe("PATCH /organizations/{organizationId}/core/connections/{connectionId}"
 
   test("200 merges config and secrets, null removes, defaults come back", async () => {
     const { organization, id, path } = await withConnection();
-    const patch = { config: { email: "ada@certitude.example", deployment: "data_center", issueType: "Bug" } };
+    const patch = { config: { email: "eve@certitude.example", deployment: "data_center", issueType: "Bug" } };
     const first = await organization.admin("PATCH", path, { body: patch, headers: { "if-match": '"1"' } });
     expect(first).toMatchObject({ status: 200, body: { name: "Tickets", version: 2, secretNames: ["apiToken"] } });
     expect(first.headers.get("etag")).toBe('"2"');
@@ -75,7 +80,7 @@ describe("PATCH /organizations/{organizationId}/core/connections/{connectionId}"
 
   test("200 keeps version and audit trail for what changes nothing, the same secret included", async () => {
     const { organization, path, created } = await withConnection();
-    const same = { name: " Tickets ", config: { projectKey: "PKI", email: null }, secrets: { apiToken: "one" } };
+    const same = { name: " Tickets ", config: { projectKey: "PKI" }, secrets: { apiToken: "one" } };
     expect((await organization.admin("PATCH", path, { body: same })).body).toEqual(created);
     const { items } = (await organization.admin("GET", "/audit-events")).body;
     expect(items.map((each: { action: string }) => each.action)).toEqual(["connection.created", "organization.created"]);

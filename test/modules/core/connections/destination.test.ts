@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import type { Field } from "#catalogue/fields";
 import { destinationFields } from "#modules/core/connections/rules/destination";
 import { CONNECTORS } from "#modules/core/connections/rules/kinds";
+import { openNeeds } from "#modules/core/connections/rules/needs";
 import { aValueOf, full } from "../../../support/openapi/fields";
 import { certificate } from "../../../support/pki/certificates";
 import { connect, privateWorld, tryOut } from "../../../support/server/connections";
@@ -65,7 +66,8 @@ test("every kind of the catalogue is read", () => {
   expect(Object.fromEntries(CONNECTORS.map(({ key }) => [key, destinationFields(key)]))).toEqual(EXPECTED);
 });
 
-describe.each(CONNECTORS.map((each) => [each.key, each] as const))("PATCH of a connection of kind %s", (kind, { configFields, secretFields }) => {
+describe.each(CONNECTORS.map((each) => [each.key, each] as const))("PATCH of a connection of kind %s", (kind, connector) => {
+  const { configFields, secretFields, needs = [] } = connector;
   const [config, secrets] = [full(configFields), full(secretFields)];
   const all = Object.keys(secrets);
   const fields = configFields.filter(({ name }) => EXPECTED[kind]?.includes(name));
@@ -102,9 +104,11 @@ describe.each(CONNECTORS.map((each) => [each.key, each] as const))("PATCH of a c
       const again = await create(kind, config, secrets);
       expect(await again.patch({ config: { [field.name]: anotherValueOf(field) }, secrets })).toMatchObject({ status: 200, body: { version: 2 } });
       const removed = await create(kind, config, secrets);
-      const least = Object.fromEntries(secretFields.map((each) => [each.name, each.required ? aValueOf(each) : null]));
-      const answer = await removed.patch({ config: { [field.name]: anotherValueOf(field) }, secrets: least });
-      expect(answer).toMatchObject({ status: 200, body: { secretNames: secretFields.filter((each) => each.required).map((each) => each.name) } });
+      const change = { [field.name]: anotherValueOf(field) };
+      const needed = openNeeds(connector, { ...config, ...change }).map((each) => each.field);
+      const kept = secretFields.filter(({ name, required }) => required || needed.includes(name)).map(({ name }) => name);
+      const least = Object.fromEntries(secretFields.map((each) => [each.name, kept.includes(each.name) ? aValueOf(each) : null]));
+      expect(await removed.patch({ config: change, secrets: least })).toMatchObject({ status: 200, body: { secretNames: kept } });
     }
   });
 
@@ -114,8 +118,12 @@ describe.each(CONNECTORS.map((each) => [each.key, each] as const))("PATCH of a c
     for (const field of configFields.filter((each) => !fields.includes(each)))
       expect((await patch({ config: { [field.name]: anotherValueOf(field) } })).status).toBe(200);
     if (secretFields.some((each) => each.required)) return;
-    const open = await create(kind, config, {});
-    for (const field of fields) expect((await open.patch({ config: { [field.name]: anotherValueOf(field) } })).status).toBe(200);
+    const { ...free } = config;
+    for (const { where, is } of needs) if (is === undefined) delete free[where];
+    if (openNeeds(connector, free).length > 0) return;
+    const open = await create(kind, free, {});
+    for (const field of fields.filter((each) => each.name !== "authMethod"))
+      expect((await open.patch({ config: { [field.name]: anotherValueOf(field) } })).status).toBe(200);
   });
 });
 

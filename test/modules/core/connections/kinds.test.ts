@@ -1,10 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { CONNECTORS, KINDS } from "#modules/core/connections/rules/kinds";
+import { openNeeds } from "#modules/core/connections/rules/needs";
 import { aValueOf, defaults, full, minimal, wrongValuesOf } from "../../../support/openapi/fields";
 import { newOrganization } from "../../../support/server/people";
+import { world } from "../../../support/server/world";
 
 const PATH = "/core/connections";
 const organization = await newOrganization();
+const sentence = (part: string, name: string) => new RegExp(`^body\\.${part}\\.${name} is required for \\w+( where \\w+ is \\w+)?\\.$`);
 const create = (body: object) => organization.admin("POST", PATH, { body: { name: crypto.randomUUID(), ...body } });
 
 test("the catalogue has the kinds that the interface names", () => {
@@ -12,8 +15,9 @@ test("the catalogue has the kinds that the interface names", () => {
 });
 
 describe.each(CONNECTORS.map((each) => [each.key, each] as const))("POST /organizations/{organizationId}/core/connections of kind %s", (kind, connector) => {
-  const { configFields, secretFields } = connector;
-  const least = { kind, config: minimal(configFields), secrets: minimal(secretFields) };
+  const { configFields, secretFields, needs = [] } = connector;
+  const needed = openNeeds(connector, { ...defaults(configFields), ...minimal(configFields) }).map(({ field }) => field);
+  const least = { kind, config: minimal(configFields, needed), secrets: minimal(secretFields, needed) };
 
   test("201 with what is required and no more, defaults in place", async () => {
     const answer = await create(least);
@@ -32,8 +36,26 @@ describe.each(CONNECTORS.map((each) => [each.key, each] as const))("POST /organi
     for (const part of ["config", "secrets"] as const)
       for (const name of Object.keys(least[part])) {
         const { [name]: _, ...rest } = least[part];
-        expect(await create({ ...least, [part]: rest })).toMatchObject({ status: 400, body: { message: `body.${part}.${name} is required for ${kind}.` } });
+        const { status, body } = await create({ ...least, [part]: rest });
+        expect({ status, message: body.message }).toEqual({ status: 400, message: expect.stringMatching(sentence(part, name)) });
       }
+  });
+
+  test("400 for what cannot work, at creation and change: a field that others need is named; a new name is taken", async () => {
+    for (const { field, where, is } of needs) {
+      const all = { config: full(configFields), secrets: full(secretFields) };
+      const whole = { ...all, config: { ...all.config, ...(is && { [where]: is }) } };
+      const part = field in all.config ? "config" : "secrets";
+      const { [field]: _, ...rest } = whole[part];
+      const fault = { status: 400, body: { message: `body.${part}.${field} is required for ${kind} where ${where} is ${is ?? "there"}.` } };
+      expect(await create({ kind, ...whole, [part]: rest })).toMatchObject(fault);
+      const { status, body } = await create({ kind, ...whole });
+      expect(status).toBe(201);
+      const patch = (change: object) => organization.admin("PATCH", `${PATH}/${body.id}`, { body: change });
+      expect(await patch({ secrets: whole.secrets, [part]: { ...(part === "secrets" && whole.secrets), [field]: null } })).toMatchObject(fault);
+      await world.sql`update connections set config = config - ${field}::text where organization_id = ${organization.id} and id = ${body.id}`;
+      expect((await patch({ name: crypto.randomUUID() })).status).toBe(200);
+    }
   });
 
   test("400 for each field of a wrong type, length or range, named", async () => {

@@ -1,13 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020";
 import addFormats from "ajv-formats";
+import { connectorOf } from "#modules/core/connections/rules/kinds";
+import { openNeeds } from "#modules/core/connections/rules/needs";
+import { defaults, full } from "../../../support/openapi/fields";
 import { newOrganization } from "../../../support/server/people";
 
 const ajv = new Ajv2020({ strict: true, allErrors: true });
 addFormats(ajv);
 
-type Schema = { properties: Record<string, Record<string, unknown>>; required?: string[] };
-type Kind = { kind: string; test: string; example: Record<string, unknown> } & Record<"config" | "secrets" | "settings", Schema>;
+type Schema = { properties: Record<string, Record<string, unknown>>; required?: string[]; allOf?: object[] };
+type Kind = { kind: string; test: string; example: Record<string, unknown> } & Record<"config" | "secrets" | "settings" | "needs", Schema>;
 
 const organization = await newOrganization();
 const kindsOf = async (thing: string): Promise<Kind[]> => (await organization.member("GET", `/core/${thing}-kinds`)).body.items;
@@ -40,6 +43,21 @@ describe("GET …/core/connection-kinds", () => {
   test.each(connectionKinds.map((kind) => [kind.kind, kind] as const))("%s: the schemas and the server take and refuse the same", async (_, kind) => {
     await agrees("/core/connections", kind, "config");
     await agrees("/core/connections", kind, "secrets");
+  });
+
+  test.each(connectionKinds.map((kind) => [kind.kind, kind] as const))("%s: what is needed with what is in the schema, and in the example", (key, kind) => {
+    const { configFields, secretFields, needs = [] } = connectorOf(key);
+    const isValid = ajv.compile(kind.needs);
+    expect(isValid(kind.example)).toBe(true);
+    for (const { field, where, is } of needs) {
+      const whole = { config: { ...full(configFields), ...(is && { [where]: is }) }, secrets: full(secretFields) };
+      const without = (...names: string[]) => JSON.parse(JSON.stringify(whole, (name, value) => (names.includes(name) ? undefined : value))) as typeof whole;
+      for (const { config, secrets } of [whole, without(field), without(where), without(field, where)]) {
+        const isMet = openNeeds(connectorOf(key), { ...defaults(configFields), ...config, ...secrets }).length === 0;
+        expect({ config, secrets, isMet: isValid({ config, secrets }) }).toEqual({ config, secrets, isMet });
+      }
+      expect([isValid(whole), isValid(without(field))]).toEqual([true, false]);
+    }
   });
 });
 

@@ -34,7 +34,7 @@ describe("GET /organizations/{organizationId}/core/widgets/{widgetId}/data of ac
   test("200 each connection with what its last test found", async () => {
     const organization = await newOrganization();
     const hook = await connect(organization, "webhook", { url: "https://hook.example" });
-    const jira = await connect(organization, "jira", { baseUrl: "https://jira.example", projectKey: "x" }, { apiToken: "t" });
+    const jira = await connect(organization, "jira", { baseUrl: "https://jira.example", email: "ada@certitude.example", projectKey: "x" }, { apiToken: "t" });
     const s3 = await connect(organization, "s3", { region: "eu", bucket: "b" });
     const found = (id: string, outcome: string) =>
       world.sql`update connections set tested_at = '2026-01-02T03:04:05Z', test_outcome = ${outcome}, test_message = 'Because.' where organization_id = ${organization.id} and id = ${id}`;

@@ -39,12 +39,16 @@ export type Verify = {
   note?: string;
 };
 
+/** A field, of the config or of the secrets, without which a connection cannot work where another one is there, or has the value `is`. */
+export type Need = { field: string; where: string; is?: string };
+
 export type Connector = {
   key: string;
   displayName: string;
   category: string;
   configFields: Field[];
   secretFields: Field[];
+  needs?: Need[];
   verify: Verify | null;
   note?: string;
 };

@@ -2,6 +2,7 @@ import { MAX_TEXT } from "#catalogue/fields";
 import { exampleOf, type JsonSchema, toJsonSchema } from "#catalogue/json-schema";
 import { WAYS } from "#modules/core/connections/rules/auth-methods";
 import { CONNECTORS, type Connector, type Kind } from "#modules/core/connections/rules/kinds";
+import { needsSchema, openNeeds } from "#modules/core/connections/rules/needs";
 import { MAX_CONFIG_TEXT, MAX_SECRET } from "#modules/core/connections/rules/settings";
 import { WIDGETS } from "#modules/core/widgets/rules/kinds";
 
@@ -19,6 +20,14 @@ const hidden = ({ properties = {}, ...schema }: JsonSchema) => ({
   properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, { ...each, writeOnly: true }])),
 });
 
+/** The fields that are required, or needed with the values that those have. */
+function exampleSettings(connector: Connector) {
+  const { configFields, secretFields } = connector;
+  const defaults = configFields.map(({ name, default: value }) => [name, value] as const);
+  const needed = openNeeds(connector, { ...Object.fromEntries(defaults), ...exampleOf(configFields) }).map(({ field }) => field);
+  return { config: exampleOf(configFields, needed), secrets: exampleOf(secretFields, needed) };
+}
+
 export const connectionKinds = CONNECTORS.map((connector) => {
   const { key: kind, displayName, category, note = null, configFields, secretFields } = connector;
   return {
@@ -29,7 +38,8 @@ export const connectionKinds = CONNECTORS.map((connector) => {
     test: testOf(connector),
     config: toJsonSchema(configFields, MAX_CONFIG_TEXT),
     secrets: hidden(toJsonSchema(secretFields, MAX_SECRET)),
-    example: { kind, name: displayName, config: exampleOf(configFields), secrets: exampleOf(secretFields) },
+    needs: needsSchema(connector),
+    example: { kind, name: displayName, ...exampleSettings(connector) },
   };
 });
 
