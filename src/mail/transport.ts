@@ -18,6 +18,8 @@ const IDLE_MS = 30_000;
 type Options = {
   greetingMs?: number;
   silenceMs?: number;
+  /** A user signs in also where the server does not offer it. */
+  mustSignIn?: boolean;
   /** Connects to the server in nodemailer's place. */
   getSocket?: (options: unknown, give: (error: Error | null, found?: { connection: Socket }) => void) => void;
   explainFailure?: typeof explain | ((error: unknown) => Error);
@@ -25,7 +27,7 @@ type Options = {
 
 /** Opens no connection before there is something to send. Times out, and tries nothing again by itself. */
 export function createMailTransport({ server, sender }: MailSettings, options: Options = {}) {
-  const { greetingMs = GREETING_MS, silenceMs = SILENCE_MS, getSocket, explainFailure = explain } = options;
+  const { greetingMs = GREETING_MS, silenceMs = SILENCE_MS, mustSignIn = false, getSocket, explainFailure = explain } = options;
   const { host, port, isSecure, requiresTls, isVerified, ca, user, password } = server;
   const pool = createTransport({
     pool: true,
@@ -35,6 +37,7 @@ export function createMailTransport({ server, sender }: MailSettings, options: O
     requireTLS: requiresTls && !isSecure,
     tls: { rejectUnauthorized: isVerified, ...(ca && { ca }) },
     ...(user && { auth: { user, pass: password ?? "" } }),
+    forceAuth: mustSignIn && user !== undefined,
     maxConnections: MAX_CONNECTIONS,
     maxRequeues: 0, // a mail that may have gone out is the queue's affair
     connectionTimeout: CONNECT_MS,

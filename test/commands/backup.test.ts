@@ -56,8 +56,10 @@ async function newSource() {
   await everything.organization.admin("POST", `/agents/${everything.ids.agentId}/assignments`, {
     body: { applicationId: "web", certificateId: id, ...server },
   });
-  const github = { kind: "github", name: "Ours", config: { owner: "x", authMethod: "token" }, secrets: { token: "s3cr3t" } };
-  const connection = (await everything.organization.admin("POST", "/core/connections", { body: github })).body.id as string;
+  const azureId = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01";
+  const config = { vaultUrl: "https://pki.vault.azure.net", tenantId: azureId, clientId: azureId, authMethod: "managed_identity" }; // asked by no test
+  const vault = { kind: "azure_key_vault", name: "Ours", config, secrets: { clientSecret: "s3cr3t" } };
+  const connection = (await everything.organization.admin("POST", "/core/connections", { body: vault })).body.id as string;
   return { ...everything, connection };
 }
 

@@ -25,6 +25,9 @@ test("a connection is made with the form of its kind: secrets are hidden, and sh
   await page.getByLabel("Auth method").selectOption("token");
   const token = page.locator('input[name="secrets.token"]');
   expect(await token.getAttribute("type")).toBe("password");
+  await page.getByRole("button", { name: "Connect" }).click();
+  await page.getByRole("alert").getByText("body.secrets.token is required for github where authMethod is token.").waitFor();
+  expect(opened.faults.splice(0).filter((fault) => !fault.includes("status of 400"))).toEqual([]);
   await token.fill(TOKEN);
   await expectSound("connection-new");
   await page.getByRole("button", { name: "Connect" }).click();

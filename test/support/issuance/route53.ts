@@ -1,4 +1,4 @@
-import { createHash, createHmac } from "node:crypto";
+import { signatureOf } from "../server/aws-signature";
 import { startTarget } from "../server/target";
 
 export const CREDENTIALS = { accessKeyId: "AKIDEXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY" };
@@ -31,7 +31,7 @@ export function startRoute53(zone: string) {
   const target = startTarget((request, index) => {
     const url = new URL(request.url);
     const { body = "" } = target.requests[index] ?? {};
-    if (request.headers.get("authorization") !== signatureOf(request, body)) return error(403, "SignatureDoesNotMatch");
+    if (request.headers.get("authorization") !== signatureOf(request, body, CREDENTIALS)) return error(403, "SignatureDoesNotMatch");
     if (url.pathname === "/2013-04-01/hostedzonesbyname") {
       const zones = [`${zone}.`, "other.test."].map(
         (name, at) => `<HostedZone><Id>/hostedzone/Z${at}</Id><Name>${name}</Name><Config><PrivateZone>false</PrivateZone></Config></HostedZone>`,
@@ -48,19 +48,4 @@ export function startRoute53(zone: string) {
   });
   const valuesOf = (name: string) => [...(sets.get(`${name}.`) ?? "").matchAll(/<Value>&#34;([^<]*)&#34;<\/Value>/g)].map(([, value]) => value).toSorted();
   return { ...target, valuesOf };
-}
-
-/** Signature Version 4 as its description says it, of what the request says it signs. */
-function signatureOf(request: Request, body: string) {
-  const url = new URL(request.url);
-  const signed = /SignedHeaders=([^,]+)/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
-  const time = request.headers.get("x-amz-date") ?? "";
-  const scope = `${time.slice(0, 8)}/us-east-1/route53/aws4_request`;
-  const headers = signed.split(";").map((name) => `${name}:${name === "host" ? url.host : request.headers.get(name)}\n`);
-  const query = [...url.searchParams].map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).toSorted();
-  const canonical = [request.method, url.pathname, query.join("&"), headers.join(""), signed, createHash("sha256").update(body).digest("hex")].join("\n");
-  const toSign = ["AWS4-HMAC-SHA256", time, scope, createHash("sha256").update(canonical).digest("hex")].join("\n");
-  const keyed = scope.split("/").reduce((key: string | Buffer, part) => createHmac("sha256", key).update(part).digest(), `AWS4${CREDENTIALS.secret}`);
-  const signature = createHmac("sha256", keyed).update(toSign).digest("hex");
-  return `AWS4-HMAC-SHA256 Credential=${CREDENTIALS.accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
 }

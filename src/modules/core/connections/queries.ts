@@ -47,13 +47,22 @@ export async function createConnection(sql: Sql, scope: Scope, { id, kind, name,
   return row ?? "name taken";
 }
 
-export type Stored = { kind: string; name: string; config: Values; secretNames: string[]; sealedSecrets: Uint8Array | null; version: number };
+export type Stored = {
+  kind: string;
+  name: string;
+  config: Values;
+  secretNames: string[];
+  sealedSecrets: Uint8Array | null;
+  version: number;
+  organizationName: string;
+};
 
 /** What no answer shows; `hold` keeps others from changing it until the transaction ends. */
 export async function findStored(sql: Sql, organizationId: string, id: string, hold = false): Promise<Stored | undefined> {
   const [row] = await sql<Stored[]>`
-    select kind, name, config, secret_names as "secretNames", sealed_secrets as "sealedSecrets", version from connections
-    where organization_id = ${organizationId} and id = ${id} ${hold ? sql`for update` : sql``}`;
+    select kind, name, config, secret_names as "secretNames", sealed_secrets as "sealedSecrets", version,
+      (select organizations.name from organizations where organizations.id = organization_id) as "organizationName"
+    from connections where organization_id = ${organizationId} and id = ${id} ${hold ? sql`for update` : sql``}`;
   return row;
 }
 

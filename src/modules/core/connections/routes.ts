@@ -10,7 +10,7 @@ import { KINDS, type Kind } from "./rules/kinds";
 import { applyPatch, readSettings } from "./rules/settings";
 import { Connection, ConnectionPatch, NewConnection, TestOutcome } from "./schema";
 import { openSecrets, sealSecrets } from "./services/secrets";
-import { verifyConnection } from "./services/verification";
+import { testConnection } from "./services/tests";
 
 const NO_CONNECTION = "There is no such connection in this organization.";
 const nameTaken = (name: string) => ({ invalid: `body.name is taken: another connection is named "${name}".` });
@@ -108,7 +108,8 @@ export const connections = (deps: Deps) =>
         detail: {
           operationId: "testConnection",
           summary: "Test a connection",
-          description: "Makes the one request that the kind's catalogue entry names, within 4 s and without following a redirect, and keeps the outcome.",
+          description:
+            "Does what the kind's `test` says, within 4 s and without following a redirect, and keeps the outcome: signs in, asks something harmless, or sends a message that is marked as a test.",
         },
       },
     );
@@ -124,8 +125,9 @@ function decide({ config: { keyring, allowPrivateTargets } }: Deps, row: Row, st
   return { name, config, secrets: sealed, changed: read.changed };
 }
 
-async function test({ config: { keyring, allowPrivateTargets } }: Deps, row: Row, { kind, config, sealedSecrets }: Stored) {
-  const secrets = openSecrets(keyring, sealedSecrets, row);
+async function test({ config, clock }: Deps, row: Row, { kind, config: given, sealedSecrets, organizationName }: Stored) {
+  const secrets = openSecrets(config.keyring, sealedSecrets, row);
   if (!secrets) return { outcome: "failed" as const, message: "Its secrets were sealed with another SECRETS_KEY. Set them again." };
-  return verifyConnection(kind as Kind, { config, secrets }, allowPrivateTargets);
+  const organization = { id: row.organizationId, name: organizationName };
+  return testConnection({ kind: kind as Kind, id: row.id, organization, values: { ...secrets, ...given } }, { config, clock });
 }

@@ -15,8 +15,9 @@ const ConnectionKind = Answer(
     category: t.String({ description: "What it is used for", examples: ["platform"] }),
     note: Nullable(t.String({ description: "What to know before one makes a connection" })),
     test: OneOf(TESTS, {
-      description: "What POST …/test finds out: whether the credentials are accepted, whether it answers, or nothing. Kinds without a test are experimental",
+      description: "What POST …/test finds out: whether the credentials are accepted, whether it answers, or whether a message arrives, which it sends",
     }),
+    experimental: Nullable(t.String({ description: "Where the test is experimental: what it does not cover, or was not tried with" })),
     config: JsonSchema("the config"),
     secrets: JsonSchema("the secrets, which no answer shows"),
     needs: JsonSchema("config and secrets together: which fields are needed where others are there, or have what value"),

@@ -1,25 +1,31 @@
 import { describe, expect, test } from "bun:test";
+import type { Values } from "#catalogue/fields";
 import { WAYS } from "#modules/core/connections/rules/auth-methods";
-import { CONNECTORS, KINDS } from "#modules/core/connections/rules/kinds";
-import { findFault, plan, verifyConnection } from "#modules/core/connections/services/verification";
+import { CONNECTORS, KINDS, type Kind } from "#modules/core/connections/rules/kinds";
+import { callOf, findFault, plan } from "#modules/core/connections/services/verification";
 import { full } from "../../../support/openapi/fields";
 
 const connectorOf = (kind: string) => CONNECTORS.find((each) => each.key === kind);
 
+const AWS = { accessKeyId: "a", secretAccessKey: "s", region: "eu-central-1" };
+
+/** The request that the catalogue and the way make of these values. */
+function callFor(kind: Kind, values: Values) {
+  const planned = plan(kind, values);
+  if ("message" in planned) throw new Error(planned.message);
+  return callOf(planned, values);
+}
+
 describe("the check of a kind", () => {
-  test.each(KINDS)("%s is a request, or unsupported with a sentence, and never ok by itself", async (kind) => {
+  test.each(KINDS.filter((kind) => WAYS[kind]))("%s is a request by each of its ways", (kind) => {
     const { configFields = [], secretFields = [], verify } = connectorOf(kind) ?? {};
-    const planned = plan(kind, { ...full(secretFields), ...full(configFields) });
-    if ("message" in planned) {
-      expect(planned.message).toMatch(/^(There is no check|The check of|There is a check of) .+\.$/);
-      expect(await verifyConnection(kind, { config: full(configFields), secrets: full(secretFields) }, true)).toEqual({
-        outcome: "unsupported",
-        message: planned.message,
-      });
-    } else {
-      expect(planned.call.method).toBe(verify?.method ?? "");
-      expect(planned.call.url.href).not.toMatch(/undefined|\{|%7B/i);
-      expect(JSON.stringify(planned.call.headers)).not.toMatch(/undefined|\{\w+\}/);
+    for (const { when, without = [] } of WAYS[kind] ?? []) {
+      const values: Values = { ...full(secretFields), ...full(configFields), ...when };
+      for (const name of without) delete values[name];
+      const call = callFor(kind, values);
+      expect(call?.method).toBe(verify?.method ?? "");
+      expect(call?.url.href).not.toMatch(/undefined|\{|%7B/i);
+      expect(JSON.stringify([call?.headers, call?.body])).not.toMatch(/undefined|"\{\w+\}"/);
     }
   });
 
@@ -36,16 +42,23 @@ describe("the check of a kind", () => {
     ["pagerduty", { region: "eu", apiToken: "t" }, "https://api.eu.pagerduty.com/abilities"],
     ["digicert_certcentral", { baseUrl: "https://www.digicert.com/services/v2/", apiKey: "t" }, "https://www.digicert.com/services/v2/user/me"],
     ["github", { apiBaseUrl: "https://git.example/api/v3?x=1#y", authMethod: "token", token: "t" }, "https://git.example/api/v3/user#y"],
+    ["s3", { ...AWS, bucket: "certs", pathStyle: true }, "https://s3.eu-central-1.amazonaws.com/certs"],
+    ["s3", { ...AWS, bucket: "certs", pathStyle: false }, "https://certs.s3.eu-central-1.amazonaws.com/"],
+    ["s3", { ...AWS, bucket: "certs", pathStyle: false, endpoint: "https://store.example:9000" }, "https://certs.store.example:9000/"],
+    ["aws_acm", AWS, "https://acm.eu-central-1.amazonaws.com/"],
+    ["aws_acm", { ...AWS, region: "evil.example/#" }, undefined],
+    ["s3", { ...AWS, bucket: "evil.example/x", pathStyle: false }, undefined],
   ] as const)("%s with %j asks %s", (kind, values, url) => {
-    expect(plan(kind, values)).toMatchObject({ call: { url: new URL(url) } });
+    expect(callFor(kind, values)?.url.href).toBe(url);
   });
 
   test.each([
     ["pagerduty", { region: "us" }, "The check needs apiToken, which this connection does not have."],
     ["kubernetes", { authMethod: "client_certificate", clientCertificatePem: "x" }, "The check needs clientKeyPem, which this connection does not have."],
-    ["slack", { mode: "incoming_webhook" }, "There is a check of Slack only with mode bot_token."],
-    ["s3", {}, "The check of Amazon S3 and compatible storage needs this, which the server cannot do: AWS Signature Version 4, service s3."],
-    ["webhook", {}, "There is no check for Generic webhook. The receiver is unknown, so only a test delivery can check it."],
+    ["s3", { pathStyle: true }, "The check needs accessKeyId, which this connection does not have."],
+    ["s3", { pathStyle: true, accessKeyId: "a", roleArn: "r" }, "There is no check of Amazon S3 and compatible storage with roleArn."],
+    ["azure_key_vault", { authMethod: "managed_identity" }, "There is a check of Azure Key Vault certificates only with authMethod client_secret."],
+    ["google_cas", {}, "The check needs serviceAccountKeyJson, which this connection does not have."],
   ] as const)("%s with %j: %s", (kind, values, message) => {
     expect(plan(kind, values)).toEqual({ message });
   });

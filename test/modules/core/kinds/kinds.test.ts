@@ -10,7 +10,10 @@ const ajv = new Ajv2020({ strict: true, allErrors: true });
 addFormats(ajv);
 
 type Schema = { properties: Record<string, Record<string, unknown>>; required?: string[]; allOf?: object[] };
-type Kind = { kind: string; test: string; example: Record<string, unknown> } & Record<"config" | "secrets" | "settings" | "needs", Schema>;
+type Kind = { kind: string; test: string; experimental: string | null; example: Record<string, unknown> } & Record<
+  "config" | "secrets" | "settings" | "needs",
+  Schema
+>;
 
 const organization = await newOrganization();
 const kindsOf = async (thing: string): Promise<Kind[]> => (await organization.member("GET", `/core/${thing}-kinds`)).body.items;
@@ -34,10 +37,12 @@ async function agrees(path: string, { example, ...kind }: Kind, part: "config" |
 }
 
 describe("GET …/core/connection-kinds", () => {
-  test("200 lists every kind; those without a test say so", () => {
+  test("200 lists every kind with what its test finds out; those are experimental whose test was tried with no such service", () => {
     expect(connectionKinds).toHaveLength(21);
     const tested = Object.fromEntries(connectionKinds.map((each) => [each.kind, each.test]));
-    expect(tested).toMatchObject({ github: "credentials", step_ca: "reachability", aws_acm: "none" });
+    expect(tested).toMatchObject({ github: "credentials", smtp: "credentials", step_ca: "reachability", webhook: "message" });
+    const experimental = connectionKinds.filter((each) => each.experimental !== null).map((each) => each.kind);
+    expect(experimental).toEqual(["aws_acm", "aws_acm_pca", "azure_key_vault", "google_cas"]);
   });
 
   test.each(connectionKinds.map((kind) => [kind.kind, kind] as const))("%s: the schemas and the server take and refuse the same", async (_, kind) => {

@@ -11,7 +11,7 @@ test("a typed client of connections and widgets knows bodies, answers and refusa
   const as = { headers: { "x-organization-id": organization.id, "x-organization-role": "ORG_ADMIN" as const } };
   const { connections, widgets } = api.organizations({ organizationId: organization.id }).core;
 
-  const connection = await connections.post({ kind: "webhook", name: "Hook", config: { url: "https://hook.example" } }, as);
+  const connection = await connections.post({ kind: "s3", name: "Store", config: { region: "eu-central-1", bucket: "certs" } }, as);
   if (connection.error) throw new Error("the connection was refused");
   expectTypeOf(connection.data.secretNames).toEqualTypeOf<string[]>();
   expectTypeOf(connection.data.lastTest).toEqualTypeOf<{ outcome: "ok" | "failed" | "unsupported"; message: string; testedAt: string } | null>();

@@ -14,7 +14,7 @@ import type { Connection, ConnectionKind } from "./types";
 const TESTS = {
   credentials: "Its test tells whether the credentials are accepted.",
   reachability: "Its test tells whether it answers.",
-  none: "Experimental: there is no test for it.",
+  message: "Its test sends a message that is marked as a test.",
 };
 
 export function NewConnectionPage({ kind }: { kind?: string }) {
@@ -25,7 +25,7 @@ export function NewConnectionPage({ kind }: { kind?: string }) {
     <>
       <PageHeading
         title={chosen ? `Connect ${chosen.displayName}` : "New connection"}
-        intro={chosen ? TESTS[chosen.test] : "What do you want to connect?"}
+        intro={chosen ? [TESTS[chosen.test], chosen.experimental].filter(Boolean).join(" ") : "What do you want to connect?"}
         back={back}
       />
       <Loaded from={kinds}>{({ items }) => (chosen ? <NewConnection key={chosen.kind} kind={chosen} /> : <Kinds of={items} />)}</Loaded>
@@ -39,11 +39,11 @@ const Kinds = ({ of }: { of: ConnectionKind[] }) => (
       <section key={category}>
         <h2>{labelOf(category.replaceAll("_", " "))}</h2>
         <ul class="tiles">
-          {kinds.map(({ kind, displayName, test }) => (
+          {kinds.map(({ kind, displayName, experimental }) => (
             <li key={kind}>
               <a class="tile" href={link(`connections/new/${kind}`)}>
                 <b>{displayName}</b>
-                {test === "none" && <Badge tone="calm" text="experimental" />}
+                {experimental && <Badge tone="calm" text="experimental" />}
               </a>
             </li>
           ))}

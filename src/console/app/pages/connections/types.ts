@@ -5,7 +5,8 @@ export type ConnectionKind = {
   displayName: string;
   category: string;
   note: string | null;
-  test: "credentials" | "reachability" | "none";
+  test: "credentials" | "reachability" | "message";
+  experimental: string | null;
   config: ObjectSchema;
   secrets: ObjectSchema;
 };

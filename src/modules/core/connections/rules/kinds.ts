@@ -26,6 +26,9 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
+/** Kinds that only a message can check. */
+export const BY_MESSAGE: readonly Kind[] = ["webhook", "microsoft_teams"];
+
 export type Verify = {
   method: string;
   /** The name of a config field, or an address. */
@@ -51,6 +54,8 @@ export type Connector = {
   needs?: Need[];
   verify: Verify | null;
   note?: string;
+  /** What no test covers. */
+  experimental?: string;
 };
 
 export const CONNECTORS: readonly Connector[] = catalogue as Connector[];

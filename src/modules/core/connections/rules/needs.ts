@@ -19,7 +19,7 @@ export function needsFault(connector: Connector, { config, secrets }: { config: 
 
 /** The needs of a kind as JSON Schema of its config and its secrets together. */
 export function needsSchema(connector: Connector): JsonSchema {
-  const has = (name: string) => within(partOf(connector, name), { required: [name] });
+  const has = (name: string) => within(partOf(connector, name), { properties: { [name]: {} }, required: [name] });
   const { needs = [], configFields } = connector;
   const condition = ({ where, is }: Need) => {
     if (is === undefined) return has(where);

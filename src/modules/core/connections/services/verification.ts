@@ -1,97 +1,92 @@
 import { X509Certificate } from "node:crypto";
 import type { Values } from "#catalogue/fields";
-import { withoutEnd } from "#outbound/address-policy";
+import type { Reach } from "#modules/notifications/channels/services/http";
 import type { Call, Reply, Tls } from "#outbound/call";
-import { describeFailure, failure } from "#outbound/failure";
-import { type Limits, send } from "#outbound/http-client";
+import { codeOf, failure } from "#outbound/failure";
+import type { Limits } from "#outbound/http-client";
 import { WAYS, type Way } from "../rules/auth-methods";
 import { connectorOf, type Kind, type Verify } from "../rules/kinds";
-import type { Settings } from "../rules/settings";
+import { ACCEPTED, ANSWERED, type Outcome } from "../rules/outcome";
+import { assert } from "./assertions";
+import { sign, toCall, toLogin } from "./request";
 
-export type Outcome = { outcome: "ok" | "failed" | "unsupported"; message: string };
+type Given = { limits: Limits; now: Date; reach: Reach };
+type Planned = { verify: Verify; way: Way };
+const failed = (message: string) => ({ outcome: "failed" as const, message });
 
-/** Below the five seconds that a request may take, so that the outcome can still be kept and told. */
-const LIMIT = 4_000;
-
-/** Does what the catalogue says of checking a connection of this kind. */
-export async function verifyConnection(kind: Kind, { config, secrets }: Settings, allowPrivate: boolean): Promise<Outcome> {
-  const planned = plan(kind, { ...secrets, ...config });
+/** Does what the catalogue says of checking a connection of this kind: a request, after a login where that comes first. */
+export async function verifyByRequest(kind: Kind, given: Values, { limits, now, reach }: Given): Promise<Outcome> {
+  const planned = plan(kind, given);
   if ("message" in planned) return { outcome: "unsupported", message: planned.message };
-  const signal = AbortSignal.timeout(LIMIT);
-  const limits = { allowPrivate, signal };
+  const { verify, way } = planned;
+  const values = { ...given };
+  if (way.assertion) {
+    const assertion = assert(way.assertion, values, now);
+    if ("fault" in assertion) return failed(assertion.fault);
+    values.assertion = await assertion;
+  }
+  if (way.login) {
+    const reply = await reach(toLogin(way.login, verify, way, values), limits);
+    const token = readPath(reply.body, way.login.token);
+    if (reply.status !== 200 || typeof token !== "string") return failed(describeLogin(reply.status));
+    values.accessToken = token;
+  }
+  const call = callOf(planned, values);
+  if (!call) return failed("Its fields make no address that can be asked.");
+  const ca = await fetchPinnedRoot(call, values.rootFingerprint, reach, limits);
+  const asked = { ...call, tls: { ...call.tls, ...ca } };
+  const fault = findFault(verify, await reach(way.signedFor === undefined ? asked : await sign(asked, way.signedFor, values, now), limits));
+  return fault === undefined ? { outcome: "ok", message: verify.checksCredentials ? ACCEPTED : ANSWERED } : failed(fault);
+}
+
+/** The request that the catalogue and the way make of these values; undefined where they make no address. */
+export function callOf({ verify, way }: Planned, values: Values): Call | undefined {
   try {
-    const { call, verify } = planned;
-    const ca = await fetchPinnedRoot(call, config.rootFingerprint, limits);
-    const fault = findFault(verify, await send({ ...call, tls: { ...call.tls, ...ca } }, limits));
-    if (fault !== undefined) return { outcome: "failed", message: fault };
-    return { outcome: "ok", message: verify.checksCredentials ? "It accepted the credentials." : "It answers. Credentials are not part of this check." };
+    return toCall(verify, way, values);
   } catch (error) {
-    return { outcome: "failed", message: signal.aborted ? `It did not answer within ${LIMIT / 1_000} seconds.` : describeFailure(error) };
+    if (codeOf(error) === "ERR_INVALID_URL") return;
+    throw error;
   }
 }
 
-/** The request of the check, or why this connection has none. */
-export function plan(kind: Kind, values: Values): { call: Call; verify: Verify } | { message: string } {
-  const { verify, displayName, note = "" } = connectorOf(kind);
+/** How a connection is checked, or why it is not. */
+export function plan(kind: Kind, values: Values): Planned | { message: string } {
+  const { verify, displayName } = connectorOf(kind);
   const ways = WAYS[kind];
-  if (!verify) return { message: `There is no check for ${displayName}. ${note}`.trim() };
-  if (!ways) return { message: `The check of ${displayName} needs this, which the server cannot do: ${verify.auth}.` };
+  if (!verify || !ways) throw new Error(`There is no request that checks a connection of the kind ${kind}.`);
   const way = ways.find(({ when = {} }) => Object.entries(when).every(([name, value]) => values[name] === value));
   if (!way) return { message: `There is a check of ${displayName} only with ${ways.map(({ when = {} }) => describe(when)).join(" or ")}.` };
+  const inTheWay = way.without?.find((name) => values[name] !== undefined);
+  if (inTheWay) return { message: `There is no check of ${displayName} with ${inTheWay}.` };
   const missing = needs(way).find((name) => values[name] === undefined);
-  if (missing) return { message: `The check needs ${missing}, which this connection does not have.` };
-  return { call: toCall(verify, way, values), verify };
+  return missing ? { message: `The check needs ${missing}, which this connection does not have.` } : { verify, way };
 }
 
-const describe = (when: Record<string, string>) =>
+const describe = (when: Record<string, unknown>) =>
   Object.entries(when)
     .map(([name, value]) => `${name} ${value}`)
     .join(" and ");
 
-function needs({ headers = {}, basic = ["", ""], clientCertificate }: Way) {
+const MADE = ["accessToken", "assertion"];
+const KEYS = { github: ["appId", "appPrivateKeyPem"], google: ["serviceAccountKeyJson"] };
+
+function needs({ headers = {}, basic = ["", ""], clientCertificate, signedFor, assertion }: Way) {
   const texts = [...Object.values(headers), ...basic].join(" ");
-  return [...texts.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name).concat(clientCertificate ? ["clientCertificatePem", "clientKeyPem"] : []);
-}
-
-function toCall(verify: Verify, way: Way, values: Values): Call {
-  const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
-  const [user = "", password = ""] = way.basic ?? [];
-  const optional = Object.entries(verify.headers ?? {}).map(([name, text = ""]) => [name, fill(text)] as const);
-  const body = verify.body && JSON.stringify(verify.body);
-  const headers = {
-    accept: "application/json",
-    "user-agent": "certitude",
-    ...(body && { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) }),
-    ...Object.fromEntries(optional.filter(([, text]) => text !== "").map(([name, text]) => [name.toLowerCase(), text])),
-    ...Object.fromEntries(Object.entries(way.headers ?? {}).map(([name, text]) => [name, fill(text)])),
-    ...(way.basic && { authorization: `Basic ${Buffer.from(`${fill(user)}:${fill(password)}`).toString("base64")}` }),
-  };
-  const base = way.base ?? (verify.base.includes("://") ? verify.base : String(values[verify.base]));
-  return { method: verify.method, url: under(base, way.path ?? verify.path), headers, body, tls: toTls(way, values) };
-}
-
-/** A path below an address, which may have a path of its own. */
-function under(base: string, path: string) {
-  const url = new URL(base);
-  const [pathname = "", query = ""] = path.split("?");
-  url.pathname = withoutEnd(url.pathname, "/") + pathname;
-  url.search = query;
-  return url;
-}
-
-function toTls(way: Way, { caBundlePem, clientCertificatePem, clientKeyPem }: Values): Tls {
-  return {
-    ...(caBundlePem !== undefined && { ca: String(caBundlePem) }),
-    ...(way.clientCertificate && { cert: String(clientCertificatePem), key: String(clientKeyPem) }),
-  };
+  const named = [...texts.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name).filter((name) => !MADE.includes(name));
+  return [
+    ...named,
+    ...(clientCertificate ? ["clientCertificatePem", "clientKeyPem"] : []),
+    ...(signedFor ? ["accessKeyId", "secretAccessKey"] : []),
+    ...(assertion ? KEYS[assertion] : []),
+  ];
 }
 
 /** A step-ca gives its root to anybody; the fingerprint says whether it is the right one. */
-async function fetchPinnedRoot({ url, headers }: Call, fingerprint: unknown, limits: Limits): Promise<Tls> {
+async function fetchPinnedRoot({ url, headers }: Call, fingerprint: unknown, reach: Reach, limits: Limits): Promise<Tls> {
   if (typeof fingerprint !== "string" || url.protocol !== "https:") return {};
   const wanted = fingerprint.toLowerCase().replaceAll(":", "");
   const root = new URL(`/root/${encodeURIComponent(wanted)}`, url);
-  const reply = await send({ method: "GET", url: root, headers, tls: { rejectUnauthorized: false } }, limits);
+  const reply = await reach({ method: "GET", url: root, headers, tls: { rejectUnauthorized: false } }, limits);
   const ca = String(readPath(reply.body, "ca"));
   if (fingerprintOf(ca) !== wanted) throw failure("CERT_UNTRUSTED");
   return { ca };
@@ -117,6 +112,9 @@ export function findFault({ success }: Pick<Verify, "success">, { status, body }
   const isThere = value === undefined || value === "not null" ? found !== undefined && found !== null : String(found) === value;
   return isThere ? undefined : `It answered ${status}, but without ${[path, value].filter(Boolean).join(" ")}.`;
 }
+
+const describeLogin = (status: number) =>
+  status === 200 ? "It answered the login with 200, but without a token." : `The login failed. ${describeStatus(status, "200")}`;
 
 function describeStatus(status: number, wanted: string) {
   if (status === 401 || status === 403) return `It answered ${status}: it does not accept the credentials.`;

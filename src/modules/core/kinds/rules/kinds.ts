@@ -1,17 +1,16 @@
 import { MAX_TEXT } from "#catalogue/fields";
 import { exampleOf, type JsonSchema, toJsonSchema } from "#catalogue/json-schema";
-import { WAYS } from "#modules/core/connections/rules/auth-methods";
-import { CONNECTORS, type Connector, type Kind } from "#modules/core/connections/rules/kinds";
+import { BY_MESSAGE, CONNECTORS, type Connector, type Kind } from "#modules/core/connections/rules/kinds";
 import { needsSchema, openNeeds } from "#modules/core/connections/rules/needs";
 import { MAX_CONFIG_TEXT, MAX_SECRET } from "#modules/core/connections/rules/settings";
 import { WIDGETS } from "#modules/core/widgets/rules/kinds";
 
-export const TESTS = ["credentials", "reachability", "none"] as const;
+export const TESTS = ["credentials", "reachability", "message"] as const;
 
-/** What the test of a connection finds out: whether its credentials are accepted, whether it answers, or nothing. */
+/** What the test of a connection finds out: whether its credentials are accepted, whether it answers, or whether a message arrives. */
 const testOf = ({ key, verify }: Connector): (typeof TESTS)[number] => {
-  if (!verify || !WAYS[key as Kind]) return "none";
-  return verify.checksCredentials ? "credentials" : "reachability";
+  if (BY_MESSAGE.includes(key as Kind)) return "message";
+  return verify?.checksCredentials === false ? "reachability" : "credentials";
 };
 
 /** Properties that are sent, and that no answer shows. */
@@ -29,13 +28,14 @@ function exampleSettings(connector: Connector) {
 }
 
 export const connectionKinds = CONNECTORS.map((connector) => {
-  const { key: kind, displayName, category, note = null, configFields, secretFields } = connector;
+  const { key: kind, displayName, category, note = null, experimental = null, configFields, secretFields } = connector;
   return {
     kind,
     displayName,
     category,
     note,
     test: testOf(connector),
+    experimental,
     config: toJsonSchema(configFields, MAX_CONFIG_TEXT),
     secrets: hidden(toJsonSchema(secretFields, MAX_SECRET)),
     needs: needsSchema(connector),

@@ -17,25 +17,17 @@ export type Mailed = { outcome: Outcome; done: string[] };
  * is to be tried again counts before one that is final.
  */
 export async function deliverByMail({ values, told, done }: Given, limits: Limits): Promise<Mailed> {
-  const settings = readSettings(values);
+  const server = openServer(values, limits);
   const recipients = ((values.recipients ?? []) as string[]).filter((each) => !done.includes(each));
-  if (!settings) return { outcome: fail("The connection's fromAddress is none that mail can be sent from.", true), done: [...done] };
+  if (!server) return { outcome: fail(NO_SENDER, true), done: [...done] };
   if (recipients.length + done.length === 0) return { outcome: fail("The connection has no recipients.", true), done: [] };
-  const sockets = openSockets({ host: String(values.host), port: Number(values.port) }, limits);
-  const transport = createMailTransport(settings, {
-    getSocket: (_, give) =>
-      void sockets.open().then(
-        (connection) => give(null, { connection }),
-        (error) => give(error),
-      ),
-    explainFailure: (error: unknown) => error as Error,
-  });
+  const { transport, sockets } = server;
   async function mail(address: string): Promise<{ address: string; failed?: Failed }> {
     try {
       await sockets.untilEnd(transport.send({ id: `${told.id}.${keyOf(address)}`, queuedAt: new Date(told.occurredAt), mail: toMail(told, address) }));
       return { address };
     } catch (error) {
-      return { address, failed: limits.signal.aborted ? fail("It did not answer in time.", false) : explainSmtp(error) };
+      return { address, failed: explain(error, limits) };
     }
   }
   try {
@@ -44,9 +36,47 @@ export async function deliverByMail({ values, told, done }: Given, limits: Limit
     const taken = results.filter(({ failed }) => !failed).map(({ address }) => address);
     return { outcome: failures.find(({ isFinal }) => !isFinal) ?? failures[0] ?? { state: "delivered", status: null }, done: [...done, ...taken] };
   } finally {
+    server.close();
+  }
+}
+
+/** Signs in at the mail server of a channel, and sends nothing. Returns why that fails. */
+export async function signIn(values: Values, limits: Limits): Promise<Failed | undefined> {
+  const server = openServer(values, limits, true);
+  if (!server) return fail(NO_SENDER, true);
+  try {
+    await server.sockets.untilEnd(server.transport.verify());
+    return;
+  } catch (error) {
+    return explain(error, limits);
+  } finally {
+    server.close();
+  }
+}
+
+const NO_SENDER = "The connection's fromAddress is none that mail can be sent from.";
+
+const explain = (error: unknown, { signal }: Limits) => (signal.aborted ? fail("It did not answer in time.", false) : explainSmtp(error));
+
+/** Connects to the mail server of a channel through `outbound`; undefined where its sender is none. */
+function openServer(values: Values, limits: Limits, mustSignIn = false) {
+  const settings = readSettings(values);
+  if (!settings) return;
+  const sockets = openSockets({ host: String(values.host), port: Number(values.port) }, limits);
+  const transport = createMailTransport(settings, {
+    mustSignIn,
+    getSocket: (_, give) =>
+      void sockets.open().then(
+        (connection) => give(null, { connection }),
+        (error) => give(error),
+      ),
+    explainFailure: (error: unknown) => error as Error,
+  });
+  function close() {
     transport.close();
     sockets.close();
   }
+  return { transport, sockets, close };
 }
 
 const keyOf = (address: string) => Bun.hash(address).toString(36);

@@ -1,16 +1,15 @@
 import type { Deps } from "#deps";
 import type { Scope } from "#modules/people/audit/queries";
 import { send } from "#outbound/http-client";
-import { exampleOf, kindOf } from "../../events/rules/kinds";
 import { findConnection } from "../queries/channels";
 import { saveTest } from "../queries/deliveries";
 import type { StoredRoute } from "../queries/routes";
+import { exampleContent } from "../rules/example";
 import { attempt, urlOf } from "./attempt";
 import type { Reach } from "./http";
 
 /** Below the five seconds that a request may take, so that the outcome can still be kept and told. */
 const LIMIT_MS = 4_000;
-const KIND = "certificate_expiring";
 const MEMBERS = "The route leads to members, who have an inbox: there is no channel to test.";
 
 type TestOutcome = { outcome: "delivered" | "failed" | "unsupported"; status: number | null; message: string; deliveryId: string | null };
@@ -27,16 +26,7 @@ export async function tryRoute(
   const { organizationId } = scope;
   const id = Bun.randomUUIDv7();
   const link = `/organizations/${organizationId}/notification-routes/${routeId}`;
-  const example = kindOf(KIND).example;
-  const content = {
-    kind: KIND,
-    severity: "info" as const,
-    ...exampleOf(KIND),
-    link,
-    count: 1,
-    items: [{ id: routeId, words: exampleOf(KIND).title, facts: example }],
-    occurredAt: clock().toISOString(),
-  };
+  const content = exampleContent({ id: routeId, link }, clock());
   const connection = await findConnection(sql, organizationId, connectionId);
   const isIncident = connection?.kind === "pagerduty";
   const told = {

@@ -1,0 +1,15 @@
+import { exampleOf, kindOf } from "../../events/rules/kinds";
+import type { Content } from "./told";
+
+const KIND = "certificate_expiring";
+
+/** What a channel is told when somebody tries it; `link` is where that which is tried is shown. */
+export const exampleContent = ({ id, link }: { id: string; link: string }, now: Date): Content => ({
+  kind: KIND,
+  severity: "info",
+  ...exampleOf(KIND),
+  link,
+  count: 1,
+  items: [{ id, words: exampleOf(KIND).title, facts: kindOf(KIND).example }],
+  occurredAt: now.toISOString(),
+});
