@@ -1,8 +1,7 @@
 import { inOrganization } from "../../api";
 import { Code, CopyButton } from "../../parts/copy";
-import { Loaded } from "../../parts/empty";
+import { DetailPage } from "../../parts/detail";
 import { Card, Facts } from "../../parts/facts";
-import { PageHeading } from "../../parts/heading";
 import { UtcTime } from "../../parts/time";
 import { useRead } from "../../reading";
 import { link } from "../../router";
@@ -15,46 +14,43 @@ import { Orders } from "./orders";
 import { Standing } from "./standing";
 import type { Certificate } from "./types";
 
-const BACK = { label: "Certificates", href: "" };
-
 type Whole = Certificate & { pem: string };
 
 export function CertificatePage({ id }: { id: string }) {
   const reading = useRead<Whole>(inOrganization("certificates", id));
-  const shown = reading.data.value;
   return (
-    <>
-      <PageHeading
-        title={shown?.commonName || "Certificate"}
-        back={{ ...BACK, href: link("certificates") }}
-        {...(shown && { intro: <Standing of={shown} />, actions: <CertificateActions of={shown} onDone={() => void reading.reload()} /> })}
-      />
-      <Loaded from={reading}>
-        {(certificate) => (
-          <div class="columns">
-            <div>
-              <Card title="Details" actions={<CopyButton text={certificate.pem} label="Copy PEM" />}>
-                <Details of={certificate} />
-              </Card>
-              <Card title="Deployments" hint="Where agents keep it, and what they saw last.">
-                <Deployments certificateId={id} />
-              </Card>
-              <Card title="Orders" hint="How it came here from an issuer, and the orders for its names.">
-                <Orders of={certificate} />
-              </Card>
-            </div>
-            <div>
-              <Card title="Chain">
-                <Chain of={certificate} />
-              </Card>
-              <Card title="History">
-                <History id={id} />
-              </Card>
-            </div>
+    <DetailPage
+      from={reading}
+      kind="Certificate"
+      name={({ commonName }) => commonName}
+      back={{ label: "Certificates", href: link("certificates") }}
+      intro={(shown) => <Standing of={shown} />}
+      actions={(shown) => <CertificateActions of={shown} onDone={() => void reading.reload()} />}
+    >
+      {(certificate) => (
+        <div class="columns">
+          <div>
+            <Card title="Details" actions={<CopyButton text={certificate.pem} label="Copy PEM" />}>
+              <Details of={certificate} />
+            </Card>
+            <Card title="Deployments" hint="Where agents keep it, and what they saw last.">
+              <Deployments certificateId={id} />
+            </Card>
+            <Card title="Orders" hint="How it came here from an issuer, and the orders for its names.">
+              <Orders of={certificate} />
+            </Card>
           </div>
-        )}
-      </Loaded>
-    </>
+          <div>
+            <Card title="Chain">
+              <Chain of={certificate} />
+            </Card>
+            <Card title="History">
+              <History id={id} />
+            </Card>
+          </div>
+        </div>
+      )}
+    </DetailPage>
   );
 }
 

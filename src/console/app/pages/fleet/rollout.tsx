@@ -1,12 +1,10 @@
 import { inOrganization } from "../../api";
 import { Badge } from "../../parts/badge";
-import { Loaded } from "../../parts/empty";
+import { DetailPage } from "../../parts/detail";
 import { Card, Facts } from "../../parts/facts";
-import { PageHeading } from "../../parts/heading";
 import { UtcTime } from "../../parts/time";
 import { useLive, useRead } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import { History } from "../certificates/history";
 import { percent, Rings } from "./rings";
 import { RolloutActions } from "./rollout-actions";
@@ -19,36 +17,35 @@ export function RolloutPage({ id }: { id: string }) {
   const isMoving = shown?.status === "running" || shown?.status === "rolling_back";
   useLive(reading, isMoving);
   return (
-    <>
-      <PageHeading
-        title={shown?.name ?? "Rollout"}
-        back={{ label: "Rollouts", href: link("rollouts") }}
-        {...(shown && { intro: <Badge tone={STATUS_TONES[shown.status]} text={shown.status} /> })}
-        {...(shown && isAdmin.value && { actions: <RolloutActions of={shown} onDone={() => void reading.reload()} /> })}
-      />
-      <Loaded from={reading}>
-        {(rollout) => (
-          <div class="columns">
-            <div>
-              {rollout.reason && <p class="fault">{rollout.reason}</p>}
-              {rollout.heldSince && <p class="fault">It is held: it was changed in the database, and not by this server, so hosts keep what they have.</p>}
-              <Card title="Rings" {...(isMoving && { hint: "Moves as the agents report." })}>
-                <Rings of={rollout.rings} />
-              </Card>
-              {rollout.rollback && <Rollback of={rollout.rollback} />}
-            </div>
-            <div>
-              <Card title="Rollout">
-                <Details of={rollout} />
-              </Card>
-              <Card title="History">
-                <History id={id} />
-              </Card>
-            </div>
+    <DetailPage
+      from={reading}
+      kind="Rollout"
+      name={({ name }) => name}
+      back={{ label: "Rollouts", href: link("rollouts") }}
+      intro={(shown) => <Badge tone={STATUS_TONES[shown.status]} text={shown.status} />}
+      actions={(shown) => <RolloutActions of={shown} onDone={() => void reading.reload()} />}
+    >
+      {(rollout) => (
+        <div class="columns">
+          <div>
+            {rollout.reason && <p class="fault">{rollout.reason}</p>}
+            {rollout.heldSince && <p class="fault">It is held: it was changed in the database, and not by this server, so hosts keep what they have.</p>}
+            <Card title="Rings" {...(isMoving && { hint: "Moves as the agents report." })}>
+              <Rings of={rollout.rings} />
+            </Card>
+            {rollout.rollback && <Rollback of={rollout.rollback} />}
           </div>
-        )}
-      </Loaded>
-    </>
+          <div>
+            <Card title="Rollout">
+              <Details of={rollout} />
+            </Card>
+            <Card title="History">
+              <History id={id} />
+            </Card>
+          </div>
+        </div>
+      )}
+    </DetailPage>
   );
 }
 

@@ -1,13 +1,11 @@
 import { inOrganization } from "../../api";
 import { Badge } from "../../parts/badge";
 import { CopyButton } from "../../parts/copy";
-import { Loaded } from "../../parts/empty";
+import { DetailPage } from "../../parts/detail";
 import { Card, Facts } from "../../parts/facts";
-import { PageHeading } from "../../parts/heading";
 import { UtcTime } from "../../parts/time";
 import { useRead } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import { History } from "../certificates/history";
 import { AuthorityActions } from "./authority-actions";
 import { AUTHORITY_TONES, type Authority, type Profile } from "./types";
@@ -16,34 +14,32 @@ const DAY = 86_400;
 
 export function AuthorityPage({ id }: { id: string }) {
   const reading = useRead<Authority>(inOrganization("authorities", id));
-  const shown = reading.data.value;
   return (
-    <>
-      <PageHeading
-        title={shown?.name ?? "Authority"}
-        back={{ label: "Authorities", href: link("authorities") }}
-        {...(shown && { intro: <Badge tone={AUTHORITY_TONES[shown.status]} text={shown.status} /> })}
-        {...(shown && isAdmin.value && { actions: <AuthorityActions of={shown} onDone={() => void reading.reload()} /> })}
-      />
-      <Loaded from={reading}>
-        {(authority) => (
-          <div class="columns">
-            <div>
-              {authority.requestPem && <Request pem={authority.requestPem} />}
-              <Card title="Authority" {...(authority.certificatePem && { actions: <CopyButton text={authority.certificatePem} label="Copy PEM" /> })}>
-                <Details of={authority} />
-              </Card>
-              <Card title="Profiles" hint="What it issues; the first where none is named.">
-                <Profiles of={authority.profiles} />
-              </Card>
-            </div>
-            <Card title="History">
-              <History id={id} />
+    <DetailPage
+      from={reading}
+      kind="Authority"
+      name={({ name }) => name}
+      back={{ label: "Authorities", href: link("authorities") }}
+      intro={(shown) => <Badge tone={AUTHORITY_TONES[shown.status]} text={shown.status} />}
+      actions={(shown) => <AuthorityActions of={shown} onDone={() => void reading.reload()} />}
+    >
+      {(authority) => (
+        <div class="columns">
+          <div>
+            {authority.requestPem && <Request pem={authority.requestPem} />}
+            <Card title="Authority" {...(authority.certificatePem && { actions: <CopyButton text={authority.certificatePem} label="Copy PEM" /> })}>
+              <Details of={authority} />
+            </Card>
+            <Card title="Profiles" hint="What it issues; the first where none is named.">
+              <Profiles of={authority.profiles} />
             </Card>
           </div>
-        )}
-      </Loaded>
-    </>
+          <Card title="History">
+            <History id={id} />
+          </Card>
+        </div>
+      )}
+    </DetailPage>
   );
 }
 

@@ -1,16 +1,14 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
 import { ConfirmDialog } from "../../parts/confirm";
+import { DetailPage } from "../../parts/detail";
 import { Dialog } from "../../parts/dialog";
-import { Loaded } from "../../parts/empty";
 import { Card, Facts } from "../../parts/facts";
 import { labelOf } from "../../parts/fields";
-import { PageHeading } from "../../parts/heading";
 import { Time, UtcTime } from "../../parts/time";
 import { toast, toastError } from "../../parts/toast";
 import { useRead } from "../../reading";
 import { go, link } from "../../router";
-import { isAdmin } from "../../session";
 import { History } from "../certificates/history";
 import { patchOf } from "./issuer-fields";
 import { IssuerForm } from "./issuer-form";
@@ -20,38 +18,36 @@ import { type Issuer, KINDS } from "./types";
 
 export function IssuerPage({ id }: { id: string }) {
   const reading = useRead<Issuer>(inOrganization("issuers", id));
-  const shown = reading.data.value;
   return (
-    <>
-      <PageHeading
-        title={shown?.name ?? "Issuer"}
-        back={{ label: "Issuers", href: link("issuers") }}
-        {...(shown && { intro: KINDS[shown.kind] })}
-        {...(shown && isAdmin.value && { actions: <Actions of={shown} onDone={() => void reading.reload()} /> })}
-      />
-      <Loaded from={reading}>
-        {(issuer) => (
-          <div class="columns">
-            <div>
-              <Card title="Orders">
-                <OrdersTable query={{ issuerId: id }} />
-              </Card>
-              <Card title="History">
-                <History id={id} />
-              </Card>
-            </div>
-            <div>
-              <Card title="Last test">
-                <LastTest of={issuer} />
-              </Card>
-              <Card title="Settings">
-                <Settings of={issuer} />
-              </Card>
-            </div>
+    <DetailPage
+      from={reading}
+      kind="Issuer"
+      name={({ name }) => name}
+      back={{ label: "Issuers", href: link("issuers") }}
+      intro={(shown) => KINDS[shown.kind]}
+      actions={(shown) => <Actions of={shown} onDone={() => void reading.reload()} />}
+    >
+      {(issuer) => (
+        <div class="columns">
+          <div>
+            <Card title="Orders">
+              <OrdersTable query={{ issuerId: id }} />
+            </Card>
+            <Card title="History">
+              <History id={id} />
+            </Card>
           </div>
-        )}
-      </Loaded>
-    </>
+          <div>
+            <Card title="Last test">
+              <LastTest of={issuer} />
+            </Card>
+            <Card title="Settings">
+              <Settings of={issuer} />
+            </Card>
+          </div>
+        </div>
+      )}
+    </DetailPage>
   );
 }
 

@@ -1,12 +1,10 @@
 import { inOrganization } from "../../api";
 import { Badge } from "../../parts/badge";
-import { Loaded } from "../../parts/empty";
+import { DetailPage } from "../../parts/detail";
 import { Card, Facts } from "../../parts/facts";
-import { PageHeading } from "../../parts/heading";
 import { Time, UtcTime } from "../../parts/time";
 import { useLive, useRead } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import { OrderActions } from "./order-actions";
 import { OrderStatus } from "./orders-table";
 import { isOpen, ORDER_TONES, type Order, type OrderWithSteps } from "./types";
@@ -18,26 +16,25 @@ export function OrderPage({ id }: { id: string }) {
   const shown = reading.data.value;
   useLive(reading, shown !== undefined && isOpen(shown));
   return (
-    <>
-      <PageHeading
-        title={shown?.names[0] ?? "Order"}
-        back={{ label: "Orders", href: link("orders") }}
-        {...(shown && { intro: <OrderStatus of={shown} /> })}
-        {...(shown && isAdmin.value && isOpen(shown) && { actions: <OrderActions of={shown} onDone={() => void reading.reload()} /> })}
-      />
-      <Loaded from={reading}>
-        {(order) => (
-          <div class="columns">
-            <Card title="Steps" {...(isOpen(order) && { hint: "Moves by itself." })}>
-              <Steps of={order} />
-            </Card>
-            <Card title="Order">
-              <Details of={order} />
-            </Card>
-          </div>
-        )}
-      </Loaded>
-    </>
+    <DetailPage
+      from={reading}
+      kind="Order"
+      name={({ names: [first] }) => first ?? ""}
+      back={{ label: "Orders", href: link("orders") }}
+      intro={(shown) => <OrderStatus of={shown} />}
+      actions={(shown) => isOpen(shown) && <OrderActions of={shown} onDone={() => void reading.reload()} />}
+    >
+      {(order) => (
+        <div class="columns">
+          <Card title="Steps" {...(isOpen(order) && { hint: "Moves by itself." })}>
+            <Steps of={order} />
+          </Card>
+          <Card title="Order">
+            <Details of={order} />
+          </Card>
+        </div>
+      )}
+    </DetailPage>
   );
 }
 

@@ -1,16 +1,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { inOrganization, write } from "../../api";
+import { DetailPage } from "../../parts/detail";
 import { Dialog } from "../../parts/dialog";
-import { Loaded } from "../../parts/empty";
 import { Card, Facts } from "../../parts/facts";
 import { Form } from "../../parts/form";
-import { PageHeading } from "../../parts/heading";
 import { Time } from "../../parts/time";
 import { toast, toastError } from "../../parts/toast";
 import { type Reading, useRead } from "../../reading";
 import { go, link } from "../../router";
-import { isAdmin } from "../../session";
 import { Deliveries } from "./deliveries";
 import { RouteDialog } from "./route-dialog";
 import { describeKinds, RouteState } from "./routes";
@@ -21,36 +19,34 @@ export function RoutePage({ id }: { id: string }) {
   const reading = useRead<Route>(inOrganization("notification-routes", id));
   const tests = useSignal(0);
   useEffect(() => void readTargets().catch(toastError), []);
-  const route = reading.data.value;
   return (
-    <>
-      <PageHeading
-        title={route?.name ?? "Notification route"}
-        back={{ label: "Notification routes", href: link("notifications/routes") }}
-        {...(route && { intro: <RouteState of={route} /> })}
-        actions={route && isAdmin.value && <Actions of={route} reading={reading} onTested={() => tests.value++} />}
-      />
-      <Loaded from={reading}>
-        {(shown) => (
-          <div class="columns">
-            <Card title="Deliveries" hint="What its channel was told, newest first, for 90 days. Members are told in their inboxes.">
-              <Deliveries key={tests.value} routeId={id} />
-            </Card>
-            <Card title="Details">
-              <Facts
-                of={[
-                  ["Tells of", describeKinds(shown.kinds)],
-                  ["At least", shown.severity],
-                  ["Labels", shown.selector && <code>{shown.selector}</code>],
-                  ["Leads to", describeTarget(shown.target)],
-                  ["Made", <Time at={shown.createdAt} />],
-                ]}
-              />
-            </Card>
-          </div>
-        )}
-      </Loaded>
-    </>
+    <DetailPage
+      from={reading}
+      kind="Notification route"
+      name={({ name }) => name}
+      back={{ label: "Notification routes", href: link("notifications/routes") }}
+      intro={(shown) => <RouteState of={shown} />}
+      actions={(shown) => <Actions of={shown} reading={reading} onTested={() => tests.value++} />}
+    >
+      {(shown) => (
+        <div class="columns">
+          <Card title="Deliveries" hint="What its channel was told, newest first, for 90 days. Members are told in their inboxes.">
+            <Deliveries key={tests.value} routeId={id} />
+          </Card>
+          <Card title="Details">
+            <Facts
+              of={[
+                ["Tells of", describeKinds(shown.kinds)],
+                ["At least", shown.severity],
+                ["Labels", shown.selector && <code>{shown.selector}</code>],
+                ["Leads to", describeTarget(shown.target)],
+                ["Made", <Time at={shown.createdAt} />],
+              ]}
+            />
+          </Card>
+        </div>
+      )}
+    </DetailPage>
   );
 }
 
