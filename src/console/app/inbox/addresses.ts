@@ -2,7 +2,6 @@
 const PAGES: [of: RegExp, page: string][] = [
   [/^certificate-requests\b/, "orders"],
   [/^certs\/monitoring\/.*/, "certificates"],
-  [/^deployments\b/, "agents"],
   [/^ai-governance\/frameworks\/([^/]+)\/controls\//, "governance/$1/"],
   [/^ai-governance\/frameworks$/, "governance"],
   [/^ai-governance\/metric-thresholds.*/, "ai-systems"],

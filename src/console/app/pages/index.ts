@@ -4,6 +4,7 @@ import { SystemsPage } from "./ai-systems/list";
 import { SystemPage } from "./ai-systems/system";
 import { AuditPage } from "./audit/audit";
 import { CertificatePage } from "./certificates/certificate";
+import { ImportCsvPage } from "./certificates/csv/page";
 import { CertificatesPage } from "./certificates/list";
 import { ConnectionPage } from "./connections/connection";
 import { ConnectionsPage } from "./connections/list";
@@ -13,10 +14,15 @@ import { AgentPage } from "./fleet/agent";
 import { AgentsPage } from "./fleet/agents";
 import { AssignPage } from "./fleet/assign";
 import { AssignmentPage } from "./fleet/assignment";
+import { DeploymentsPage } from "./fleet/deployments";
 import { JoinPage } from "./fleet/join";
+import { NewPolicyPage } from "./fleet/new-policy";
 import { NewRolloutPage } from "./fleet/new-rollout";
+import { PoliciesPage } from "./fleet/policies";
+import { PolicyPage } from "./fleet/policy";
 import { RolloutPage } from "./fleet/rollout";
 import { RolloutsPage } from "./fleet/rollouts";
+import { SigningKeysPage } from "./fleet/signing-keys";
 import { ControlPage } from "./governance/control";
 import { ControlsPage } from "./governance/controls";
 import { FrameworksPage } from "./governance/frameworks";
@@ -63,6 +69,7 @@ export const pages: Row[] = [
   { path: "dashboards", Page: DashboardPage, nav: { label: "Dashboards", icon: "chart", group: "" } },
   { path: "inbox", Page: InboxPage, isPersonal: true, nav: { label: "Inbox", icon: "inbox", group: "" } },
   { path: "certificates", Page: CertificatesPage, nav: { label: "Certificates", icon: "certificate", group: "Certificates" } },
+  { path: "certificates/import", Page: ImportCsvPage },
   { path: "certificates/:id", Page: CertificatePage },
   { path: "orders", Page: OrdersPage, nav: { label: "Orders", icon: "order", group: "Certificates" } },
   { path: "orders/new", Page: NewOrderPage },
@@ -81,9 +88,14 @@ export const pages: Row[] = [
   { path: "agents/:id/assign", Page: AssignPage },
   { path: "agents/:id/assignments/:assignmentId", Page: AssignmentPage },
   { path: "join", Page: JoinPage },
+  { path: "deployments", Page: DeploymentsPage, nav: { label: "Deployments", icon: "download", group: "Fleet" } },
+  { path: "policies", Page: PoliciesPage, nav: { label: "Policies", icon: "list", group: "Fleet" } },
+  { path: "policies/new", Page: NewPolicyPage },
+  { path: "policies/:id", Page: PolicyPage },
   { path: "rollouts", Page: RolloutsPage, nav: { label: "Rollouts", icon: "rocket", group: "Fleet" } },
   { path: "rollouts/new", Page: NewRolloutPage },
   { path: "rollouts/:id", Page: RolloutPage },
+  { path: "signing-keys", Page: SigningKeysPage, nav: { label: "Signing keys", icon: "key", group: "Fleet" } },
   { path: "invitation", Page: InvitationPage, isPersonal: true },
   { path: "members", Page: MembersPage, nav: { label: "Members", icon: "people", group: "Organization" } },
   { path: "api-tokens", Page: ApiTokensPage, nav: { label: "API tokens", icon: "key", group: "Organization" } },

@@ -11,21 +11,23 @@ type Props<Row> = {
   /** The id of what is chosen. */
   chosen: Signal<string>;
   option: (row: Row) => { id: string; name: string };
-  /** Whether the list takes `q`, words to search for. */
-  isSearchable?: boolean;
+  /** What the list takes to search for: words, or labels. */
+  search?: keyof typeof PLACEHOLDERS;
   hint?: string;
 };
+
+const PLACEHOLDERS = { q: "Search…", selector: "env=prod,tier!=db" };
 
 /** Milliseconds that a search waits for the next letter. */
 const PAUSE_MS = 250;
 
 /** Chooses one thing of a list of the API, by name. */
-export function Choice<Row>({ label, path, query = {}, chosen, option, isSearchable = false, hint }: Props<Row>) {
+export function Choice<Row>({ label, path, query = {}, chosen, option, search, hint }: Props<Row>) {
   const id = useId();
   const words = useSignal("");
   const timer = useRef(0);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const pages = usePages<Row>(path, { ...query, q: words.value || undefined });
+  const pages = usePages<Row>(path, { ...query, ...(search && { [search]: words.value || undefined }) });
   const options = pages.rows.value.map(option);
   const searchLater = (text: string) => {
     clearTimeout(timer.current);
@@ -34,11 +36,11 @@ export function Choice<Row>({ label, path, query = {}, chosen, option, isSearcha
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {isSearchable && (
+      {search && (
         <input
           type="search"
           maxLength={LONGEST}
-          placeholder="Search…"
+          placeholder={PLACEHOLDERS[search]}
           aria-label={`Search: ${label}`}
           onInput={({ currentTarget }) => searchLater(currentTarget.value)}
         />

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { inOrganization, read } from "../../api";
 import { Dialog } from "../../parts/dialog";
 import { Form, type Values } from "../../parts/form";
+import { save } from "../../parts/save";
 import { Time } from "../../parts/time";
 import { toast } from "../../parts/toast";
 import { CSV_HEADER, toCsv, toJsonLine } from "./formats";
@@ -15,9 +16,6 @@ const FORMATS = {
   csv: { label: "CSV, for a spreadsheet", header: CSV_HEADER, toLine: toCsv, extension: "csv", type: "text/csv;charset=utf-8" },
   jsonl: { label: "JSON lines, for a program", header: "", toLine: toJsonLine, extension: "jsonl", type: "application/jsonl" },
 } as const;
-
-/** How long the browser may take to begin with the file. */
-const KEPT_MS = 60_000;
 
 /** Reads every event that the filters let through, page by page, and gives the browser a file of them. */
 export function ExportDialog({ query, onClose }: { query: Query; onClose: () => void }) {
@@ -73,12 +71,4 @@ async function* pagesOf(query: Query, signal: AbortSignal) {
     yield page.items;
     cursor = page.nextCursor;
   }
-}
-
-function save(content: Blob, name: string) {
-  const anchor = document.createElement("a");
-  anchor.href = URL.createObjectURL(content);
-  anchor.download = name;
-  anchor.click();
-  setTimeout(() => URL.revokeObjectURL(anchor.href), KEPT_MS);
 }

@@ -1,9 +1,7 @@
+import { toCsvLine } from "../../parts/csv";
 import type { AuditEvent } from "./types";
 
-/** A spreadsheet computes what begins with one of these: a quote before it makes it text. */
-const FORMULA = /^[=+\-@\t\r]/;
-
-export const CSV_HEADER = toLine([
+export const CSV_HEADER = toCsvLine([
   "at",
   "action",
   "actorType",
@@ -18,9 +16,8 @@ export const CSV_HEADER = toLine([
   "id",
 ]);
 
-/** One line of CSV (RFC 4180). */
 export const toCsv = ({ id, at, action, actor, targetType, targetId, requestId, details }: AuditEvent) =>
-  toLine([
+  toCsvLine([
     at,
     action,
     actor.type,
@@ -36,12 +33,3 @@ export const toCsv = ({ id, at, action, actor, targetType, targetId, requestId, 
   ]);
 
 export const toJsonLine = (event: AuditEvent) => `${JSON.stringify(event)}\n`;
-
-function toLine(cells: string[]) {
-  return `${cells.map(toCell).join(",")}\r\n`;
-}
-
-function toCell(text: string) {
-  const harmless = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
-}

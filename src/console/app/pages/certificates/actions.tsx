@@ -3,8 +3,9 @@ import { inOrganization, write } from "../../api";
 import { Dialog } from "../../parts/dialog";
 import { Form, type Values } from "../../parts/form";
 import { toast } from "../../parts/toast";
-import { usePages, useRead } from "../../reading";
-import { isAdmin } from "../../session";
+import { usePages } from "../../reading";
+import { Assign } from "./assign";
+import { ChangeStatus } from "./status";
 import type { Certificate } from "./types";
 
 const REASONS = [
@@ -19,13 +20,12 @@ const REASONS = [
   "aACompromise",
 ];
 
-type Action = "edit" | "renew" | "revoke" | "assign";
-type Props = { of: Certificate; onDone: () => void };
+type Action = "edit" | "renew" | "revoke" | "reinstate" | "retire" | "return" | "assign";
+type Props = { of: Certificate & { pem: string }; onDone: () => void };
 
 /** What an administrator may do with a certificate. */
 export function CertificateActions({ of, onDone }: Props) {
   const open = useSignal<Action | undefined>(undefined);
-  if (!isAdmin.value) return null;
   const close = () => {
     open.value = undefined;
   };
@@ -51,16 +51,23 @@ export function CertificateActions({ of, onDone }: Props) {
       {button("edit", "Owner and labels")}
       {of.status === "active" && button("assign", "Assign")}
       {(of.status === "active" || of.status === "expired") && button("renew", "Renew")}
-      {of.status !== "revoked" && button("revoke", "Revoke", "danger")}
+      {of.revocationReason === "certificateHold" && button("reinstate", "Reinstate")}
+      {of.retiredAt === null ? button("retire", "Retire") : of.revokedAt === null && button("return", "Bring back")}
+      {of.revokedAt === null && button("revoke", "Revoke", "danger")}
       {open.value === "edit" && <Edit {...shared} />}
       {open.value === "renew" && <Renew {...shared} />}
       {open.value === "revoke" && <Revoke {...shared} />}
-      {open.value === "assign" && <Assign {...shared} />}
+      {(open.value === "reinstate" || open.value === "retire" || open.value === "return") && <ChangeStatus {...shared} pem={of.pem} action={open.value} />}
+      {open.value === "assign" && (
+        <Dialog title={`Assign ${of.commonName}`} onClose={close}>
+          <Assign of={of} onAssigned={() => finish("Assigned. The agent installs it at its next pass.")} />
+        </Dialog>
+      )}
     </>
   );
 }
 
-type Shared = { of: Certificate; close: () => void; finish: (said: string) => void };
+export type Shared = { of: Certificate; close: () => void; finish: (said: string) => void };
 type Member = { userId: string | null; email: string; firstName: string | null; lastName: string | null };
 
 function Edit({ of, close, finish }: Shared) {
@@ -131,34 +138,6 @@ function Revoke({ of, close, finish }: Shared) {
         onCancel={close}
         isDangerous
       />
-    </Dialog>
-  );
-}
-
-type Store = { trustStoreType: string; displayName: string };
-
-function Assign({ of, close, finish }: Shared) {
-  const agents = usePages<{ id: string; name: string }>(inOrganization("agents"));
-  const catalog = useRead<{ items: Store[] }>(inOrganization("certs", "trust-store-catalog"));
-  const stores = catalog.data.value?.items ?? [];
-  async function assign({ agent, applicationId, store, path, alias, settings }: Values) {
-    const agentId = agents.rows.value.find(({ name }) => name === agent)?.id ?? "";
-    const trustStoreType = stores.find(({ displayName }) => displayName === store)?.trustStoreType;
-    const config = { ...(settings as object), ...(path !== undefined && { trustStorePath: path }), ...(alias !== undefined && { alias }) };
-    await write("POST", inOrganization("agents", agentId, "assignments"), { body: { applicationId, certificateId: of.id, trustStoreType, config } });
-    finish("Assigned. The agent installs it at its next pass.");
-  }
-  const fields = [
-    { name: "agent", label: "Agent", kind: "select", required: true, options: agents.rows.value.map(({ name }) => name) },
-    { name: "store", label: "Store", kind: "select", required: true, options: stores.map(({ displayName }) => displayName) },
-    { name: "applicationId", label: "Application", kind: "text", required: true, hint: "What uses it there, such as web or payroll." },
-    { name: "path", label: "Path", kind: "text", hint: "Where the store is, if it has no place of its own." },
-    { name: "alias", label: "Alias", kind: "text", hint: "For stores that name their entries, such as Java's." },
-    { name: "settings", label: "Other settings", kind: "json", placeholder: '{ "certFileName": "tls.crt" }' },
-  ] as const;
-  return (
-    <Dialog title={`Assign ${of.commonName}`} onClose={close}>
-      <Form fields={[...fields]} submit="Assign" onSubmit={assign} onCancel={close} />
     </Dialog>
   );
 }

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
 import { Badge } from "../../parts/badge";
 import { Dialog } from "../../parts/dialog";
+import { DropZone } from "../../parts/drop-zone";
 import { type Field, Form, type Values } from "../../parts/form";
 
 type Imported = {
@@ -14,10 +15,8 @@ type Imported = {
 export function ImportDialog({ onClose, onImported }: { onClose: () => void; onImported: () => void }) {
   const text = useSignal("");
   const result = useSignal<Imported | undefined>(undefined);
-  const isOver = useSignal(false);
-  const take = async (files: FileList | null | undefined) => {
-    isOver.value = false;
-    const texts = await Promise.all([...(files ?? [])].map((file) => file.text()));
+  const take = async (files: File[]) => {
+    const texts = await Promise.all(files.map(readPem));
     text.value = [text.value, ...texts].filter(Boolean).join("\n");
   };
   async function submit({ pem, privateKeyPem }: Values) {
@@ -27,23 +26,7 @@ export function ImportDialog({ onClose, onImported }: { onClose: () => void; onI
   if (result.value) return <Result of={result.value} onClose={onClose} />;
   return (
     <Dialog title="Import certificates" onClose={onClose}>
-      <label
-        class={isOver.value ? "drop over" : "drop"}
-        onDragOver={(event) => {
-          event.preventDefault();
-          isOver.value = true;
-        }}
-        onDragLeave={() => {
-          isOver.value = false;
-        }}
-        onDrop={(event) => {
-          event.preventDefault();
-          void take(event.dataTransfer?.files);
-        }}
-      >
-        <b>Drop PEM files here, or choose them</b>
-        <input type="file" multiple accept=".pem,.crt,.cer,.key,.txt" onChange={({ currentTarget }) => void take(currentTarget.files)} />
-      </label>
+      <DropZone label="Drop files here, or choose them: PEM or DER" accept=".pem,.crt,.cer,.der,.key,.txt" onFiles={(files) => void take(files)} />
       <Form key={text.value} fields={FIELDS} values={split(text.value)} submit="Import" onSubmit={submit} onCancel={onClose} />
     </Dialog>
   );
@@ -53,6 +36,15 @@ const FIELDS: Field[] = [
   { name: "pem", label: "Certificates", kind: "textarea", required: true, placeholder: "-----BEGIN CERTIFICATE-----" },
   { name: "privateKeyPem", label: "Private key", kind: "textarea", hint: "Of the first certificate. It is kept sealed." },
 ];
+
+/** DER begins with a sequence and a length of several bytes (X.690): it becomes the PEM that the API takes. */
+async function readPem(file: File) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const isDer = bytes[0] === 0x30 && (bytes[1] ?? 0) >= 0x80;
+  if (!isDer) return new TextDecoder().decode(bytes);
+  const lines = bytes.toBase64().replaceAll(/.{1,64}/g, "$&\n");
+  return `-----BEGIN CERTIFICATE-----\n${lines}-----END CERTIFICATE-----\n`;
+}
 
 /** A file may hold a key beside its certificates. */
 function split(text: string): Values {

@@ -9,11 +9,12 @@ import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
 import { isAdmin } from "../../session";
+import { type Member, ownersOf, useMembers } from "../members";
 import { ImportDialog } from "./import";
 import { Standing } from "./standing";
 import type { Certificate } from "./types";
 
-const FILTERS: Filter[] = [
+const filtersOf = (members: Member[]): Filter[] => [
   { name: "q", label: "Search", kind: "search", placeholder: "Name, host, issuer…" },
   {
     name: "status",
@@ -27,7 +28,15 @@ const FILTERS: Filter[] = [
     ],
   },
   { name: "selector", label: "Labels", kind: "search", placeholder: "env=prod" },
+  {
+    name: "owner",
+    label: "Owner",
+    kind: "select",
+    options: [["none", "No active member"], ...ownersOf(members)],
+  },
   { name: "expiresBefore", label: "Expires before", kind: "moment" },
+  { name: "fingerprint", label: "SHA-256", kind: "search", placeholder: "64 digits, with or without colons" },
+  { name: "serial", label: "Serial number", kind: "search", placeholder: "In hexadecimal" },
 ];
 
 const COLUMNS: Column<Certificate>[] = [
@@ -43,7 +52,8 @@ export function CertificatesPage() {
   const setImporting = (open: boolean) => {
     isImporting.value = open;
   };
-  const pages = usePages<Certificate>(inOrganization("certificates"), filterQuery(FILTERS));
+  const filters = filtersOf(useMembers());
+  const pages = usePages<Certificate>(inOrganization("certificates"), filterQuery(filters));
   return (
     <>
       <PageHeading
@@ -51,28 +61,33 @@ export function CertificatesPage() {
         intro="Every certificate that this organization knows, wherever it is used."
         actions={
           isAdmin.value && (
-            <button class="primary" type="button" onClick={() => setImporting(true)}>
-              <Icon name="plus" /> Import
-            </button>
+            <>
+              <a class="button" href={link("certificates/import")}>
+                Import a CSV file
+              </a>
+              <button class="primary" type="button" onClick={() => setImporting(true)}>
+                <Icon name="plus" /> Import
+              </button>
+            </>
           )
         }
       />
       {isImporting.value && <ImportDialog onClose={() => setImporting(false)} onImported={() => void pages.reload()} />}
-      <Filters of={FILTERS} />
+      <Filters of={filters} />
       <DataTable
         label="Certificates"
         columns={COLUMNS}
         from={pages}
         id={({ id }) => id}
         href={({ id }) => link(`certificates/${id}`)}
-        empty={<NoCertificates />}
+        empty={<NoCertificates isFiltered={isFiltered(filters)} />}
       />
     </>
   );
 }
 
-const NoCertificates = () =>
-  isFiltered(FILTERS) ? (
+const NoCertificates = ({ isFiltered }: { isFiltered: boolean }) =>
+  isFiltered ? (
     <EmptyState title="No certificate matches." hint="Change or clear the filters above." action={{ label: "Clear the filters", href: link("certificates") }} />
   ) : (
     <EmptyState title="There are no certificates yet." hint="Import those that you have, or order one from an issuer." />

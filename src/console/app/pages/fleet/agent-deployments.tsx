@@ -2,11 +2,9 @@ import { inOrganization } from "../../api";
 import { Badge } from "../../parts/badge";
 import { EmptyState } from "../../parts/empty";
 import { Card } from "../../parts/facts";
-import { DataTable } from "../../parts/table";
-import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
-import { DeploymentState } from "./states";
+import { DeploymentsTable } from "./deployments-table";
 import type { Deployment } from "./types";
 
 /** What is assigned to an agent, what drifted, and the stores that it keeps. */
@@ -16,18 +14,10 @@ export function AgentDeployments({ agentId }: { agentId: string }) {
   return (
     <>
       <Card title="Assignments" hint="What the agent is to keep in its stores, and what it last saw there.">
-        <DataTable
+        <DeploymentsTable
           label="Assignments"
           from={pages}
-          id={({ assignmentId }) => assignmentId}
-          href={({ assignmentId }) => link(`agents/${agentId}/assignments/${assignmentId}`)}
-          columns={[
-            { label: "Certificate", cell: ({ commonName }) => commonName || "Without a name" },
-            { label: "State", cell: (row) => <DeploymentState of={row} /> },
-            { label: "Drift", cell: ({ isAdrift }) => (isAdrift ? <Badge tone="warn" text="not as wanted" /> : <span class="none">none</span>) },
-            { label: "Store", cell: ({ trustStoreType }) => <code>{trustStoreType}</code> },
-            { label: "Reported", cell: ({ reportedAt }) => <Time at={reportedAt} relative /> },
-          ]}
+          of="agent"
           empty={
             <EmptyState
               title="Nothing is assigned to it."

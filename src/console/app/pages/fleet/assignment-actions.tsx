@@ -17,9 +17,8 @@ export function AssignmentActions({ of, onDone }: Props) {
   function close() {
     open.value = undefined;
   }
-  async function save({ applicationId, includePrivateKey, autoRenewed, ...rest }: Values) {
-    const config = patchConfig(of.config, readConfig(of.trustStoreType, rest));
-    await write("PATCH", path, { body: { applicationId, includePrivateKey, autoRenew: autoRenewed, config }, version });
+  async function save(values: Values) {
+    await write("PATCH", path, { body: assignmentPatch(of, values), version });
     close();
     toast("Saved: the agent follows at its next pass.");
     onDone();
@@ -55,13 +54,7 @@ export function AssignmentActions({ of, onDone }: Props) {
       </button>
       {open.value === "edit" && (
         <Dialog title="Change the assignment" onClose={close}>
-          <Form
-            submit="Save"
-            values={{ applicationId: of.applicationId, includePrivateKey: of.includePrivateKey, autoRenewed: of.autoRenew, ...showConfig(of.config) }}
-            onCancel={close}
-            onSubmit={save}
-            fields={editable(of)}
-          />
+          <Form submit="Save" values={assignmentValues(of)} onCancel={close} onSubmit={save} fields={assignmentFields(of)} />
         </Dialog>
       )}
       {open.value === "delete" && (
@@ -86,9 +79,27 @@ export function AssignmentActions({ of, onDone }: Props) {
   );
 }
 
-const editable = ({ trustStoreType, keyOnHost }: Assignment) => [
+type Changeable = Pick<Assignment, "applicationId" | "includePrivateKey" | "autoRenew" | "trustStoreType" | "config"> & { keyOnHost?: boolean };
+
+/** What may be changed of an assignment, or of a policy's. "autoRenewed", because a store's config has a field "autoRenew". */
+export const assignmentFields = ({ trustStoreType, keyOnHost = false }: Changeable) => [
   { name: "applicationId", label: "Application", kind: "text", required: true } as const,
   ...(keyOnHost ? [] : [{ name: "includePrivateKey", label: "Send the private key", kind: "boolean" } as const]),
   { name: "autoRenewed", label: "Follow its successors", kind: "boolean" } as const,
   ...configFields(trustStoreType),
 ];
+
+export const assignmentValues = ({ applicationId, includePrivateKey, autoRenew, config }: Changeable): Values => ({
+  applicationId,
+  includePrivateKey,
+  autoRenewed: autoRenew,
+  ...showConfig(config),
+});
+
+/** The body of a change, from the values of its form. */
+export const assignmentPatch = (of: Changeable, { applicationId, includePrivateKey, autoRenewed, ...rest }: Values) => ({
+  applicationId,
+  includePrivateKey,
+  autoRenew: autoRenewed,
+  config: patchConfig(of.config, readConfig(of.trustStoreType, rest)),
+});

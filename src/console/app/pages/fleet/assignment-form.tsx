@@ -17,6 +17,8 @@ export type Catalogue = { items: Store[] };
 export type NewAssignment = { applicationId: string; certificateId: string; trustStoreType: string } & Values;
 
 type Props = {
+  /** Chosen in the form, where it is not known before. */
+  certificateId?: string;
   /** Shown before the fields of the assignment. */
   first?: Field[];
   /** … and after them. */
@@ -29,20 +31,22 @@ type Props = {
 /** Chooses a certificate and a store; the store says which fields there are. */
 export function AssignmentForm(props: Props) {
   const catalogue = useRead<Catalogue>(inOrganization("certs", "trust-store-catalog"));
-  const certificateId = useSignal(place.value.query.get("certificate") ?? "");
+  const certificateId = useSignal(props.certificateId ?? place.value.query.get("certificate") ?? "");
   const type = useSignal("");
   return (
     <Loaded from={catalogue}>
       {({ items }) => (
         <div class="form">
-          <Choice<Certificate>
-            label="Certificate"
-            path={inOrganization("certificates")}
-            query={{ status: "active" }}
-            isSearchable
-            chosen={certificateId}
-            option={({ id, commonName, subject, notAfter }) => ({ id, name: `${commonName || subject}, until ${notAfter.slice(0, 10)}` })}
-          />
+          {props.certificateId === undefined && (
+            <Choice<Certificate>
+              label="Certificate"
+              path={inOrganization("certificates")}
+              query={{ status: "active" }}
+              search="q"
+              chosen={certificateId}
+              option={certificateOption}
+            />
+          )}
           <StoreSelect stores={items} chosen={type} />
           {type.value && certificateId.value && (
             <Details
@@ -57,6 +61,11 @@ export function AssignmentForm(props: Props) {
     </Loaded>
   );
 }
+
+export const certificateOption = ({ id, commonName, subject, notAfter }: Certificate) => ({
+  id,
+  name: `${commonName || subject}, until ${notAfter.slice(0, 10)}`,
+});
 
 export function StoreSelect({ stores, chosen }: { stores: Store[]; chosen: Signal<string> }) {
   const id = useId();
@@ -84,7 +93,15 @@ export function StoreSelect({ stores, chosen }: { stores: Store[]; chosen: Signa
   );
 }
 
-function Details({ first = [], last = [], submit, onSubmit, children, certificateId, store }: Props & { certificateId: string; store: Store | undefined }) {
+function Details({
+  first = [],
+  last = [],
+  submit,
+  onSubmit,
+  children,
+  certificateId,
+  store,
+}: Omit<Props, "certificateId"> & { certificateId: string; store: Store | undefined }) {
   if (!store) return null;
   const { trustStoreType, materialTypes } = store;
   async function handle({ applicationId, materialType, includePrivateKey, autoRenewed, ...rest }: Values) {

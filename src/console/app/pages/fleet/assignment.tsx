@@ -1,51 +1,47 @@
 import { inOrganization } from "../../api";
-import { EmptyState, Loaded } from "../../parts/empty";
+import { DetailPage } from "../../parts/detail";
+import { EmptyState } from "../../parts/empty";
 import { Card, Facts } from "../../parts/facts";
-import { PageHeading } from "../../parts/heading";
 import { DataTable } from "../../parts/table";
 import { Time, UtcTime } from "../../parts/time";
 import { usePages, useRead } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import { History } from "../certificates/history";
 import { AssignmentActions } from "./assignment-actions";
+import { ConfigCard } from "./config-card";
 import { DeploymentState, ReportedState } from "./states";
 import type { Assignment, Report } from "./types";
 
 export function AssignmentPage({ id, assignmentId }: { id: string; assignmentId: string }) {
   const reading = useRead<Assignment>(inOrganization("agents", id, "assignments", assignmentId));
-  const shown = reading.data.value;
   return (
-    <>
-      <PageHeading
-        title={shown?.commonName || "Assignment"}
-        back={{ label: "Agent", href: link(`agents/${id}`) }}
-        {...(shown && { intro: <State of={shown} /> })}
-        {...(shown && isAdmin.value && { actions: <AssignmentActions of={shown} onDone={() => void reading.reload()} /> })}
-      />
-      <Loaded from={reading}>
-        {(assignment) => (
-          <div class="columns">
-            <div>
-              <Card title="Reports" hint="What the agent saw; what said the same as before is left out.">
-                <Reports of={assignment} />
-              </Card>
-              <Card title="History">
-                <History id={assignmentId} />
-              </Card>
-            </div>
-            <div>
-              <Card title="Assignment">
-                <Details of={assignment} />
-              </Card>
-              <Card title="Config of the store">
-                <Facts of={Object.entries(assignment.config).map(([name, value]) => [name, <code key={name}>{[value].flat().join(" ")}</code>] as const)} />
-              </Card>
-            </div>
+    <DetailPage
+      from={reading}
+      kind="Assignment"
+      name={({ commonName }) => commonName}
+      back={{ label: "Agent", href: link(`agents/${id}`) }}
+      intro={(shown) => <State of={shown} />}
+      actions={(shown) => <AssignmentActions of={shown} onDone={() => void reading.reload()} />}
+    >
+      {(assignment) => (
+        <div class="columns">
+          <div>
+            <Card title="Reports" hint="What the agent saw; what said the same as before is left out.">
+              <Reports of={assignment} />
+            </Card>
+            <Card title="History">
+              <History id={assignmentId} />
+            </Card>
           </div>
-        )}
-      </Loaded>
-    </>
+          <div>
+            <Card title="Assignment">
+              <Details of={assignment} />
+            </Card>
+            <ConfigCard of={assignment.config} />
+          </div>
+        </div>
+      )}
+    </DetailPage>
   );
 }
 
@@ -60,7 +56,7 @@ const Details = ({ of }: { of: Assignment }) => (
       ["Application", of.applicationId],
       ["Private key", of.keyOnHost ? "The host's own: it never leaves it" : of.includePrivateKey ? "Sent to the host" : "Not sent"],
       ["Successors", of.autoRenew ? "Followed" : "Not followed"],
-      ["Policy", of.policyId && "A policy decides what it says: change that"],
+      ["Policy", of.policyId && <a href={link(`policies/${of.policyId}`)}>A policy decides what it says: change that</a>],
       ["Made", <UtcTime at={of.createdAt} />],
       ["Changed", <UtcTime at={of.updatedAt} />],
     ]}

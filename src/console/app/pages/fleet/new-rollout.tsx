@@ -10,7 +10,7 @@ import { type NewRing, RingsEditor, readRings } from "./rings-editor";
 import type { Rollout } from "./rollout-types";
 
 const NAME: Field = { name: "name", label: "Name of the rollout", kind: "text", required: true, placeholder: "New root, canaries first" };
-const LIMITS: Field[] = [
+export const ROLLOUT_LIMITS: Field[] = [
   { name: "haltShare", label: "Halts at this share of failures", kind: "number", hint: "Of a ring's agents, between 0 and 1; 0.1 where it is empty." },
   { name: "successShare", label: "The next ring opens at this share", kind: "number", hint: "Of agents that have it, between 0 and 1; all where it is empty." },
 ];
@@ -36,7 +36,7 @@ export function NewRolloutPage() {
       />
       <div class="narrow-form">
         <Card title="What each agent gets">
-          <AssignmentForm first={[NAME]} last={LIMITS} submit="Start the rollout" onSubmit={create}>
+          <AssignmentForm first={[NAME]} last={ROLLOUT_LIMITS} submit="Start the rollout" onSubmit={create}>
             <RingsEditor rings={rings} />
           </AssignmentForm>
         </Card>

@@ -26,13 +26,7 @@ export function FleetSummary() {
               />
             </Card>
             <Card title="Assignments">
-              <Ring
-                label="Assignments by state"
-                middle={String(deployments.total)}
-                slices={Object.entries(deployments.byState)
-                  .filter(([, value]) => value > 0)
-                  .map(([state, value]) => ({ label: state, value, tone: STATE_TONES[state] ?? "calm" }))}
-              />
+              <StatesRing of={deployments} />
             </Card>
           </div>
         )
@@ -40,3 +34,13 @@ export function FleetSummary() {
     </Loaded>
   );
 }
+
+export const StatesRing = ({ of }: { of: Summary["deployments"] }) => (
+  <Ring
+    label="Assignments by state"
+    middle={String(of.total)}
+    slices={Object.entries(of.byState)
+      .filter(([, value]) => value > 0)
+      .map(([state, value]) => ({ label: state, value, tone: STATE_TONES[state] ?? "calm" }))}
+  />
+);

@@ -34,8 +34,9 @@ export type Deployment = {
 };
 
 export type Summary = {
-  deployments: { total: number; adrift: number; removing: number; byState: Record<string, number> };
+  deployments: { total: number; adrift: number; removing: number; byState: Record<string, number>; byStore: { trustStoreType: string; total: number }[] };
   agents: { total: number; online: number; late: number; silent: number };
+  oldestDrift: { assignmentId: string; agentId: string; since: string } | null;
 };
 
 export type JoinToken = {
@@ -75,4 +76,30 @@ export type Assignment = {
   version: number;
   createdAt: string;
   updatedAt: string;
+};
+
+export type Policy = {
+  id: string;
+  name: string | null;
+  selector: string | null;
+  applicationId: string;
+  certificateId: string;
+  trustStoreType: string;
+  materialType: string;
+  includePrivateKey: boolean;
+  autoRenew: boolean;
+  enabled: boolean;
+  config: Config;
+  state: "applying" | "applied" | "rolling_out" | "halted" | "rolling_back" | "rolled_back";
+  rolloutId: string | null;
+  heldSince: string | null;
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+};
+
+/** Which agents have what a policy gives, and on which something else has the place. */
+export type Reach = {
+  agents: number;
+  conflicts: { total: number; items: { agentId: string; agentName: string; assignmentId: string | null; policyId: string | null }[] };
 };
