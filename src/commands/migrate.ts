@@ -26,7 +26,8 @@ async function check(sql: Pool) {
   const { migrations, unknown } = await migrationStatus(sql);
   const pending = migrations.filter(({ applied }) => !applied);
   if (unknown.length > 0) throw new CommandError("The database is of a newer certitude. Use that release.");
-  if (pending.length > 0) throw new CommandError(`Migrations are pending: ${pending.map(({ name }) => name).join(", ")}. certitude migrate applies them.`);
+  const [first] = pending;
+  if (first) throw new CommandError(`${pending.length} of ${migrations.length} migrations are pending, from ${first.name} on. certitude migrate applies them.`);
   console.info(UP_TO_DATE);
 }
 

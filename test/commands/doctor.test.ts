@@ -5,7 +5,7 @@ import { judgeClock } from "../../src/commands/doctor/clock";
 import { tlsFilesIn } from "../support/pki/tls-files";
 import { startMailServer } from "../support/server/mail-server";
 import { connectTo } from "../support/server/postgres";
-import { endServers, newPlace, run, serve } from "../support/server/program";
+import { endServers, newPlace, PROGRAM, run, serve } from "../support/server/program";
 
 setDefaultTimeout(300_000);
 
@@ -53,7 +53,9 @@ describe("certitude doctor", () => {
     expect((await examine({ ...mail, SMTP_URL: mailServer.url })).states).toMatchObject({ mail: "ok" });
     const away = await examine({ ...mail, SMTP_URL: "smtp://127.0.0.1:1" });
     expect(away).toMatchObject({ code: 1, states: { mail: "failed", storage: "ok" } });
-    expect(messageOf(away, "mail")).toContain("127.0.0.1:1");
+    expect(messageOf(away, "mail")).toBe(
+      "127.0.0.1:1 refuses the connection. Mails wait meanwhile. See that SMTP_URL names the mail server, and that it lets this machine in.",
+    );
   });
 
   test("warns of gateways without a secret", async () => {
@@ -65,7 +67,17 @@ describe("certitude doctor", () => {
 
   test("names an identity provider that does not answer", async () => {
     const away = await examine({ OIDC_ISSUER: "http://127.0.0.1:1", JWT_AUDIENCE: "certitude" });
-    expect(away).toMatchObject({ code: 1, states: { tokens: "failed" } });
+    expect(away).toMatchObject({ code: 1, states: { tokens: "failed", "provider clock": "failed" } });
+    expect(messageOf(away, "tokens")).toEndWith(" Until http://127.0.0.1:1 answers, no user token can be verified.");
+  });
+
+  test("1 where the key of TLS_CERT is open to every user, with the command that closes it", async () => {
+    const files = tlsFilesIn(place.directory);
+    files.write("certitude.example");
+    chmodSync(files.env.TLS_KEY, 0o644);
+    const { code, findings } = await examine(files.env);
+    const message = `TLS_KEY: ${files.env.TLS_KEY} is open to every user of this machine (mode 644). chmod o= closes it.`;
+    expect({ code, findings }).toEqual({ code: 1, findings: [{ part: "configuration", state: "failed", message }] });
   });
 
   test("compares the clock with the database's and the identity provider's", async () => {
@@ -103,11 +115,28 @@ describe("certitude doctor", () => {
     chmodSync(join(other.env.DATA_DIR ?? "", "objects"), 0o600);
     const { code, out } = await run(["doctor"], other.env);
     expect(code).toBe(1);
-    expect(out).toContain("✗ storage");
+    expect(out).toMatch(/^✗ storage +Documents cannot be stored in .*: .* Let this user write there, or name another directory by DATA_DIR\.$/m);
     await other.remove();
   });
 
   // The embedded database belongs to one process, and cannot be away.
+  if (place.env.DATABASE_URL)
+    test("1 where this machine's clock is a day ahead; a migration that is pending is a warning", async () => {
+      const other = await newPlace();
+      await run(["migrate"], other.env);
+      const { $client: sql } = connectTo(other.env.DATABASE_URL ?? "");
+      await sql`delete from drizzle.__drizzle_migrations where id = (select max(id) from drizzle.__drizzle_migrations)`;
+      await sql.end();
+      const doctor = Bun.spawn(["faketime", "-f", "+1d", PROGRAM, "doctor", "--json"], { env: other.env, stdout: "pipe", stderr: "ignore" });
+      const findings: Finding[] = await doctor.stdout.json();
+      expect(await doctor.exited).toBe(1);
+      expect(messageOf({ findings }, "clock")).toBe(
+        "The database's clock is 24 hours behind this machine's: set both by NTP, or certificates and tokens are judged wrongly.",
+      );
+      expect(findings).toContainEqual({ part: "migrations", state: "warning", message: expect.stringMatching(/^1 of \d+ migrations are pending\. /) });
+      await other.remove();
+    });
+
   if (place.env.DATABASE_URL)
     test("tells a database that has no tables, one of another key, and one that is not there", async () => {
       const other = await newPlace();
@@ -127,6 +156,7 @@ describe("certitude doctor", () => {
 
       const away = await examine({ DATABASE_URL: "postgres://postgres@127.0.0.1:1/none" });
       expect(away).toMatchObject({ code: 1, states: { database: "failed", storage: "ok" } });
+      expect(messageOf(away, "database")).toContain("ECONNREFUSED 127.0.0.1:1. See that Postgres runs there");
       expect(away.states).not.toHaveProperty("migrations");
     });
   else

@@ -83,6 +83,10 @@ describe("a server whose disk is full", () => {
     expectExhausted(answer);
     expect((await ask("GET", "/users/me")).status).toBe(200);
     expect((await ask("GET", "/health/live")).status).toBe(200);
+    const { code, out } = await run(["doctor"], own);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^✗ database +.* is in use by another certitude/m);
+    expect(out).toMatch(/^✗ storage +Documents cannot be stored in .*: ENOSPC.* Make room there, or move DATA_DIR to a larger disk\.$/m);
 
     disk.makeRoom();
     expect((await create()).status).toBe(201);

@@ -9,7 +9,10 @@ export const addDoctor = (program: Command) =>
     .command("doctor")
     .description("Look at configuration, database, migrations, clock, keys, tokens, gateway, TLS, mail and storage, and say what to do.")
     .option("--json", "print the findings as one JSON array")
-    .addHelpText("after", "\nIt changes nothing. Exit code 1 where something failed. The embedded database can be looked at while no server has it.")
+    .addHelpText(
+      "after",
+      "\nIt changes nothing that is there. Exit code 1 where something failed. The embedded database can be looked at while no server has it.",
+    )
     .action(async ({ json = false }: { json?: boolean }) => {
       process.umask(0o077);
       const findings: Finding[] = [];

@@ -3,6 +3,7 @@ import { fetchKeySet } from "#auth/oidc";
 import { type Config, ConfigError, readConfig } from "#config";
 import { readTlsPair, timeFault } from "#crypto/tls-files";
 import { MAINTENANCE, type Pool, type Sql } from "#db/connect";
+import { unavailability } from "#db/failures";
 import { migrationStatus } from "#db/migrate";
 import { reachDatabase } from "#db/open";
 import { checkKeys } from "#db/secret-keys";
@@ -24,16 +25,16 @@ export async function* examine(env: Record<string, string | undefined>): AsyncGe
   if (config instanceof ConfigError) return yield { part: "configuration", ...failed(config.message) };
   yield { part: "configuration", ...ok("Every variable can be read.") };
   yield* examineDatabase(config);
-  const parts: [part: string, look: () => Said | Promise<Said>][] = [
-    ["tokens", () => lookAtTokens(config)],
+  const { oidcIssuer } = config;
+  const parts: [part: string, look: Look, advice?: string][] = [
+    ["tokens", () => lookAtTokens(config), `Until ${oidcIssuer} answers, no user token can be verified.`],
     ["gateway", () => lookAtGateway(config)],
     ["tls", () => lookAtTls(config)],
-    ["mail", () => lookAtMail(config)],
+    ["mail", () => lookAtMail(config), "Mails wait meanwhile. See that SMTP_URL names the mail server, and that it lets this machine in."],
     ["storage", () => lookAtStorage(config)],
   ];
-  const { oidcIssuer } = config;
-  if (oidcIssuer) parts.unshift(["provider clock", async () => judgeClock(await compareWithProvider(oidcIssuer))]);
-  for (const [part, look] of parts) yield { part, ...(await attempt(look)) };
+  if (oidcIssuer) parts.unshift(["provider clock", async () => judgeClock(await compareWithProvider(oidcIssuer)), `The time of ${oidcIssuer} is not known.`]);
+  for (const [part, look, advice] of parts) yield { part, ...(await attempt(look, advice)) };
 }
 
 function read(env: Record<string, string | undefined>): Config | ConfigError {
@@ -45,17 +46,23 @@ function read(env: Record<string, string | undefined>): Config | ConfigError {
   }
 }
 
-const attempt = async (look: () => Said | Promise<Said>) => {
+type Look = () => Said | Promise<Said>;
+
+/** What fails by itself says what was wrong, and the advice what to do. */
+const attempt = async (look: Look, advice?: string) => {
   try {
     return await look();
   } catch (error) {
-    return failed((error as Error).message);
+    return failed(withAdvice(error as Error, advice));
   }
 };
+const withAdvice = ({ message }: Error, advice?: string) => (advice ? `${message.replace(/\.$/, "")}. ${advice}` : message);
+
+const REACHING = "See that Postgres runs there and lets this machine in, and that DATABASE_URL names its address, user, password and database.";
 
 async function* examineDatabase(config: Config): AsyncGenerator<Finding> {
   const reached = await reachDatabase(config, { warn: () => {}, info: () => {} }, MAINTENANCE).catch((error: Error) => error);
-  if (reached instanceof Error) return yield { part: "database", ...failed(reached.message) };
+  if (reached instanceof Error) return yield { part: "database", ...failed(withAdvice(reached, config.databaseUrl && REACHING)) };
   const sql = reached.db.$client;
   try {
     yield { part: "database", ...(await attempt(() => lookAtDatabase(sql))) };
@@ -148,7 +155,13 @@ async function lookAtStorage({ dataDir, keyring }: Config) {
   const directory = join(dataDir, "objects");
   const store = createFileStore(directory, keyring);
   const key = `doctor.${crypto.randomUUID()}`;
-  await store.put(key, Buffer.from("A test of the storage."));
-  await store.remove(key);
+  try {
+    await store.put(key, Buffer.from("A test of the storage."));
+    await store.remove(key);
+  } catch (error) {
+    const isFull = unavailability(error) === "exhausted" && (error as NodeJS.ErrnoException).code !== "EROFS";
+    const advice = isFull ? "Make room there, or move DATA_DIR to a larger disk." : "Let this user write there, or name another directory by DATA_DIR.";
+    return failed(withAdvice(new Error(`Documents cannot be stored in ${directory}: ${(error as Error).message}`), advice));
+  }
   return ok(`Documents can be stored in ${directory}.`);
 }
