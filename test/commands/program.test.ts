@@ -4,6 +4,7 @@ import { version } from "../../package.json";
 import { call } from "../support/server/call";
 import { sign } from "../support/server/people";
 import { newDirectory, run } from "../support/server/program";
+import { startReverseProxy } from "../support/server/reverse-proxy";
 import { environment, JWT_SECRET, world } from "../support/server/world";
 
 setDefaultTimeout(300_000);
@@ -80,6 +81,9 @@ describe("certitude healthcheck", () => {
   test("0 when the server is ready", async () => {
     for (const url of [world.url, `${world.url}/`, `${world.url}/health/ready`])
       expect(await run(["healthcheck", "--url", url])).toEqual({ code: 0, out: "ready", err: "" });
+    const proxy = await startReverseProxy(world.url, { below: "rewrite ^/certitude/(.*)$ /$1 break; proxy_pass http://$app;" });
+    expect(await run(["healthcheck", "--url", `${proxy.urls.below}/certitude/`])).toEqual({ code: 0, out: "ready", err: "" });
+    await proxy.stop();
     const port = String(world.server.port);
     expect(await run(["healthcheck"], { ...env, PORT: port })).toMatchObject({ code: 0 });
     expect(await run(["healthcheck"], { ...env, PORT: port, HOST: "0.0.0.0" })).toMatchObject({ code: 0 });
@@ -88,7 +92,11 @@ describe("certitude healthcheck", () => {
   test("1 when it is not, or is not there", async () => {
     expect(await run(["healthcheck", "--url", `${world.url}/nothing`])).toEqual({ code: 1, out: "", err: `${world.url}/nothing/health/ready answered 404.` });
     expect(await run(["healthcheck", "--url", "certitude.example"])).toMatchObject({ code: 2, err: expect.stringContaining("--url must be an address that") });
-    expect(await run(["healthcheck"], { ...env, PORT: "1" })).toEqual({ code: 1, out: "", err: "http://127.0.0.1:1/health/ready cannot be reached." });
+    expect(await run(["healthcheck"], { ...env, PORT: "1" })).toEqual({
+      code: 1,
+      out: "",
+      err: expect.stringMatching(/^http:\/\/127\.0\.0\.1:1\/health\/ready cannot be reached: ECONNREFUSED/),
+    });
   });
 });
 

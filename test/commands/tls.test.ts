@@ -96,7 +96,10 @@ describe("certitude serve with TLS_CERT and TLS_KEY", () => {
     ] as const)
       expect((await fetch(`${url}/health/live`, { headers: { host }, tls: { rejectUnauthorized: false } })).status).toBe(status);
     expect(await run(["healthcheck"], { ...place.env, PORT: new URL(url).port })).toMatchObject({ code: 0, out: "ready" });
-    expect(await run(["healthcheck", "--url", url], place.env)).toMatchObject({ code: 1 });
+    const named = url.replace("127.0.0.1", "localhost");
+    const untrusted = expect.stringMatching(/^https:\/\/localhost:\d+\/health\/ready cannot be reached: .*certificate/);
+    expect(await run(["healthcheck", "--url", named], place.env)).toEqual({ code: 1, out: "", err: untrusted });
+    expect(await run(["healthcheck", "--url", named], { ...place.env, NODE_EXTRA_CA_CERTS: files.env.TLS_CERT })).toMatchObject({ code: 0, out: "ready" });
 
     expect((await fetchFrom(url, await replaceWhileAsked(server, url))).status).toBe(200);
     expect(JSON.parse(await server.says("certificate changed"))).toMatchObject({ file: files.env.TLS_CERT, subject: expect.stringContaining("second") });
