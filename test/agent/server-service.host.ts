@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => machine.stop());
 
-test("the unit that certitude install prints runs the server, restarts it, and stops it in order", async () => {
+test("the unit that certitude install prints runs the server, restarts it, and stops it in order; over https, too", async () => {
   const port = 20_000 + Math.floor(Math.random() * 12_000);
   const setUp = `mkdir -p /etc/certitude && echo PORT=${port} >/etc/certitude/environment &&
     certitude install --print >/etc/systemd/system/certitude.service && systemctl daemon-reload && systemctl start certitude`;
@@ -28,4 +28,12 @@ test("the unit that certitude install prints runs the server, restarts it, and s
   await isReady();
   expect(await machine.run("systemctl", "stop", "certitude")).toMatchObject({ code: 0 });
   expect(await show("Result")).toBe("success");
+
+  const tls = "/etc/certitude/tls";
+  const withTls = `useradd --system certitude && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ${tls}.key -out ${tls}.pem \\
+      -subj /CN=localhost -addext subjectAltName=DNS:localhost && chown root:certitude ${tls}.key && chmod 640 ${tls}.key &&
+    printf 'TLS_CERT=${tls}.pem\\nTLS_KEY=${tls}.key\\n' >>/etc/certitude/environment && systemctl start certitude`;
+  expect(await machine.paste(withTls)).toMatchObject({ code: 0 });
+  const look = `NODE_EXTRA_CA_CERTS=${tls}.pem certitude healthcheck --url https://localhost:${port}`;
+  await until(async () => expect(await machine.paste(look)).toMatchObject({ code: 0, out: "ready" }));
 });

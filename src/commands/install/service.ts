@@ -5,7 +5,7 @@
 export const renderService = (program: string) => `# certitude install --print > /etc/systemd/system/certitude.service
 # systemctl daemon-reload && systemctl enable --now certitude
 # Configuration, one NAME=value a line, readable by root alone: /etc/certitude/environment (certitude --help lists the names).
-# For certificates of its own, copy or keep them where the server may read them, and name them there:
+# For https, name its files there; an agent of ours may keep them. The key's group needs an account that stays: useradd --system certitude
 #   TLS_CERT=/etc/certitude/tls.pem and TLS_KEY=/etc/certitude/tls.key, owned by root:certitude, mode 0640
 [Unit]
 Description=Certitude: certificates and compliance
