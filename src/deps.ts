@@ -81,7 +81,7 @@ export function createDeps({ config, db, log, clock = () => new Date(), now = ()
     clock,
     trustedRoots,
     cluster,
-    metrics: createMetrics({ sql, clock, cluster, jobRuns }),
+    metrics: createMetrics({ config, sql, clock, cluster, jobRuns }),
     feed: createFeed(sql, (error) => log.warn({ err: error }, "polling for notifications failed")),
     store: createFileStore(join(config.dataDir, "objects"), config.keyring),
     queue: createQueue({ sql, log, cluster }),

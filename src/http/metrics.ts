@@ -11,6 +11,7 @@ import type { JobRuns } from "#modules/platform/jobs/services/job-runs";
 import { Refusal } from "./errors";
 import { addJobMetrics } from "./job-metrics";
 import { addProcessMetrics } from "./process-metrics";
+import { createReading } from "./reading";
 import { createRequestDurations } from "./request-durations";
 
 const COUNT_EVERY = 60_000;
@@ -18,17 +19,19 @@ const COUNT_EVERY = 60_000;
 const RANKS = 10;
 const TOPIC = "metrics";
 
+type Needs = { config: Pick<Config, "requestTimeout">; sql: Pool; clock: () => Date; cluster: Cluster; jobRuns: JobRuns };
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** What Prometheus reads, in a registry of this process's own. The series of workers have the label `worker`, so that none is mistaken for another's. */
-export function createMetrics({ sql, clock, cluster, jobRuns }: { sql: Pool; clock: () => Date; cluster: Cluster; jobRuns: JobRuns }) {
+export function createMetrics({ config, sql, clock, cluster, jobRuns }: Needs) {
+  const patienceMs = config.requestTimeout / 2;
   const registry = new Registry();
   if (cluster.worker) registry.setDefaultLabels({ worker: cluster.worker });
   cluster.answer(TOPIC, () => registry.metrics());
   collectDefaultMetrics({ register: registry });
   const durations = createRequestDurations();
   registry.registerMetric(durations.metric);
-  addJobMetrics({ registry, jobRuns, isFirst: cluster.isFirst });
+  addJobMetrics({ registry, jobRuns, patienceMs, isFirst: cluster.isFirst });
   let inFlight = 0;
   addProcessMetrics({ registry, sql, tlsExpiry: () => tlsExpiry });
   new Gauge({
@@ -82,19 +85,17 @@ export function createMetrics({ sql, clock, cluster, jobRuns }: { sql: Pool; clo
     label?: string;
     count: () => Promise<[value: string | undefined, count: number][]>;
   }) {
-    let countedAt = Number.NEGATIVE_INFINITY;
+    const read = createReading(count, { everyMs: COUNT_EVERY, patienceMs });
     new Gauge({
       name,
       help,
       labelNames: label === undefined ? [] : [label],
       registers: [registry],
       async collect() {
-        if (!cluster.isFirst) return;
-        if (performance.now() - countedAt < COUNT_EVERY) return;
-        const counts = await count();
+        const counts = cluster.isFirst ? await read() : undefined;
+        if (!counts) return;
         this.reset();
-        for (const [value, counted] of counts) this.set(label === undefined || value === undefined ? {} : { [label]: value }, counted);
-        countedAt = performance.now();
+        for (const [value, counted] of counts.value) this.set(label === undefined || value === undefined ? {} : { [label]: value }, counted);
       },
     });
   }

@@ -91,7 +91,7 @@ if (Bun.env.TEST_DATABASE_URL)
       const at = await worker.url();
       while (!mailServer.received.some(({ to }) => to === email)) await Bun.sleep(20);
       while (!(await supervised()).some(({ scheduled, counted }) => scheduled && counted > 0)) await Bun.sleep(50);
-      while ((await figures(at, 'certitude_job_runs_total{job="send-mail",outcome="succeeded"}'))[0] !== 1) await Bun.sleep(20);
+      while ((await figures(at, 'certitude_job_runs_total{name="send-mail",outcome="succeeded"}'))[0] !== 1) await Bun.sleep(20);
       expect((await worker.exit("SIGTERM")).code).toBe(0);
       expect((await sql`select name from job_runs where name = 'send-mail' and runs = 1`).length).toBe(1);
       await forget();

@@ -24,8 +24,8 @@ const PANELS: Panel[] = [
     { expr: "sum(certitude_database_connections_max)", legend: "all" },
     { expr: "sum(certitude_database_waiting)", legend: "waiting" },
   ),
-  series("Background jobs: since success", "s", { expr: "max by (job) (certitude_job_seconds_since_success)", legend: "{{job}}" }),
-  series("Queues", "none", { expr: "max by (job, state) (certitude_job_queue_jobs)", legend: "{{job}} {{state}}" }),
+  series("Background jobs: since success", "s", { expr: "max by (name) (certitude_job_seconds_since_success)", legend: "{{name}}" }),
+  series("Queues", "none", { expr: "max by (name, state) (certitude_job_queue_jobs)", legend: "{{name}} {{state}}" }),
   series("Memory", "bytes", { expr: "process_resident_memory_bytes", legend: "{{instance}}" }),
 ];
 

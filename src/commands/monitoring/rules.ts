@@ -28,18 +28,18 @@ const RULES: Rule[] = [
   },
   {
     alert: "CertitudeJobLate",
-    expr: "certitude_job_seconds_since_success > 7200",
+    expr: "max by (name) (certitude_job_late) > 0",
     for: "10m",
     severity: "warning",
-    summary: "The background job {{ $labels.job }} has not succeeded for two hours.",
-    description: "GET /admin/jobs says what failed. With serve --no-jobs, another server has to run the jobs.",
+    summary: "No server has run the background job {{ $labels.name }} for three of its periods.",
+    description: "GET /admin/jobs says when it last ran. With serve --no-jobs, another server has to run the jobs.",
   },
   {
     alert: "CertitudeJobsFailing",
-    expr: 'sum by (job) (increase(certitude_job_runs_total{outcome="failed"}[1h])) > 3',
+    expr: 'sum by (name) (increase(certitude_job_runs_total{outcome="failed"}[1h])) > 3',
     for: "5m",
     severity: "warning",
-    summary: "The background job {{ $labels.job }} fails again and again.",
+    summary: "The background job {{ $labels.name }} fails again and again.",
     description: "GET /admin/jobs says what failed.",
   },
   {

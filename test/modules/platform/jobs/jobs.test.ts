@@ -259,11 +259,14 @@ describe("GET /metrics", () => {
           ?.split(" ")
           .at(-1),
       );
-    expect(figure('certitude_job_runs_total{job="fold-counts",outcome="succeeded"}')).toBe(1);
-    expect(figure('certitude_job_runs_total{job="fold-counts",outcome="failed"}')).toBe(1);
-    expect(figure('certitude_job_seconds_total{job="fold-counts"}')).toBe(3);
-    expect(figure('certitude_job_seconds_since_success{job="fold-counts"}')).toBeWithin(100, 110);
-    expect(figure('certitude_job_queue_jobs{job="send-mail",state="waiting"}')).toBeGreaterThanOrEqual(0);
-    expect(text).not.toContain('since_success{job="watch-expiry"}');
+    expect(figure('certitude_job_runs_total{name="fold-counts",outcome="succeeded"}')).toBe(1);
+    expect(figure('certitude_job_runs_total{name="fold-counts",outcome="failed"}')).toBe(1);
+    expect(figure('certitude_job_seconds_total{name="fold-counts"}')).toBe(3);
+    expect(figure('certitude_job_seconds_since_success{name="fold-counts"}')).toBeWithin(100, 110);
+    expect(figure('certitude_job_late{name="fold-counts"}')).toBe(0);
+    const late = Array.from(text.matchAll(/^certitude_job_late\{name="([^"]+)"\} 1$/gm), ([, name]) => name);
+    expect(late).toEqual((await call("GET", "/health/ready", { url })).body.jobs.late);
+    expect(figure('certitude_job_queue_jobs{name="send-mail",state="waiting"}')).toBeGreaterThanOrEqual(0);
+    expect(text).not.toContain('since_success{name="watch-expiry"}');
   });
 });
