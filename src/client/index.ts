@@ -2,3 +2,4 @@
 export { type Data, type Item, items, RefusedError, unwrap } from "./answers.js";
 export type { App } from "./app.js";
 export { type Client, type ClientOptions, createClient, type Role } from "./client.js";
+export { events } from "./events.js";

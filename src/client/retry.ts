@@ -16,7 +16,7 @@ function readRetryAfter(value: string | null) {
 }
 
 /** Rejects with the signal's reason as soon as it is aborted. */
-function pause(milliseconds: number, signal?: AbortSignal | null) {
+export function pause(milliseconds: number, signal?: AbortSignal | null) {
   return new Promise<void>((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);

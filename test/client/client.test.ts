@@ -1,6 +1,8 @@
 import { describe, expect, expectTypeOf, test } from "bun:test";
 import { createClient, type Data, type Item, items, RefusedError, unwrap } from "../../src/client/index.js";
+import { startGateway } from "../support/client/gateway";
 import { newApiToken } from "../support/server/api-tokens";
+import { newStaff, withJobs } from "../support/server/knowledge";
 import { newOrganization, newUser } from "../support/server/people";
 import { startServer, world } from "../support/server/world";
 
@@ -13,22 +15,6 @@ async function newClient(more: { url?: string; role?: "ORG_ADMIN" | "ORG_MEMBER"
 }
 
 const github = (name: string) => ({ kind: "github" as const, name, config: { owner: "example", authMethod: "token" }, secrets: { token: "s3cr3t" } });
-
-/** A gateway before the server: `meddle` answers in the server's place, before or after it has. */
-function startGateway(meddle: (request: Request, forward: () => Promise<Response>) => Promise<Response>) {
-  const seen: { method: string; key: string | null; condition: string | null }[] = [];
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    async fetch(request) {
-      seen.push({ method: request.method, key: request.headers.get("idempotency-key"), condition: request.headers.get("if-match") });
-      const { pathname, search } = new URL(request.url);
-      const body = request.method === "GET" ? undefined : await request.text();
-      return meddle(request, () => fetch(world.url + pathname.replace(/^\/base/, "") + search, { method: request.method, headers: request.headers, body }));
-    },
-  });
-  return { seen, url: server.url.origin, [Symbol.dispose]: () => void server.stop(true) };
-}
 
 const busy = (seconds: string) => Response.json({ message: "Busy." }, { status: 503, headers: { "retry-after": seconds } });
 
@@ -69,6 +55,8 @@ describe("the types of a client", () => {
 });
 
 describe("a client", () => {
+  withJobs();
+
   test("sends its token and headers with each request", async () => {
     const { organization, id } = await newClient();
     expect((await organization.get()).data?.id).toBe(id);
@@ -94,6 +82,15 @@ describe("a client", () => {
     const { api } = createClient({ url: world.url, userId, headers: { "x-gateway-secret": "s" }, fetch: note });
     expect((await api.admin.organizations.get()).error?.status).toBe(401);
     expect(seen).toEqual([{ "x-user-id": userId, "x-gateway-secret": "s" }]);
+  });
+
+  test("sends a file as a form", async () => {
+    const staff = await newStaff();
+    const { id } = await newOrganization();
+    const { api } = createClient({ url: world.url, token: staff.token, userId: staff.id });
+    const file = new File(["Keys rotate yearly."], "keys.txt", { type: "text/plain" });
+    const document = await unwrap(api.admin["knowledge-base"].documents.post({ file, title: "Keys", organizationId: id }));
+    expect(document).toMatchObject({ title: "Keys", fileName: "keys.txt", organizationId: id });
   });
 
   test("an address that is none is refused at once", () => {

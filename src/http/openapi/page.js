@@ -37,8 +37,8 @@ const search = {
 };
 
 /** Calls go where the page came from, also behind a path prefix; their forms have the caller's organization and role in them. */
-function adapt(openapi, { organizationId, role }) {
-  const filled = { organizationId, "x-organization-id": organizationId, "x-organization-role": organizationId && role };
+function adapt(openapi, { organizationId, role = "ORG_ADMIN" }) {
+  const filled = { organizationId, "x-organization-id": organizationId, "x-organization-role": role };
   for (const operation of Object.values(openapi.paths).flatMap(Object.values))
     for (const parameter of operation.parameters ?? []) if (filled[parameter.name]) parameter.example = filled[parameter.name];
   return { ...openapi, servers: [{ url: BASE }] };

@@ -8,7 +8,7 @@ import { Message } from "#http/schema";
 import { limitHeaders } from "#limits/limits";
 import { exampleOf } from "#modules/notifications/events/rules/kinds";
 import { addExample, markAllRead, markRead, readInbox } from "./queries";
-import { Inbox, InboxQuery, Marked, MarkRead, NewExample, Notice, Unread } from "./schema";
+import { Inbox, InboxQuery, Marked, MarkRead, NewExample, Notice, NoticeStream } from "./schema";
 import { noticeStream, STREAM_HEADERS } from "./services/stream";
 
 const EXAMPLES_A_MINUTE = 10;
@@ -63,13 +63,7 @@ export const notifications = (deps: Deps) =>
       {
         headers: t.Object({ "last-event-id": t.Optional(t.String({ description: "The id of the last event that was seen" })) }),
         response: {
-          200: t.Union([Notice, Unread], {
-            description:
-              "Server-sent events. Their `data` is, of `event: notice`, the notice, its position as `id`; of `event: unread`, how many are left unread",
-            contentMediaType: "text/event-stream",
-            examples: ["id: 1\nevent: notice\ndata: {}\n\n"],
-            noValidate: true,
-          }),
+          200: NoticeStream,
         },
         detail: {
           operationId: "streamNotifications",

@@ -41,7 +41,21 @@ export const Inbox = Answer({
   unread: Integer({ description: "How many of the user's are unread" }),
 });
 
-export const Unread = Answer({ unread: Integer({ description: "How many are left unread" }) });
+const unread = Integer({ description: "How many are unread now" });
+const NoticeEvent = Answer({ ...Notice.properties, unread }, { title: "NoticeEvent" });
+const UnreadEvent = Answer({ unread }, { title: "UnreadEvent" });
+
+/** An event as Eden reads it; one that only sets `retry` has no data. */
+type ServerEvent = { id?: number; event?: string; retry?: number; data?: typeof NoticeEvent.static | typeof UnreadEvent.static };
+
+export const NoticeStream = t.Unsafe<AsyncGenerator<ServerEvent, void, undefined>>(
+  t.Union([NoticeEvent, UnreadEvent], {
+    description: "Server-sent events. Their `data` is, of `event: notice`, the notice, its position as `id`; of `event: unread`, how many are unread",
+    contentMediaType: "text/event-stream",
+    examples: ["id: 1\nevent: notice\ndata: {}\n\n"],
+    noValidate: true,
+  }),
+);
 
 export const MarkRead = Body(
   {
