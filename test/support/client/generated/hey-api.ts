@@ -68,6 +68,8 @@ export function mistakes() {
   createConnection({ path, body: { kind: "nonsense", name: "x" } });
   // @ts-expect-error it needs a name
   createConnection({ path, body: { kind: "github" } });
+  // @ts-expect-error it needs an owner, and says nothing of a url
+  createConnection({ path, body: { kind: "github", name: "x", config: { authMethod: "token", url: "https://chat.example" } } });
   // @ts-expect-error there is no such status
   listCertificates({ path, query: { status: "odd" } });
   // @ts-expect-error it may be null

@@ -83,6 +83,8 @@ export function mistakes() {
   client.POST(CONNECTIONS, { params: { path }, body: { kind: "nonsense", name: "x" } });
   // @ts-expect-error it needs a name
   client.POST(CONNECTIONS, { params: { path }, body: { kind: "github" } });
+  // @ts-expect-error it needs an owner, and says nothing of a url
+  client.POST(CONNECTIONS, { params: { path }, body: { kind: "github", name: "x", config: { authMethod: "token", url: "https://chat.example" } } });
   // @ts-expect-error there is no such status
   client.GET("/organizations/{organizationId}/certificates", { params: { path, query: { status: "odd" } } });
   // @ts-expect-error it may be null

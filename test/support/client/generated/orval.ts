@@ -62,6 +62,8 @@ export function mistakes(connection: Connection) {
   createConnection(ORGANIZATION, { kind: "nonsense", name: "x" });
   // @ts-expect-error it needs a name
   createConnection(ORGANIZATION, { kind: "github" });
+  // @ts-expect-error it needs an owner, and says nothing of a url
+  createConnection(ORGANIZATION, { kind: "github", name: "x", config: { authMethod: "token", url: "https://chat.example" } });
   // @ts-expect-error there is no such status
   listCertificates(ORGANIZATION, { status: "odd" });
   // @ts-expect-error it may be null
