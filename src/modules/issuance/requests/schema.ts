@@ -2,6 +2,7 @@ import { t } from "elysia";
 import { Answer, Body, BodyId, CreatedAt, DateTime, Id, Integer, Moment, Nullable, OneOf, OrganizationId, Text, UpdatedAt, Uuid, Version } from "#http/schema";
 import { ASSIGNMENT_FIELDS, AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import { HostProof } from "#modules/issuance/hosts/schema";
+import { Actor } from "#modules/people/audit/schema";
 import { ALL_KEY_ALGORITHMS, KEY_ALGORITHMS } from "./rules/key-algorithms";
 import { MAX_NAMES } from "./rules/names";
 import { KEY_LOCATIONS } from "./rules/policy";
@@ -51,7 +52,6 @@ export const NewCertificateRequest = Body(
 );
 export type NewCertificateRequest = typeof NewCertificateRequest.static;
 
-const Actor = t.Record(t.String(), t.Unknown(), { description: "As in the audit trail", examples: [{ type: "user", id: EXAMPLE_ID, role: "ORG_ADMIN" }] });
 const Status = OneOf(STATUSES, { description: "How far it has come; the last three are for good", examples: ["validating"] });
 const Reason = Nullable(t.String({ description: "Why it is so, or what is awaited", examples: ["It waits for the agent's key."] }));
 
