@@ -60,6 +60,7 @@ test("an owner is named; where another changed the certificate meanwhile (412), 
   await expectSound("conflict");
   await conflict.getByRole("button", { name: "Save mine" }).click();
   await page.getByText("Saved.").waitFor();
+  await page.locator(".facts").getByText("demo@certitude.example").waitFor();
   expect((await call("GET", `certificates/${id}`)).notes).toBe("mine");
   expect((await call("GET", `certificates/${id}`)).ownerId).not.toBeNull();
   expectNoFaults();

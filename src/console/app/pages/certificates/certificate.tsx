@@ -5,6 +5,7 @@ import { Card, Facts } from "../../parts/facts";
 import { UtcTime } from "../../parts/time";
 import { useRead } from "../../reading";
 import { link } from "../../router";
+import { nameOf, useMembers } from "../members";
 import { CertificateActions } from "./actions";
 import { Chain } from "./chain";
 import { Deployments } from "./deployments";
@@ -73,6 +74,7 @@ const Details = ({ of: shown }: { of: Whole }) => (
             ["Reason", shown.revocationReason ?? "unspecified"],
           ] as const)
         : []),
+      ["Owner", shown.ownerId && <Owner id={shown.ownerId} />],
       ["Contacts", shown.contacts.join(", ") || null],
       [
         "Labels",
@@ -87,3 +89,5 @@ function Names({ of: { subjectAlternativeNames } }: { of: Certificate }) {
   const names = Object.values(subjectAlternativeNames).flat();
   return names.length === 0 ? <span class="none">none</span> : names.join(", ");
 }
+
+const Owner = ({ id }: { id: string }) => <>{nameOf(useMembers(), id)}</>;
