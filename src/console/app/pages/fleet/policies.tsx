@@ -1,7 +1,7 @@
 import { inOrganization } from "../../api";
+import { AddLink } from "../../parts/add-link";
 import { EmptyState } from "../../parts/empty";
 import { PageHeading } from "../../parts/heading";
-import { Icon } from "../../parts/icon";
 import { type Column, DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
@@ -26,13 +26,7 @@ export function PoliciesPage() {
       <PageHeading
         title="Policies"
         intro="A policy assigns a certificate to every agent with its labels, now and later."
-        actions={
-          isAdmin.value && (
-            <a class="button primary" href={link("policies/new")}>
-              <Icon name="plus" /> New policy
-            </a>
-          )
-        }
+        actions={<AddLink href={link("policies/new")} label="New policy" />}
       />
       <DataTable
         label="Policies"

@@ -1,13 +1,12 @@
 import { inOrganization } from "../../api";
+import { AddLink } from "../../parts/add-link";
 import { Badge } from "../../parts/badge";
 import { EmptyState } from "../../parts/empty";
 import { PageHeading } from "../../parts/heading";
-import { Icon } from "../../parts/icon";
 import { type Column, DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import { type RolloutSummary, STATUS_TONES } from "./rollout-types";
 
 const COLUMNS: Column<RolloutSummary>[] = [
@@ -26,13 +25,7 @@ export function RolloutsPage() {
       <PageHeading
         title="Rollouts"
         intro="A certificate comes to many agents ring by ring, and stops where it fails."
-        actions={
-          isAdmin.value && (
-            <a class="button primary" href={link("rollouts/new")}>
-              <Icon name="plus" /> New rollout
-            </a>
-          )
-        }
+        actions={<AddLink href={link("rollouts/new")} label="New rollout" />}
       />
       <DataTable
         label="Rollouts"

@@ -1,13 +1,12 @@
 import { inOrganization } from "../../api";
+import { AddLink } from "../../parts/add-link";
 import { Badge } from "../../parts/badge";
 import { EmptyState } from "../../parts/empty";
 import { PageHeading } from "../../parts/heading";
-import { Icon } from "../../parts/icon";
 import { type Column, DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import { AUTHORITY_TONES, type Authority } from "./types";
 
 const COLUMNS: Column<Authority>[] = [
@@ -26,13 +25,7 @@ export function AuthoritiesPage() {
       <PageHeading
         title="Authorities"
         intro="Certificate authorities of your own. Their keys are sealed, and never leave the server."
-        actions={
-          isAdmin.value && (
-            <a class="button primary" href={link("authorities/new")}>
-              <Icon name="plus" /> New authority
-            </a>
-          )
-        }
+        actions={<AddLink href={link("authorities/new")} label="New authority" />}
       />
       <DataTable
         label="Authorities"

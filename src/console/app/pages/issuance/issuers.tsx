@@ -1,14 +1,13 @@
 import { inOrganization } from "../../api";
+import { AddLink } from "../../parts/add-link";
 import { Badge } from "../../parts/badge";
 import { EmptyState } from "../../parts/empty";
 import { type Filter, Filters, filterQuery, isFiltered } from "../../parts/filters";
 import { PageHeading } from "../../parts/heading";
-import { Icon } from "../../parts/icon";
 import { type Column, DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import { type Issuer, KINDS } from "./types";
 
 const FILTERS: Filter[] = [{ name: "kind", label: "Kind", kind: "select", options: Object.entries(KINDS) }];
@@ -28,13 +27,7 @@ export function IssuersPage() {
       <PageHeading
         title="Issuers"
         intro="What orders are sent to: ACME directories, and authorities of your own."
-        actions={
-          isAdmin.value && (
-            <a class="button primary" href={link("issuers/new")}>
-              <Icon name="plus" /> New issuer
-            </a>
-          )
-        }
+        actions={<AddLink href={link("issuers/new")} label="New issuer" />}
       />
       <Filters of={FILTERS} />
       <DataTable label="Issuers" columns={COLUMNS} from={pages} id={({ id }) => id} href={({ id }) => link(`issuers/${id}`)} empty={<NoIssuers />} />
