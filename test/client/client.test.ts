@@ -25,7 +25,7 @@ describe("the types of a client", () => {
 
   test("each operation may be refused in five ways more, and never by a 422", () => {
     expectTypeOf<Error<typeof organization.certificates.get>["status"]>().toEqualTypeOf<400 | 401 | 403 | 413 | 415 | 429 | 500 | 503>();
-    expectTypeOf<Error<typeof connection.patch>["status"]>().toEqualTypeOf<400 | 401 | 403 | 404 | 412 | 413 | 415 | 429 | 500 | 503>();
+    expectTypeOf<Error<typeof connection.patch>["status"]>().toEqualTypeOf<400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503>();
     expectTypeOf<Error<typeof api.health.live.get>["status"]>().toEqualTypeOf<413 | 415 | 429 | 500 | 503>();
     expectTypeOf<Extract<Error<typeof connection.patch>, { status: 429 }>["value"]>().toEqualTypeOf<{ message: string }>();
   });

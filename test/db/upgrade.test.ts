@@ -6,6 +6,7 @@ import { createKeyring } from "#crypto/keyring";
 import { createStamps } from "#crypto/stamps";
 import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
+import { updateConnection } from "#modules/core/connections/queries";
 import { policyFactsJson } from "#modules/fleet/assignment-policies/queries/stamps";
 import { reconcileRollout } from "#modules/fleet/rollouts/queries/reconcile";
 import { wrongCounts } from "../support/server/counts";
@@ -204,6 +205,68 @@ describe("0036, which has policies look at agents whichever release writes them"
     const [made] = await sql<{ id: string }[]>`
       insert into agents (organization_id, id, name) select organization_id, gen_random_uuid(), 'new' from agents limit 1 returning id`;
     expect(await take()).toEqual([made?.id ?? ""]);
+  });
+});
+
+describe("0061, which knows names whatever their case", () => {
+  const AT = migrationFiles.findIndex(({ name }) => name === "0061_names_by_key");
+  const organizationId = Bun.randomUUIDv7();
+  const scope = { organizationId, actor: { type: "server" as const }, requestId: null };
+  /** As the release before writes it: what has the name to the letter is kept. */
+  async function add(table: string, name: string) {
+    const [row] = await sql.unsafe<{ id: string }[]>(
+      `insert into ${table} (organization_id, id, kind, name, config) values ($1, new_id(), 'acme', $2, '{}') on conflict (organization_id, name) do nothing returning id`,
+      [organizationId, name],
+    );
+    return row?.id;
+  }
+  const keysOf = async (table: string) =>
+    (
+      await sql.unsafe(`select name, case name_key when 'ID ' || id then 'own' else name_key end as key from ${table} where organization_id = $1 order by id`, [
+        organizationId,
+      ])
+    ).map(({ name, key }) => [name, key]);
+
+  test.each(["connections", "issuers"])(
+    "%s keep both of two names that are one, in a filled database and where the release before writes them",
+    async (table) => {
+      await applyFirst(sql, AT);
+      await fill(sql, example);
+      for (const name of ["Café", "CAFE\u0301", "café", "Other"]) await add(table, name);
+      await migrate(sql);
+      const kept = [
+        ["Café", "café"],
+        ["CAFE\u0301", "own"],
+        ["café", "own"],
+        ["Other", "other"],
+      ];
+      expect(await keysOf(table)).toEqual(kept);
+      expect(await add(table, "Café")).toBeUndefined();
+      const [later, next] = [await add(table, "OTHER"), await add(table, "Next")];
+      await sql.unsafe(`update ${table} set name = 'NEXT' where id = $1`, [next ?? ""]);
+      expect(await keysOf(table)).toEqual([...kept, ["OTHER", "own"], ["NEXT", "next"]]);
+      await sql.unsafe(`update ${table} set name = 'Third' where id = $1`, [later ?? ""]);
+      await sql.unsafe(`update ${table} set name = 'third' where id = $1`, [next ?? ""]);
+      expect(await keysOf(table)).toEqual([...kept, ["Third", "third"], ["third", "own"]]);
+    },
+  );
+
+  test("either of two connections with one name can be changed and renamed, not to a name that is taken", async () => {
+    await applyFirst(sql, AT);
+    const [first = "", second = ""] = [await add("connections", "Café"), await add("connections", "CAFÉ")];
+    await migrate(sql);
+    const change = (id: string, name: string, changed: string[]) =>
+      updateConnection(sql, scope, { id, versions: undefined }, () => ({ name, config: {}, secrets: undefined, changed }));
+    const taken = (name: string) => ({ inTheWay: `body.name is taken: another connection is named "${name}".` });
+    expect(await change(second, "CAFÉ", ["config"])).toMatchObject({ version: 2 });
+    expect(await change(second, "café", ["name"])).toEqual(taken("Café"));
+    expect(await change(first, "Bar", ["name"])).toMatchObject({ version: 2 });
+    expect(await change(first, "CAFÉ", ["name"])).toEqual(taken("CAFÉ"));
+    expect(await change(second, "café", ["name"])).toMatchObject({ version: 3 });
+    expect(await keysOf("connections")).toEqual([
+      ["Bar", "bar"],
+      ["café", "café"],
+    ]);
   });
 });
 

@@ -9,6 +9,8 @@ export const connections = pgTable(
     id: id(),
     kind: text().notNull(),
     name: text().notNull(),
+    /** The name without its case and Unicode form, by the function of that name in 0061; the triggers there fill it for the release before. */
+    nameKey: text().notNull(),
     config: jsonb().notNull(),
     /** The secrets as sealed JSON, and their names, which may be shown. */
     sealedSecrets: bytes(),
@@ -20,7 +22,11 @@ export const connections = pgTable(
     createdAt: now(),
     updatedAt: now(),
   },
-  (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.organizationId, table.name)],
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.id] }),
+    uniqueIndex().on(table.organizationId, table.name),
+    uniqueIndex().on(table.organizationId, table.nameKey),
+  ],
 );
 
 export const widgets = pgTable(

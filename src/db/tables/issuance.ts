@@ -12,6 +12,8 @@ export const issuers = pgTable(
     id: id(),
     kind: text().notNull(),
     name: text().notNull(),
+    /** As that of connections. */
+    nameKey: text().notNull(),
     config: jsonb().notNull(),
     /** The secrets as sealed JSON, and their names, which may be shown. */
     sealedSecrets: bytes(),
@@ -35,6 +37,7 @@ export const issuers = pgTable(
   (table) => [
     primaryKey({ columns: [table.organizationId, table.id] }),
     uniqueIndex().on(table.organizationId, table.name),
+    uniqueIndex().on(table.organizationId, table.nameKey),
     index("issuers_due_index").on(table.dueAt).where(sql`due_at is not null`),
   ],
 );

@@ -1,7 +1,7 @@
 import type { Values } from "#catalogue/fields";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
-import { lockName } from "#db/locks";
+import { describeTaken, hasName, lockNames } from "#db/names";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
 import { withdrawConnection } from "#modules/notifications/channels/queries/withdraw";
 import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
@@ -12,9 +12,6 @@ const connectionJson = (sql: Sql) => sql`json_build_object('id', id, 'organizati
   'config', config, 'secretNames', secret_names,
   'lastTest', case when tested_at is not null then json_build_object('outcome', test_outcome, 'message', test_message, 'testedAt', iso(tested_at)) end,
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
-
-/** Serializes requests that name a connection of the organization, so that a name that is seen free stays free. */
-const lockNames = (sql: Sql, organizationId: string) => lockName(sql, `connections ${organizationId}`);
 
 type Position = { limit: number; before: string | undefined };
 
@@ -34,17 +31,17 @@ export async function findConnection(sql: Sql, organizationId: string, id: strin
 
 export type NewConnection = { id: string; kind: string; name: string; config: Values; secretNames: string[]; sealedSecrets: Buffer | null };
 
-/** `name taken` when another connection of the organization has it. */
+/** `invalid` when another connection of the organization has the name. */
 export async function createConnection(sql: Sql, scope: Scope, { id, kind, name, config, secretNames, sealedSecrets }: NewConnection) {
   const [row] = await sql<Resource[]>`
     with created as (
-      insert into connections (organization_id, id, kind, name, config, secret_names, sealed_secrets)
-      select ${scope.organizationId}, ${id}, ${kind}, ${name}, ${JSON.stringify(config)}::jsonb, ${JSON.stringify(secretNames)}::jsonb, ${sealedSecrets}::bytea
-      from (${lockNames(sql, scope.organizationId)}) as locked
-      on conflict (organization_id, name) do nothing returning *),
+      insert into connections (organization_id, id, kind, name, name_key, config, secret_names, sealed_secrets)
+      select ${scope.organizationId}, ${id}, ${kind}, ${name}, name_key(${name}), ${JSON.stringify(config)}::jsonb, ${JSON.stringify(secretNames)}::jsonb, ${sealedSecrets}::bytea
+      from (${lockNames(sql, "connections", scope.organizationId)}) as locked
+      on conflict do nothing returning *),
     audited as (${audit(sql, scope, "connection.created", sql`select id, jsonb_build_object('kind', kind, 'name', name) from created`)})
     select ${connectionJson(sql)} as json, version from created`;
-  return row ?? "name taken";
+  return row ?? { invalid: await describeTaken(sql, "connections", { ...scope, id, name }) };
 }
 
 export type Stored = {
@@ -75,28 +72,30 @@ export type Change = {
 };
 type Decide = (stored: Stored) => Change | { invalid: string };
 
-/** Changes a connection as `decide` says; `name taken` when another one has its new name. A new config or secret makes the last test void. */
+/** Changes a connection as `decide` says; in the way is another one that has its new name. A new config or secret makes the last test void. */
 export const updateConnection = (pool: Pool, scope: Scope, { id, versions }: Target, decide: Decide) =>
   pool.begin(async (tx) => {
-    await lockNames(tx, scope.organizationId);
+    await lockNames(tx, "connections", scope.organizationId);
     return updateLocked(await findStored(tx, scope.organizationId, id, true), versions, async (stored) => {
       const change = decide(stored);
       if ("invalid" in change) return change;
       const shown = change.changed.length === 0 ? await findConnection(tx, scope.organizationId, id) : await writeChange(tx, scope, id, change);
-      return shown ?? "name taken";
+      return shown ?? { inTheWay: await describeTaken(tx, "connections", { ...scope, id, name: change.name }) };
     });
   });
 
 async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, secrets, changed }: Change) {
+  const isRenamed = changed.includes("name");
   const isRenamedOnly = changed.every((each) => each === "name");
   const parts = sql`select id, jsonb_build_object('changed', ${JSON.stringify(changed)}::jsonb) from changed`;
   const [row] = await sql<Resource[]>`
     with changed as (
-      update connections set name = ${name}, config = ${JSON.stringify(config)}::jsonb, version = version + 1, updated_at = now()
+      update connections set config = ${JSON.stringify(config)}::jsonb, version = version + 1, updated_at = now()
+        ${isRenamed ? sql`, name = ${name}, name_key = name_key(${name})` : sql``}
         ${secrets ? sql`, secret_names = ${JSON.stringify(secrets.names)}::jsonb, sealed_secrets = ${secrets.sealed}::bytea` : sql``}
         ${isRenamedOnly ? sql`` : sql`, tested_at = null, test_outcome = null, test_message = null`}
       where organization_id = ${scope.organizationId} and id = ${id}
-        and not exists (select from connections where organization_id = ${scope.organizationId} and name = ${name} and id <> ${id})
+        ${isRenamed ? sql`and not exists (select from connections where organization_id = ${scope.organizationId} and ${hasName(sql, name)} and id <> ${id})` : sql``}
       returning *),
     ended as (${notifyEnd(sql, "connection_failed", sql`select organization_id, id from changed where tested_at is null`)}),
     audited as (${audit(sql, scope, "connection.updated", parts)})

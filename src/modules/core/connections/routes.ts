@@ -3,8 +3,8 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
-import { respond, respondCreated } from "#http/respond";
-import { Empty, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { isFailure, respond, respondCreated } from "#http/respond";
+import { Conflict, Empty, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createConnection, deleteConnection, findConnection, findStored, listConnections, type Stored, saveTest, updateConnection } from "./queries";
 import { KINDS, type Kind } from "./rules/kinds";
 import { applyPatch, readSettings } from "./rules/settings";
@@ -13,7 +13,6 @@ import { openSecrets, sealSecrets } from "./services/secrets";
 import { testConnection } from "./services/tests";
 
 const NO_CONNECTION = "There is no such connection in this organization.";
-const nameTaken = (name: string) => ({ invalid: `body.name is taken: another connection is named "${name}".` });
 const InOrganization = t.Object({ organizationId: Uuid });
 const OneConnection = t.Object({ organizationId: Uuid, connectionId: PathId });
 
@@ -29,7 +28,7 @@ export const connections = (deps: Deps) =>
         const sealedSecrets = sealSecrets(deps.config.keyring, read.secrets, { organizationId: scope.organizationId, id });
         const row = { id, kind, name, config: read.config, secretNames: Object.keys(read.secrets), sealedSecrets };
         const created = await createConnection(deps.sql, scope, row);
-        if (created === "name taken") return respond(nameTaken(name));
+        if (isFailure(created)) return respond(created);
         return respondCreated(created, `/organizations/${scope.organizationId}/core/connections/${id}`);
       },
       {
@@ -64,18 +63,17 @@ export const connections = (deps: Deps) =>
       async ({ scope, params: { connectionId: id }, body, request }) => {
         const target = { id, versions: ifMatch(request.headers) };
         const row = { organizationId: scope.organizationId, id };
-        const outcome = await updateConnection(deps.sql, scope, target, (stored) => decide(deps, row, stored, body));
-        return respond(outcome === "name taken" ? nameTaken(body.name ?? "") : outcome, NO_CONNECTION);
+        return respond(await updateConnection(deps.sql, scope, target, (stored) => decide(deps, row, stored, body)), NO_CONNECTION);
       },
       {
         params: OneConnection,
         body: ConnectionPatch,
-        response: { 200: Connection, 400: Message, 404: NotFound(NO_CONNECTION), 412: EmptyObject },
+        response: { 200: Connection, 400: Message, 404: NotFound(NO_CONNECTION), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "updateConnection",
           summary: "Update a connection",
           description:
-            "A new config or secret makes the last test void. What changes nothing keeps the version. Where an address, a CA or the way of authenticating changes, the secrets must be sent again.",
+            "A new config or secret makes the last test void. What changes nothing keeps the version. Where an address, a CA or the way of authenticating changes, the secrets must be sent again. 409 where another connection has the name.",
         },
       },
     )

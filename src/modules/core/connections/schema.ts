@@ -7,7 +7,7 @@ const Outcome = OneOf(["ok", "failed", "unsupported"], { description: "unsupport
 const EXAMPLE_CONFIG = { owner: "example", authMethod: "token" };
 
 const Kind = OneOf(KINDS, { description: "What it connects to; the kind says which fields config and secrets have", examples: ["github"] });
-const Name = Text({ description: "Unique in the organization", examples: ["Our GitHub"] });
+const Name = Text({ description: "Unique in the organization, whatever its case and Unicode form", examples: ["Our GitHub"] });
 const Fields = (description: string, example: Record<string, unknown>) => t.Record(t.String(), t.Unknown(), { description, examples: [example] });
 
 export const NewConnection = Body(
@@ -38,7 +38,7 @@ export const Connection = Answer(
     id: Id,
     organizationId: OrganizationId,
     kind: Kind,
-    name: t.String({ description: "Unique in the organization", examples: ["Our GitHub"] }),
+    name: t.String({ description: "Unique in the organization, whatever its case and Unicode form", examples: ["Our GitHub"] }),
     config: Fields("The kind's config fields, defaults included", { ...EXAMPLE_CONFIG, apiBaseUrl: "https://api.github.com" }),
     secretNames: t.Array(t.String(), { description: "Which secrets are stored", examples: [["token"]] }),
     lastTest: Nullable(

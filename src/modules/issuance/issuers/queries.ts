@@ -2,7 +2,7 @@ import type { Values } from "#catalogue/fields";
 import type { Facts, Stamp, Stamps } from "#crypto/stamps";
 import { arrayOf, type Pool, type Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
-import { lockName } from "#db/locks";
+import { describeTaken, hasName, lockNames } from "#db/names";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
 import { matchesVersion } from "#db/versions";
 import { EXPERIMENTAL } from "#modules/issuance/dns/rules/providers";
@@ -28,9 +28,6 @@ export const issuerFactsJson = (sql: Sql) => sql`json_build_object('organization
 
 export const HELD_ISSUER = "The issuer was changed in the database, and not by this server: delete it and create it again, or ask who administers the server.";
 
-/** Serializes requests that name an issuer of the organization, so that a name that is seen free stays free. */
-const lockNames = (sql: Sql, organizationId: string) => lockName(sql, `issuers ${organizationId}`);
-
 type Position = { limit: number; before: string | undefined };
 
 /** Newest first; one more than `limit`. */
@@ -53,21 +50,21 @@ export type NewIssuer = { id: string; kind: IssuerKind; name: string; config: Va
 /** What is in the way of an issuer, in the transaction that writes it. */
 type FindFault = (tx: Sql) => Promise<{ invalid: string } | { inTheWay: string } | undefined>;
 
-/** `name taken` when another issuer of the organization has it. */
+/** In the way is another issuer of the organization that has the name. */
 export const createIssuer = (pool: Pool, stamps: Stamps, scope: Scope, { id, kind, name, config, secrets }: NewIssuer, findFault: FindFault) =>
   pool.begin(async (tx) => {
-    await lockNames(tx, scope.organizationId);
+    await lockNames(tx, "issuers", scope.organizationId);
     const fault = await findFault(tx);
     if (fault) return fault;
     const [row] = await tx<Resource[]>`
       with created as (
-        insert into issuers (organization_id, id, kind, name, config, secret_names, sealed_secrets, stamp)
-        values (${scope.organizationId}, ${id}, ${kind}, ${name}, ${JSON.stringify(config)}::text::jsonb, ${JSON.stringify(secrets.names)}::text::jsonb, ${secrets.sealed}::bytea,
+        insert into issuers (organization_id, id, kind, name, name_key, config, secret_names, sealed_secrets, stamp)
+        values (${scope.organizationId}, ${id}, ${kind}, ${name}, name_key(${name}), ${JSON.stringify(config)}::text::jsonb, ${JSON.stringify(secrets.names)}::text::jsonb, ${secrets.sealed}::bytea,
           ${stamps.of(issuerFacts({ organizationId: scope.organizationId, id, kind, config }))}::bytea)
-        on conflict (organization_id, name) do nothing returning *),
+        on conflict do nothing returning *),
       audited as (${audit(tx, scope, "issuer.created", tx`select id, jsonb_build_object('kind', kind, 'name', name) from created`)})
       select ${issuerJson(tx)} as json, version from created`;
-    return row ?? ("name taken" as const);
+    return row ?? { inTheWay: await describeTaken(tx, "issuers", { ...scope, id, name }) };
   });
 
 export type StoredIssuer = {
@@ -95,30 +92,32 @@ export async function findStored(sql: Sql, organizationId: string, id: string, h
 export type Change = { name: string; config: Values; secrets: Secrets | undefined; changed: string[]; isElsewhere: boolean };
 type Decide = (stored: StoredIssuer, tx: Sql) => Promise<Change | { invalid: string } | { inTheWay: string }>;
 
-/** Changes an issuer as `decide` says; `name taken` when another one has its new name. A new config or secret makes the last test void. */
+/** Changes an issuer as `decide` says; in the way is another one that has its new name. A new config or secret makes the last test void. */
 export const updateIssuer = (pool: Pool, stamps: Stamps, scope: Scope, { id, versions }: Target, decide: Decide) =>
   pool.begin(async (tx) => {
-    await lockNames(tx, scope.organizationId);
+    await lockNames(tx, "issuers", scope.organizationId);
     return updateLocked(await findStored(tx, scope.organizationId, id, true), versions, async (stored) => {
       if (!stamps.hold(stored.stamp, issuerFacts(stored))) return { inTheWay: HELD_ISSUER };
       const change = await decide(stored, tx);
       if (!("changed" in change)) return change;
       const stamp = stamps.of(issuerFacts({ ...stored, config: change.config }));
       const shown = change.changed.length === 0 ? await findIssuer(tx, scope.organizationId, id) : await writeChange(tx, scope, id, { ...change, stamp });
-      return shown ?? "name taken";
+      return shown ?? { inTheWay: await describeTaken(tx, "issuers", { ...scope, id, name: change.name }) };
     });
   });
 
 async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, secrets, changed, isElsewhere, stamp }: Change & { stamp: Uint8Array }) {
   const isOurs = sql`organization_id = ${scope.organizationId}`;
+  const isRenamed = changed.includes("name");
   const isRenamedOnly = changed.every((each) => each === "name");
   const [row] = await sql<Resource[]>`
     with changed as (
-      update issuers set name = ${name}, config = ${JSON.stringify(config)}::text::jsonb, stamp = ${stamp}::bytea, version = version + 1, updated_at = now()
+      update issuers set config = ${JSON.stringify(config)}::text::jsonb, stamp = ${stamp}::bytea, version = version + 1, updated_at = now()
+        ${isRenamed ? sql`, name = ${name}, name_key = name_key(${name})` : sql``}
         ${secrets ? sql`, secret_names = ${JSON.stringify(secrets.names)}::text::jsonb, sealed_secrets = ${secrets.sealed}::bytea` : sql``}
         ${isElsewhere ? sql`, account = null` : sql``}
         ${isRenamedOnly ? sql`` : sql`, failures = 0, retry_at = null, tested_at = null, test_outcome = null, test_message = null`}
-      where ${isOurs} and id = ${id} and not exists (select from issuers where ${isOurs} and name = ${name} and id <> ${id})
+      where ${isOurs} and id = ${id} ${isRenamed ? sql`and not exists (select from issuers where ${isOurs} and ${hasName(sql, name)} and id <> ${id})` : sql``}
       returning *),
     audited as (${audit(sql, scope, "issuer.updated", sql`select id, jsonb_build_object('changed', ${JSON.stringify(changed)}::text::jsonb) from changed`)})
     select ${issuerJson(sql)} as json, version from changed`;

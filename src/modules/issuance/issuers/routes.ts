@@ -15,7 +15,6 @@ import { completeSecrets, sealSecrets } from "./services/secrets";
 import { testIssuer } from "./services/test";
 
 const NO_ISSUER = "There is no such issuer in this organization.";
-const nameTaken = (name: string) => ({ invalid: `body.name is taken: another issuer is named "${name}".` });
 const InOrganization = t.Object({ organizationId: Uuid });
 const OneIssuer = t.Object({ organizationId: Uuid, issuerId: PathId });
 
@@ -32,7 +31,6 @@ export const issuers = (deps: Deps) =>
         const sealed = sealSecrets(deps.config.keyring, secrets, { organizationId: scope.organizationId, id });
         const issuer = { id, kind, name, config: read.config, secrets: { names: Object.keys(secrets), sealed } };
         const created = await createIssuer(deps.sql, deps.stamps, scope, issuer, (tx) => findAuthorityFault(deps, tx, { ...scope, ...issuer }));
-        if (created === "name taken") return respond(nameTaken(name));
         if (isFailure(created)) return respond(created);
         return respondCreated(created, `/organizations/${scope.organizationId}/issuers/${id}`);
       },
@@ -44,7 +42,7 @@ export const issuers = (deps: Deps) =>
           operationId: "createIssuer",
           summary: "Create an issuer",
           description:
-            "What certificate requests are sent to. The fields of config and secrets are checked for the kind. Secrets are sealed and never returned. 409 where its authority issues nothing: pending, disabled, expired or revoked.",
+            "What certificate requests are sent to. The fields of config and secrets are checked for the kind. Secrets are sealed and never returned. 409 where another issuer has the name, or where its authority issues nothing: pending, disabled, expired or revoked.",
         },
       },
     )
@@ -68,8 +66,7 @@ export const issuers = (deps: Deps) =>
       "/:issuerId",
       async ({ scope, params, body, request }) => {
         const target = { id: params.issuerId, versions: ifMatch(request.headers) };
-        const outcome = await updateIssuer(deps.sql, deps.stamps, scope, target, (stored, tx) => decideChange(deps, tx, stored, body));
-        return respond(outcome === "name taken" ? nameTaken(body.name ?? "") : outcome, NO_ISSUER);
+        return respond(await updateIssuer(deps.sql, deps.stamps, scope, target, (stored, tx) => decideChange(deps, tx, stored, body)), NO_ISSUER);
       },
       {
         params: OneIssuer,
@@ -79,7 +76,7 @@ export const issuers = (deps: Deps) =>
           operationId: "updateIssuer",
           summary: "Update an issuer",
           description:
-            "A new config or secret makes the last test void. Where an address changes, the secrets that go there must be sent again; at another ACME directory it gets another account key.",
+            "A new config or secret makes the last test void. Where an address changes, the secrets that go there must be sent again; at another ACME directory it gets another account key. 409 where another issuer has the name.",
         },
       },
     )

@@ -11,7 +11,7 @@ const Kind = OneOf(ISSUER_KINDS, {
   examples: ["acme"],
 });
 const CHALLENGES = `Of acme also challenges: http-01, and dns-01 with a provider of ${PROVIDERS.join(", ")}, of which ${EXPERIMENTAL.join(", ")} are experimental`;
-const Name = Text({ description: "Unique in the organization", examples: ["Let's Encrypt"] });
+const Name = Text({ description: "Unique in the organization, whatever its case and Unicode form", examples: ["Let's Encrypt"] });
 const Fields = (description: string, example: Record<string, unknown>) => t.Record(t.String(), t.Unknown(), { description, examples: [example] });
 
 export const NewIssuer = Body(
@@ -42,7 +42,7 @@ export const Issuer = Answer(
     id: Id,
     organizationId: OrganizationId,
     kind: Kind,
-    name: t.String({ description: "Unique in the organization", examples: ["Let's Encrypt"] }),
+    name: t.String({ description: "Unique in the organization, whatever its case and Unicode form", examples: ["Let's Encrypt"] }),
     config: Fields("The kind's config fields, defaults included", { ...EXAMPLE_CONFIG, challenges: [{ type: "http-01" }] }),
     secretNames: t.Array(t.String(), { description: "Which secrets are stored", examples: [["accountKeyPem"]] }),
     experimentalProviders: t.Array(t.String(), {

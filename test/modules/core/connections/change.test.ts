@@ -39,13 +39,16 @@ describe("PATCH /organizations/{organizationId}/core/connections/{connectionId}"
     expect((await organization.admin("GET", path)).body).toEqual(created);
   });
 
-  test("400 for another connection's name", async () => {
+  test.each(["Other", "OTHER", "ｏther"])("409 for another connection's name, here %s; 200 for its own in another case", async (name) => {
     const { organization, path } = await withConnection();
     await organization.admin("POST", PATH, { body: body("Other") });
-    expect(await organization.admin("PATCH", path, { body: { name: "Other" } })).toMatchObject({
-      status: 400,
+    expect(await organization.admin("PATCH", path, { body: { name } })).toMatchObject({
+      status: 409,
       body: { message: 'body.name is taken: another connection is named "Other".' },
     });
+    expect(await organization.admin("PATCH", path, { body: { name: "TICKETS" } })).toMatchObject({ status: 200, body: { name: "TICKETS", version: 2 } });
+    expect((await organization.admin("PATCH", path, { body: { name: "Requests" } })).status).toBe(200);
+    expect((await organization.admin("POST", PATH, { body: body("tickets") })).status).toBe(201);
   });
 
   test("404 for another organization's and for what is no id", async () => {
@@ -115,7 +118,8 @@ describe("PATCH /organizations/{organizationId}/core/connections/{connectionId}"
     const rename = created.map((each) => organization.admin("PATCH", `${PATH}/${each.body.id}`, { body: { name: "Wanted" } }));
     const answers = await Promise.all([...rename, organization.admin("POST", PATH, { body: body("Wanted") })]);
     expect(answers.filter((each) => each.status < 300)).toHaveLength(1);
-    expect(answers.filter((each) => each.status === 400)).toHaveLength(10);
+    const [renamed, made] = [answers.slice(0, 10), answers.slice(10)];
+    expect([...renamed.filter((each) => each.status === 409), ...made.filter((each) => each.status === 400)]).toHaveLength(10);
   });
 });
 

@@ -81,6 +81,27 @@ describe("POST /organizations/{organizationId}/core/connections", () => {
     expect((await other.admin("POST", PATH, { body: github() })).status).toBe(201);
   });
 
+  test("400 for a name that differs in case or Unicode form alone, also of two requests at once; the sentence has the name that is there", async () => {
+    const organization = await newOrganization();
+    const create = (name: string) => organization.admin("POST", PATH, { body: github({ name }) });
+    const answers = await Promise.all(["Café Straße", "CAFE\u0301 STRASSE", "ｃａｆé straẞe"].map(create));
+    const [made] = (await organization.member("GET", PATH)).body.items;
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 400, 400]);
+    const refused = answers.filter(({ status }) => status === 400).map(({ body }) => body.message);
+    expect(refused).toEqual(Array(2).fill(`body.name is taken: another connection is named "${made.name}".`));
+    expect((await create("Cafe Strasse")).status).toBe(201);
+  });
+
+  test("201 for the longest names, whatever they are without their form", async () => {
+    const organization = await newOrganization();
+    const names = [
+      "\ufdfa".repeat(200),
+      "\u{1d160}".repeat(200),
+      Array.from({ length: 200 }, (_, index) => String.fromCodePoint(0x3300 + ((index * 37) % 88))).join(""),
+    ];
+    for (const name of names) expect((await organization.admin("POST", PATH, { body: github({ name }) })).body).toMatchObject({ name });
+  });
+
   test("201 with defaults in place, the secrets' names alone, an ETag and where it is", async () => {
     const organization = await newOrganization();
     const answer = await organization.admin("POST", PATH, { body: github() });

@@ -27,10 +27,16 @@ describe("PATCH /organizations/{organizationId}/issuers/{issuerId}", () => {
     expect((await change({ name: "x" }, { "if-match": '"7"' })).status).toBe(412);
   });
 
-  test("400 for a name that is taken, and for what the kind does not know", async () => {
+  test("409 for a name that is taken, and 200 for its own in another case", async () => {
     const { organization, change } = await setUp();
     await organization.admin("POST", PATH, { body: acme({ name: "Our authority" }) });
-    expect((await change({ name: "Our authority" })).body.message).toBe('body.name is taken: another issuer is named "Our authority".');
+    const taken = { status: 409, body: { message: 'body.name is taken: another issuer is named "Our authority".' } };
+    for (const name of ["Our authority", "our Authority"]) expect(await change({ name })).toMatchObject(taken);
+    expect(await change({ name: "PUBLIC CA" })).toMatchObject({ status: 200, body: { name: "PUBLIC CA", version: 2 } });
+  });
+
+  test("400 for what the kind does not know", async () => {
+    const { change } = await setUp();
     expect((await change({ config: { authorityId: crypto.randomUUID() } })).body.message).toBe("body.config.authorityId is not a known field of acme.");
     expect((await change({ config: { directoryUrl: null } })).body.message).toBe("body.config.directoryUrl is required for acme.");
   });
