@@ -7,6 +7,9 @@ const keysOf = async (names: string[]) => {
   return rows.map(({ key }) => key);
 };
 
+/** Letters of Unicode 15 to 17 with forms that Postgres 15 does not know. */
+const NEWER = /[\u{a7f1}\u{105c0}-\u{105ff}\u{11380}-\u{113ff}\u{16d40}-\u{16d7f}\u{1e030}-\u{1e08f}]/u;
+
 test.each([
   [["Straße", "STRASSE", "strasse", "STRAẞE"], "strasse"],
   [["é", "É", "e\u0301", "E\u0301"], "é"],
@@ -27,8 +30,9 @@ test.each([
 });
 
 test("a letter and the same one in another case or form are one name, and a key has itself as its key", async () => {
-  // Of the two planes that have cases; ı is no form of i, and U+A7F1 of Unicode 17 has a form that older databases do not know.
-  const letters = Array.from({ length: 0x20000 }, (_, code) => String.fromCodePoint(code)).filter((each) => /\p{L}/u.test(each) && !/[ı\ua7f1]/.test(each));
+  // Of the two planes that have cases; ı is no form of i.
+  const all = Array.from({ length: 0x20000 }, (_, code) => String.fromCodePoint(code));
+  const letters = all.filter((each) => /\p{L}/u.test(each) && each !== "ı" && !NEWER.test(each));
   const same = letters.map((each) => [each, each.toLowerCase(), each.toUpperCase(), each.normalize("NFD"), each.normalize("NFKC")]);
   const keys = await keysOf(same.flat());
   const differing = letters.flatMap((each, index) => {
