@@ -33,10 +33,10 @@ describe("the form of a connection", () => {
 
 describe("a widget's settings", () => {
   test("one AI system is sent as a list, and what was emptied is removed", () =>
-    expect(widgetBody({ title: "T", dashboard: "main", "settings.systemIds": "s1", "settings.metrics": [] }, { metrics: ["a"], title: "T" })).toEqual({
+    expect(widgetBody({ title: "T", dashboard: "main", "settings.systemIds": ["s1", "s2"], "settings.metrics": [] }, { metrics: ["a"], title: "T" })).toEqual({
       title: "T",
       dashboard: "main",
-      settings: { systemIds: ["s1"], metrics: null },
+      settings: { systemIds: ["s1", "s2"], metrics: null },
     }));
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { useConsole } from "../../support/browser/console";
+import { DEMO, useConsole } from "../../support/browser/console";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
 type Widget = { id: string; kind: string; title: string; settings: Record<string, unknown>; position: { x: number; y: number; width: number; height: number } };
@@ -92,6 +92,36 @@ test("a widget is dragged by its handle", async () => {
   await page.mouse.up();
   await page.getByText(/What expires: column 2, row 1/).waitFor();
   expect((await named("What expires"))?.position.x).toBe(1);
+  expectNoFaults();
+});
+
+test("a widget of several AI systems keeps all of them, also one that it names by its key", async () => {
+  const { page, call, visit, findBarriers, expectNoFaults } = opened;
+  const { key } = await call("POST", "ai-governance/ingest/keys", { name: "second" });
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const samples = [{ metric: "latency", value: 1, recordedAt: new Date().toISOString() }];
+  const path = `${opened.url}/organizations/${DEMO}/ai-governance/ingest/metrics`;
+  const sent = await fetch(path, { method: "POST", headers, body: JSON.stringify({ system: "second-bot", samples }) });
+  expect(sent.status).toBe(202);
+  const systems: { id: string; key: string }[] = (await call("GET", "ai-governance/systems")).items;
+  const [one, other] = systems;
+  await call("POST", "core/widgets", {
+    kind: "ai_metric_time_series",
+    title: "Two bots",
+    dashboard: "bots",
+    settings: { systemIds: [one?.key, other?.id], metrics: ["latency"] },
+  });
+  await visit("overview");
+  await visit("dashboards?dashboard=bots");
+  await page.getByRole("button", { name: "Arrange" }).click();
+  await page.getByRole("button", { name: "Change Two bots" }).click();
+  await page.getByLabel("AI systems").locator("option:checked").nth(1).waitFor({ state: "attached" });
+  await page.getByLabel("Title").fill("Both bots");
+  expect(await findBarriers()).toEqual([]);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect((await named("Both bots"))?.settings.systemIds).toEqual([one?.id, other?.id]);
+  await page.getByRole("button", { name: "Done" }).click();
   expectNoFaults();
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { useConsole } from "../../support/browser/console";
+import { sign } from "../../support/server/people";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
 
@@ -142,4 +143,36 @@ test("where the policy asks for it an order awaits approval, which its author ma
   await page.getByText("The order is cancelled.").waitFor();
   expect((await first("certificate-requests")).status).toBe("cancelled");
   expect(opened.faults.splice(0).filter((fault) => !/status of 40[03]/.test(fault))).toEqual([]);
+});
+
+test("another administrator approves one order, which goes on, and refuses another with a reason that its author reads", async () => {
+  const { page, visit, call, expectSound, expectNoFaults } = opened;
+  const email = "grace.second@certitude.example";
+  const { url } = (await call("POST", "members", { email, firstName: "Grace", lastName: "Second", role: "ORG_ADMIN" })).invitation;
+  const second = await sign({ sub: crypto.randomUUID(), email, email_verified: true });
+  const accepting = { method: "POST", headers: { authorization: `Bearer ${second}`, "content-type": "application/json" } };
+  const accepted = await fetch(`${opened.url}/invitations/accept`, { ...accepting, body: JSON.stringify({ token: url.slice(url.indexOf("#") + 1) }) });
+  expect(accepted.status).toBe(200);
+  const { id: issuerId } = await first("issuers");
+  const order = (name: string) => call("POST", "certificate-requests", { issuerId, names: [name], key: { algorithm: "ecdsa-p256", location: "server" } });
+  const [one, other] = [await order("approved.certitude.example"), await order("refused.certitude.example")];
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await opened.signIn(second);
+  await visit(`orders/${one.id}`);
+  await page.getByText("awaits approval").first().waitFor();
+  await expectSound("order-to-approve");
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page.getByRole("link", { name: "What was issued" }).waitFor();
+  await visit(`orders/${other.id}`);
+  await page.getByRole("button", { name: "Refuse" }).click();
+  await page.getByRole("dialog").getByLabel("Why").fill("Not this quarter.");
+  await page.getByRole("dialog").getByRole("button", { name: "Refuse" }).click();
+  await page.getByText("Refused: it is cancelled.").waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await opened.signIn();
+  await visit(`orders/${other.id}`);
+  await page.getByText("Not this quarter.").first().waitFor();
+  expect(await call("GET", `certificate-requests/${other.id}`)).toMatchObject({ status: "cancelled", approval: "refused" });
+  expect(await call("GET", `certificate-requests/${one.id}`)).toMatchObject({ status: "issued", approval: "given" });
+  expectNoFaults();
 });

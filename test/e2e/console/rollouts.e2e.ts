@@ -1,4 +1,4 @@
-import { test } from "bun:test";
+import { expect, test } from "bun:test";
 import { useConsole } from "../../support/browser/console";
 
 const opened = useConsole();
@@ -41,4 +41,28 @@ test("a rollout is started, moves as an agent reports, and is halted, resumed an
   await visit("rollouts");
   await page.getByRole("link", { name: "Canaries first" }).waitFor();
   await expectSound("rollouts");
+});
+
+test("a rollout that halts by itself says why, and is resumed", async () => {
+  const { page, visit, call, url, expectSound, expectNoFaults } = opened;
+  const { id: agentId, token } = await call("POST", "agents", { name: "fragile-1", labels: { env: "fragile" } });
+  const root = (await call("GET", "certificates?limit=100&q=Demo%20Root%20vpn")).items.find((each: { isCa: boolean }) => each.isCa);
+  const assignment = { applicationId: "shop", certificateId: root.id, trustStoreType: "pem_ca_bundle", config: { trustStorePath: "/etc/ssl/fragile.pem" } };
+  const { id } = await call("POST", "rollouts", { name: "Too hasty", assignment, rings: [{ selector: "env=fragile", share: 1 }, { share: 1 }] });
+  await visit(`rollouts/${id}`);
+  await page.getByText("1 agent: 0 have it, 0 failed, 1 pending").waitFor();
+  const [{ id: assignmentId }] = (await call("GET", `agents/${agentId}/assignments`)).items;
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const reports = [{ assignmentId, state: "failed", message: "The disk is full." }];
+  await fetch(`${url}/agent/reports`, { method: "POST", headers, body: JSON.stringify({ reports }) });
+  await page.locator(".heading .badge", { hasText: "halted" }).waitFor({ timeout: 0 }); // a job looks once a minute
+  const { reason } = await call("GET", `rollouts/${id}`);
+  await page.locator(".fault", { hasText: reason }).waitFor();
+  await expectSound("rollout-halted");
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("dialog").getByLabel("Halts at this share").fill("1");
+  await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
+  await page.getByText("It goes on.").waitFor();
+  expect(await call("GET", `rollouts/${id}`)).toMatchObject({ haltShare: 1, status: "running" });
+  expectNoFaults();
 });

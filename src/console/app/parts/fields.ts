@@ -7,6 +7,7 @@ export type FieldKind =
   | "textarea"
   | "boolean"
   | "select"
+  | "choices"
   | "lines"
   | "pairs"
   | "date"

@@ -62,10 +62,15 @@ export function Form({ fields, values = {}, submit, onSubmit, isDangerous = fals
 
 function collect(form: HTMLFormElement, fields: Field[]): Values {
   const inputs = fields.map((field) => {
-    const input = form.elements.namedItem(field.name) as HTMLInputElement;
-    return [field.name, field.kind === "boolean" ? input.checked : fromText(field, input.value)] as const;
+    const input = form.elements.namedItem(field.name) as HTMLInputElement & HTMLSelectElement;
+    return [field.name, readInput(input, field)] as const;
   });
   return Object.fromEntries(inputs.filter(([, value]) => value !== undefined));
+}
+
+function readInput(input: HTMLInputElement & HTMLSelectElement, field: Field) {
+  if (field.kind === "boolean") return input.checked;
+  return field.kind === "choices" ? Array.from(input.selectedOptions, ({ value }) => value) : fromText(field, input.value);
 }
 
 function Input({ field, value }: { field: Field; value: unknown }) {
@@ -94,6 +99,7 @@ function Control({ field, shared, value }: { field: Field; shared: Shared; value
   const { kind, placeholder, suggestions } = field;
   const text = toText(kind, value);
   if (kind === "boolean") return <input {...shared} required={false} type="checkbox" defaultChecked={value === true} />;
+  if (kind === "choices") return <Choices field={field} shared={shared} chosen={[value ?? []].flat().map(String)} />;
   if (kind === "select") return <Select field={field} shared={shared} text={text} />;
   if (LONG.has(kind)) return <LongText field={field} shared={shared} text={text} />;
   const list = `${shared.id}-list`;
@@ -141,3 +147,14 @@ function Select({ field: { options = [], labels = {} }, shared, text }: { field:
     </select>
   );
 }
+
+/** Several of a list; the browser's own way of choosing them works by keys and by touch. */
+const Choices = ({ field: { options = [], labels = {} }, shared, chosen }: { field: Field; shared: Shared; chosen: string[] }) => (
+  <select {...shared} multiple size={Math.min(6, Math.max(2, options.length))}>
+    {options.map((option) => (
+      <option key={option} value={option} selected={chosen.includes(option)}>
+        {labels[option] ?? option}
+      </option>
+    ))}
+  </select>
+);

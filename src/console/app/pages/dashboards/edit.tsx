@@ -14,6 +14,8 @@ type Props = { kinds: WidgetKind[]; dashboard: string; widget?: Widget; onClose:
 export function EditWidget({ kinds, dashboard, widget, onClose, reload }: Props) {
   const id = useId();
   const systems = useAll<{ id: string; key: string }>(inOrganization("ai-governance", "systems")).data.value;
+  const thresholds = useAll<{ metric: string }>(inOrganization("ai-governance", "metric-thresholds")).data.value;
+  const known = systems && thresholds && { systems, metrics: [...new Set(thresholds.map(({ metric }) => metric))] };
   const chosen = useSignal(widget?.kind ?? "");
   const kind = kinds.find((each) => each.kind === chosen.value);
   async function save(values: Values) {
@@ -39,11 +41,11 @@ export function EditWidget({ kinds, dashboard, widget, onClose, reload }: Props)
           </select>
         </div>
       )}
-      {kind && systems && (
+      {kind && known && (
         <Form
           key={kind.kind}
-          fields={widgetFields(kind, systems)}
-          values={widgetValues(kind, dashboard, widget)}
+          fields={widgetFields(kind, known, widget)}
+          values={widgetValues(kind, known, dashboard, widget)}
           submit={widget ? "Save" : "Add"}
           onCancel={onClose}
           onSubmit={save}

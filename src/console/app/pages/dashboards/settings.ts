@@ -2,29 +2,41 @@ import { defaultsOf, type Field, fieldsOf, mergePatchOf, type Values } from "../
 import type { Widget, WidgetKind } from "./types";
 
 const NO_FIELD = "title"; // the widget's own title stands above it
-const SYSTEM = "systemIds";
+const SYSTEMS = "systemIds";
+const METRICS = "metrics";
 
-/** The form of a widget: title, dashboard, and the settings of its kind. AI systems are chosen by name, one for a widget. */
-export const widgetFields = ({ settings }: WidgetKind, systems: { id: string; key: string }[]): Field[] => [
+type System = { id: string; key: string };
+/** What the fields of metrics offer: the organization's AI systems, and names of metrics that are in use. */
+export type Known = { systems: System[]; metrics: string[] };
+
+/** The form of a widget: title, dashboard, and the settings of its kind. AI systems are chosen by name. */
+export const widgetFields = ({ settings }: WidgetKind, known: Known, widget?: Widget): Field[] => [
   { name: "title", label: "Title", kind: "text", required: true },
   { name: "dashboard", label: "Dashboard", kind: "text", required: true, hint: "A new name makes a new dashboard." },
   ...fieldsOf(settings)
     .filter(({ name }) => name !== NO_FIELD)
-    .map((field) => ({ ...(field.name === SYSTEM ? systemField(systems) : field), name: `settings.${field.name}` })),
+    .map((field) => ({ ...field, ...changes(field.name, known, widget), name: `settings.${field.name}` })),
 ];
 
-const systemField = (systems: { id: string; key: string }[]): Field => ({
-  name: SYSTEM,
-  label: "AI system",
-  kind: "select",
-  required: true,
-  options: systems.map(({ id }) => id),
-  labels: Object.fromEntries(systems.map(({ id, key }) => [id, key])),
-});
+function changes(name: string, { systems, metrics }: Known, widget?: Widget): Partial<Field> {
+  if (name === METRICS && metrics.length > 0) return { hint: `The whole name of each, one a line. In use: ${metrics.join(", ")}.` };
+  if (name !== SYSTEMS) return {};
+  const shown = idsOf(widget?.settings[SYSTEMS], systems);
+  return {
+    label: "AI systems",
+    kind: "choices",
+    options: [...new Set([...systems.map(({ id }) => id), ...shown])],
+    labels: Object.fromEntries(systems.map(({ id, key }) => [id, key])),
+    hint: "Ctrl or ⌘ chooses several.",
+  };
+}
 
-export function widgetValues({ displayName, settings }: WidgetKind, dashboard: string, widget?: Widget): Values {
+/** A widget may name a system by its key, too. */
+const idsOf = (named: unknown, systems: System[]) => ((named ?? []) as string[]).map((each) => systems.find(({ key }) => key === each)?.id ?? each);
+
+export function widgetValues({ displayName, settings }: WidgetKind, { systems }: Known, dashboard: string, widget?: Widget): Values {
   const shown: Values = widget?.settings ?? defaultsOf(settings);
-  const entries = Object.entries(shown).map(([name, value]) => [`settings.${name}`, name === SYSTEM ? (value as string[])[0] : value]);
+  const entries = Object.entries(shown).map(([name, value]) => [`settings.${name}`, name === SYSTEMS ? idsOf(value, systems) : value]);
   return { title: widget?.title ?? displayName, dashboard, ...Object.fromEntries(entries) };
 }
 
@@ -32,7 +44,6 @@ export function widgetValues({ displayName, settings }: WidgetKind, dashboard: s
 export function widgetBody({ title, dashboard, ...values }: Values, before: Values = {}) {
   const given = Object.entries(values).flatMap(([key, value]) => {
     const name = key.replace("settings.", "");
-    if (name === SYSTEM) return [[name, [value]] as const];
     return Array.isArray(value) && value.length === 0 ? [] : [[name, value] as const];
   });
   const { [NO_FIELD]: _, ...shown } = before;
