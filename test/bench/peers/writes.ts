@@ -41,6 +41,7 @@ const describeAssignment = (row: Row) => ({
   trustStoreType: row.trust_store_type,
   materialType: row.material_type,
   includePrivateKey: row.include_private_key,
+  keyOnHost: row.key_on_host,
   config: row.config,
   policyId: row.policy_id,
   version: row.version,
