@@ -52,7 +52,7 @@ export const NoticeStream = t.Unsafe<AsyncGenerator<ServerEvent, void, undefined
   t.Union([NoticeEvent, UnreadEvent], {
     description: "Server-sent events. Their `data` is, of `event: notice`, the notice, its position as `id`; of `event: unread`, how many are unread",
     contentMediaType: "text/event-stream",
-    examples: ["id: 1\nevent: notice\ndata: {}\n\n"],
+    examples: [{ unread: 3 }],
     noValidate: true,
   }),
 );
