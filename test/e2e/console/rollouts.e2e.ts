@@ -30,6 +30,9 @@ test("a rollout is started, moves as an agent reports, and is halted, resumed an
   await fetch(`${url}/agent/reports`, { method: "POST", headers, body: JSON.stringify({ reports }) });
   await page.getByText("1 agent: 1 have it, 0 failed, 0 pending").waitFor();
   await expectSound("rollout");
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  expect(await page.evaluate("getComputedStyle(document.querySelector('.ring-bar .bar')).transitionDuration")).toBe("0s");
+  await page.emulateMedia({ reducedMotion: "no-preference" });
   await page.getByRole("button", { name: "Halt" }).click();
   await page.getByText("Halted: no ring opens").waitFor();
   await page.getByRole("button", { name: "Resume" }).click();

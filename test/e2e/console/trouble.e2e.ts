@@ -68,3 +68,17 @@ test("a token that ends while a form is open: the person signs in again, and wha
   expect((await call("GET", "/users/me")).displayName).toBe("Typed before the end");
   expectNoFaults();
 });
+
+test("a clock that is a day behind: the page says so, and counts by the server's", async () => {
+  const { page, call, visit, expectNoFaults } = opened;
+  const { items } = await call("GET", "certificates?q=www.certitude.example");
+  await visit(`certificates/${items[0].id}`);
+  const left = await page.locator(".heading .badge").textContent();
+  await page.clock.setSystemTime(Date.now() - 86_400_000);
+  await page.reload();
+  await page.getByText("The clock of this computer is 1 day behind the server's.").waitFor();
+  await page.getByText("Loading…").first().waitFor({ state: "detached" });
+  expect(left).toMatch(/left$/);
+  expect(await page.locator(".heading .badge").textContent()).toBe(left);
+  expectNoFaults();
+});

@@ -41,10 +41,11 @@ function describeDistance(date: Date, now: Date) {
   return RELATIVE.format(Math.trunc(seconds / length), unit);
 }
 
-/** "1 day", "2 hours" */
+/** "1 day", "2 hours": to the minute, as an answer's Date leaves parts of a second out. */
 export function describeLength(milliseconds: number) {
-  const [unit, length] = UNITS.find(([, each]) => milliseconds >= each * 1_000) ?? (["minute", 60] as const);
-  return new Intl.NumberFormat(undefined, { style: "unit", unit, unitDisplay: "long" }).format(Math.round(milliseconds / 1_000 / length));
+  const seconds = Math.round(milliseconds / 60_000) * 60;
+  const [unit, length] = UNITS.find(([, each]) => seconds >= each) ?? (["minute", 60] as const);
+  return new Intl.NumberFormat(undefined, { style: "unit", unit, unitDisplay: "long" }).format(Math.round(seconds / length));
 }
 
 /** A day without an hour ("2030-01-31"), as the reader writes days. */
