@@ -157,6 +157,7 @@ describe("GET /swagger/json", () => {
       "listJoinTokens",
       "listMembers",
       "listMetricThresholds",
+      "listMetrics",
       "listNotificationDeliveries",
       "listNotificationRoutes",
       "listOrganizations",

@@ -5,14 +5,16 @@ import { ingestKey } from "#guards/ingest-key";
 import { page, readCursor } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
 import { Message, NotFound, Page, PageQuery, Uuid } from "#http/schema";
+import { listMetrics } from "./queries/metric-names";
 import { listAiSystems, storeSamples, summarizeMetric } from "./queries/metrics";
 import { readRange } from "./rules/range";
 import { readBatch } from "./rules/samples";
-import { AiSystem, Ingested, IngestMetrics, MetricSteps, MetricsQuery } from "./schema";
+import { AiSystem, Ingested, IngestMetrics, Metric, MetricSteps, MetricsQuery, SystemKey } from "./schema";
 
 const NO_SYSTEM = "There is no such AI system in this organization.";
 const InOrganization = t.Object({ organizationId: Uuid });
 const KEY_PART = /^[a-z0-9._-]{1,100}$/;
+const NAME_PART = { test: (text: string) => text.length <= 200 && text.isWellFormed() && !text.includes("\0") };
 
 export const metricsIngest = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/ai-governance/ingest/metrics", tags: ["AI governance"] }).use(ingestKey(deps)).post(
@@ -47,6 +49,19 @@ export const aiSystems = (deps: Deps) =>
         query: t.Object(PageQuery),
         response: { 200: Page(AiSystem), 400: Message },
         detail: { operationId: "listAiSystems", summary: "List AI systems", description: "Those that have sent metrics, by key." },
+      },
+    )
+    .get(
+      "/metric-names",
+      async ({ scope, query: { system, limit, cursor } }) => {
+        const rows = await listMetrics(deps.sql, scope.organizationId, system, { limit, after: readCursor(cursor, NAME_PART)?.[0] });
+        return rows ? page(rows, limit) : respond(undefined, NO_SYSTEM);
+      },
+      {
+        params: InOrganization,
+        query: t.Object({ system: SystemKey, ...PageQuery }),
+        response: { 200: Page(Metric), 400: Message, 404: NotFound(NO_SYSTEM) },
+        detail: { operationId: "listMetrics", summary: "List metrics of an AI system", description: "Those that it has sent samples of, by name." },
       },
     )
     .get(

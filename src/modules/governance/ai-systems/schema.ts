@@ -27,11 +27,11 @@ export const SystemKey = t.String({
   description: "must be the key of an AI system: lower-case letters, digits, dots, dashes and underscores",
   examples: ["loan-scoring"],
 });
-const Metric = PlainText({ description: "The name of the metric", examples: ["accuracy"] });
+const MetricName = PlainText({ description: "The name of the metric", examples: ["accuracy"] });
 
 const Sample = Body(
   {
-    metric: Metric,
+    metric: MetricName,
     value: Type.Number({ description: "What was measured: a finite number", examples: [0.93] }),
     unit: t.Optional(PlainText({ description: "What the value counts: ratio, ms", examples: ["ratio"] })),
     recordedAt: t.Optional({
@@ -66,6 +66,15 @@ export const AiSystem = Answer(
     lastSampleAt: Nullable({ ...DateTime, description: "The time of its latest sample" }),
   },
   { title: "AiSystem" },
+);
+
+export const Metric = Answer(
+  {
+    metric: t.String({ description: "The name of the metric", examples: ["accuracy"] }),
+    unit: Nullable(t.String({ description: "Of the latest sample", examples: ["ratio"] })),
+    lastSampleAt: { ...DateTime, description: "The time of the latest sample" },
+  },
+  { title: "Metric" },
 );
 
 export const MetricsQuery = t.Object({

@@ -1,17 +1,16 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization } from "../../api";
-import { EmptyState, Loaded } from "../../parts/empty";
+import { Failure, Loaded } from "../../parts/empty";
 import { type Filter, Filters } from "../../parts/filters";
 import { PageHeading } from "../../parts/heading";
-import { useRead } from "../../reading";
+import { ShowMore } from "../../parts/show-more";
+import { usePages, useRead } from "../../reading";
 import { link, place } from "../../router";
 import { isAdmin } from "../../session";
 import { MetricCard } from "./metric";
-import { isRange, RANGES } from "./ranges";
+import { isRange, RANGES, type RangeKey } from "./ranges";
 import { EditThreshold, type Threshold } from "./threshold";
 
-type Widget = { kind: string; settings: { systemIds?: string[]; metrics?: string[] } };
-type System = { id: string; key: string };
 type List<Item> = { items: Item[] };
 
 const USUAL = "24h";
@@ -27,16 +26,11 @@ const FILTERS: Filter[] = [
   { name: "metric", label: "Metric", kind: "search", placeholder: "Its whole name" },
 ];
 
-/** The metrics of a system: those with limits or on a dashboard, and the one that is asked for. */
+/** The metrics of a system: those with limits first, or the one that is asked for. */
 export function SystemPage({ system }: { system: string }) {
   const thresholds = useRead<List<Threshold>>(`${inOrganization("ai-governance", "metric-thresholds")}?limit=100`);
-  const widgets = useRead<List<Widget>>(`${inOrganization("core", "widgets")}?limit=100`);
-  const systems = useRead<List<System>>(`${inOrganization("ai-governance", "systems")}?limit=100`);
   const isAdding = useSignal(false);
-  const asked = place.value.query.get("range");
-  const range = isRange(asked) ? asked : USUAL;
-  const id = systems.data.value?.items.find(({ key }) => key === system)?.id;
-  const onDashboards = (widgets.data.value?.items ?? []).filter(({ settings }) => id !== undefined && settings.systemIds?.includes(id));
+  const range = place.value.query.get("range");
   return (
     <>
       <PageHeading
@@ -47,32 +41,43 @@ export function SystemPage({ system }: { system: string }) {
       />
       <Filters of={FILTERS} />
       <Loaded from={thresholds}>
-        {({ items }) => {
-          const own = items.filter((each) => each.system === system);
-          const metric = place.value.query.get("metric");
-          const names = new Set([
-            ...(metric ? [metric] : []),
-            ...own.map((each) => each.metric),
-            ...onDashboards.flatMap(({ settings }) => settings.metrics ?? []),
-          ]);
-          if (names.size === 0) return <EmptyState title="Which metric?" hint="Write its name above, or set limits for it: then it is shown here by itself." />;
-          return (
-            <div class="grid-cards wide">
-              {[...names].map((name) => (
-                <MetricCard
-                  key={`${name} ${range}`}
-                  system={system}
-                  metric={name}
-                  range={range}
-                  threshold={own.find((each) => each.metric === name)}
-                  onChanged={thresholds.reload}
-                />
-              ))}
-            </div>
-          );
-        }}
+        {({ items }) => (
+          <Metrics
+            system={system}
+            range={isRange(range) ? range : USUAL}
+            thresholds={items.filter((each) => each.system === system)}
+            onChanged={thresholds.reload}
+          />
+        )}
       </Loaded>
       {isAdding.value && <EditThreshold system={system} onClose={() => (isAdding.value = false)} onChanged={thresholds.reload} />}
+    </>
+  );
+}
+
+type MetricsProps = { system: string; range: RangeKey; thresholds: Threshold[]; onChanged: () => Promise<void> };
+
+function Metrics({ system, range, thresholds, onChanged }: MetricsProps) {
+  const pages = usePages<{ metric: string }>(inOrganization("ai-governance", "metric-names"), { system, limit: "12" });
+  const asked = place.value.query.get("metric");
+  if (pages.error.value) return <Failure error={pages.error.value} />;
+  const names = asked ? [asked] : [...new Set([...thresholds, ...pages.rows.value].map(({ metric }) => metric))];
+  if (names.length === 0) return <p class="loading">Loading…</p>;
+  return (
+    <>
+      <div class="grid-cards wide">
+        {names.map((name) => (
+          <MetricCard
+            key={`${name} ${range}`}
+            system={system}
+            metric={name}
+            range={range}
+            threshold={thresholds.find((each) => each.metric === name)}
+            onChanged={onChanged}
+          />
+        ))}
+      </div>
+      {!asked && <ShowMore of={pages} />}
     </>
   );
 }

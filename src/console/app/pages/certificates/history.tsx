@@ -1,5 +1,6 @@
 import { inOrganization } from "../../api";
 import { Failure } from "../../parts/empty";
+import { ShowMore } from "../../parts/show-more";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { isAdmin } from "../../session";
@@ -12,7 +13,8 @@ export function History({ id }: { id: string }) {
 }
 
 function Events({ id }: { id: string }) {
-  const { rows, error, isWhole, more } = usePages<Event>(inOrganization("audit-events"), { targetId: id, limit: "20" });
+  const pages = usePages<Event>(inOrganization("audit-events"), { targetId: id, limit: "20" });
+  const { rows, error, isWhole } = pages;
   if (error.value) return <Failure error={error.value} />;
   if (rows.value.length === 0) return <p class="fine">{isWhole.value ? "Nothing has happened to it yet." : "Loading…"}</p>;
   return (
@@ -27,11 +29,7 @@ function Events({ id }: { id: string }) {
           </li>
         ))}
       </ol>
-      {!isWhole.value && (
-        <button type="button" onClick={() => void more()}>
-          Show more
-        </button>
-      )}
+      <ShowMore of={pages} />
     </>
   );
 }

@@ -4,6 +4,7 @@ import type { Notice } from "../../inbox/types";
 import { EmptyState, Failure } from "../../parts/empty";
 import { PageHeading } from "../../parts/heading";
 import { PersonsOnly } from "../../parts/persons-only";
+import { ShowMore } from "../../parts/show-more";
 import { toast, toastError } from "../../parts/toast";
 import { link, place, setQuery } from "../../router";
 import { isPerson } from "../../session";
@@ -65,11 +66,7 @@ function Notices({ list, isUnreadAlone, onSettle }: Props) {
           />
         ))}
       </ol>
-      {!isWhole.value && (
-        <button type="button" onClick={() => void more()}>
-          Show more
-        </button>
-      )}
+      <ShowMore of={list} />
     </>
   );
 }

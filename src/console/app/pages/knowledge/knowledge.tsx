@@ -2,6 +2,7 @@ import { inOrganization } from "../../api";
 import { EmptyState, Failure } from "../../parts/empty";
 import { type Filter, Filters } from "../../parts/filters";
 import { PageHeading } from "../../parts/heading";
+import { ShowMore } from "../../parts/show-more";
 import { usePages } from "../../reading";
 import { place } from "../../router";
 import { session } from "../../session";
@@ -26,7 +27,8 @@ export function KnowledgePage() {
 }
 
 function Passages({ q }: { q: string }) {
-  const { rows, error, isWhole, isLoading, more } = usePages<Passage>(inOrganization("knowledge", "search"), { q, limit: "20" });
+  const pages = usePages<Passage>(inOrganization("knowledge", "search"), { q, limit: "20" });
+  const { rows, error, isWhole } = pages;
   if (error.value) return <Failure error={error.value} />;
   if (rows.value.length === 0)
     return isWhole.value ? <EmptyState title={`Nothing was found for “${q}”.`} hint="Try fewer or other words." /> : <p class="loading">Loading…</p>;
@@ -40,11 +42,7 @@ function Passages({ q }: { q: string }) {
           </li>
         ))}
       </ol>
-      {!isWhole.value && (
-        <button type="button" aria-disabled={isLoading.value} onClick={() => void more()}>
-          Show more
-        </button>
-      )}
+      <ShowMore of={pages} />
     </>
   );
 }
