@@ -6,6 +6,7 @@ import { judgeSlack, slackCall } from "#modules/notifications/channels/rules/for
 import { webhookCall } from "#modules/notifications/channels/rules/formats/webhook";
 import { judgeStatus } from "#modules/notifications/channels/rules/outcome";
 import type { Told } from "#modules/notifications/channels/rules/told";
+import { urlOf } from "#modules/notifications/channels/services/attempt";
 import type { Call } from "#outbound/call";
 
 const NOW = new Date("2026-11-22T12:00:00Z");
@@ -226,4 +227,11 @@ describe("an answer", () => {
     const { retryAfterMs } = outcome(503, text) as { retryAfterMs?: number };
     expect(retryAfterMs).toBe(wait);
   });
+});
+
+test("a link begins with the whole of PUBLIC_URL, its path too", () => {
+  expect(urlOf({ publicUrl: "https://certitude.example/app" }, "/organizations/1/certificates/2")).toBe(
+    "https://certitude.example/app/organizations/1/certificates/2",
+  );
+  expect(urlOf({ publicUrl: undefined }, "/organizations/1")).toBeUndefined();
 });

@@ -31,4 +31,4 @@ export async function attempt(
 }
 
 /** Where a path of this server is shown; undefined where the server does not know its own address. */
-export const urlOf = ({ publicUrl }: Pick<Deps["config"], "publicUrl">, path: string) => publicUrl && new URL(path, publicUrl).href;
+export const urlOf = ({ publicUrl }: Pick<Deps["config"], "publicUrl">, path: string) => publicUrl && `${publicUrl}${path}`;
