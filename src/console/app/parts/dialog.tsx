@@ -39,3 +39,13 @@ export function Dialog({ title, onClose, isOpaque = false, children }: Props) {
     </dialog>
   );
 }
+
+/** The end of a dialog that only tells. */
+export const Done = ({ onClick, children }: { onClick: () => void; children?: ComponentChildren }) => (
+  <div class="dialog-actions">
+    {children}
+    <button class="primary" type="button" onClick={onClick}>
+      Done
+    </button>
+  </div>
+);

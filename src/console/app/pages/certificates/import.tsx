@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
 import { Badge } from "../../parts/badge";
-import { Dialog } from "../../parts/dialog";
+import { Dialog, Done } from "../../parts/dialog";
 import { DropZone } from "../../parts/drop-zone";
 import { type Field, Form, type Values } from "../../parts/form";
 
@@ -69,10 +69,6 @@ const Result = ({ of: { imported, duplicates, refused }, onClose }: { of: Import
         </li>
       ))}
     </ul>
-    <div class="dialog-actions">
-      <button class="primary" type="button" onClick={onClose}>
-        Done
-      </button>
-    </div>
+    <Done onClick={onClose} />
   </Dialog>
 );

@@ -1,4 +1,5 @@
 import { CopyButton } from "../../parts/copy";
+import { Done } from "../../parts/dialog";
 import { Time } from "../../parts/time";
 import type { NewJoinToken } from "./types";
 
@@ -16,12 +17,9 @@ export function JoinLine({ of: { token, expiresAt }, onDone }: { of: NewJoinToke
       <p class="fine">
         The token is shown this once, and ends <Time at={expiresAt} relative />. Then start the agent on the host: <code>certitude agent</code>
       </p>
-      <div class="dialog-actions">
+      <Done onClick={onDone}>
         <CopyButton text={line} label="Copy the line" />
-        <button type="button" class="primary" onClick={onDone}>
-          Done
-        </button>
-      </div>
+      </Done>
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
 import { Code } from "../../parts/copy";
-import { Dialog } from "../../parts/dialog";
+import { Dialog, Done } from "../../parts/dialog";
 import { type Field, Form, type Values } from "../../parts/form";
 import { toast } from "../../parts/toast";
 import { ROLE } from "./roles";
@@ -28,11 +28,7 @@ export function TokenDialog({ onClose, onDone }: Props) {
       <Dialog title="Your new token" onClose={onClose}>
         <p class="dialog-hint">Copy it now, and keep it like a password: it is shown this once.</p>
         <Code text={made.value} label="Copy the token" />
-        <div class="dialog-actions">
-          <button class="primary" type="button" onClick={onClose}>
-            Done
-          </button>
-        </div>
+        <Done onClick={onClose} />
       </Dialog>
     );
   return (

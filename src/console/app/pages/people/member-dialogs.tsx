@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, read, write } from "../../api";
 import { Code } from "../../parts/copy";
-import { Dialog } from "../../parts/dialog";
+import { Dialog, Done } from "../../parts/dialog";
 import { type Field, Form, type Values } from "../../parts/form";
 import { Time } from "../../parts/time";
 import { toast } from "../../parts/toast";
@@ -36,11 +36,7 @@ export function InviteDialog({ onClose, onDone }: Props) {
         <p class="fine">
           It can be used until <Time at={invitation.value.expiresAt} />.
         </p>
-        <div class="dialog-actions">
-          <button class="primary" type="button" onClick={onClose}>
-            Done
-          </button>
-        </div>
+        <Done onClick={onClose} />
       </Dialog>
     );
   return (
