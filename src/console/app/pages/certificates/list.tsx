@@ -35,7 +35,7 @@ const filtersOf = (members: Member[]): Filter[] => [
     options: [["none", "No active member"], ...ownersOf(members)],
   },
   { name: "expiresBefore", label: "Expires before", kind: "moment" },
-  { name: "fingerprint", label: "SHA-256", kind: "search", placeholder: "64 digits, with or without colons" },
+  { name: "fingerprint", label: "SHA-256", kind: "search", placeholder: "64 hex digits" },
   { name: "serial", label: "Serial number", kind: "search", placeholder: "In hexadecimal" },
 ];
 
