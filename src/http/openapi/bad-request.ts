@@ -1,5 +1,5 @@
 import { describeUnknown } from "../validation-message";
-import type { Json } from "./schema";
+import type { Json } from "./json";
 
 type Parameter = { name: string; in: string; required: boolean; schema: Json };
 type Fields = { properties?: Json; required?: string[]; minProperties?: number };

@@ -1,4 +1,4 @@
-import type { Json } from "./schema";
+import type { Json } from "./json";
 
 type ObjectSchema = Json & { properties?: Record<string, Json>; required?: string[] };
 /** A kind with the schemas of its own fields by their names, such as `config`. */

@@ -2,7 +2,8 @@ import { Conflict, EmptyObject, Message } from "../schema";
 import { exampleOfBadRequest } from "./bad-request";
 import { exampleOf } from "./example";
 import { ALWAYS, describeParameter, documentation, NAMED_CONFLICT, REFUSALS, type Refusal, SUCCESSES, TAGS, WRITING } from "./info";
-import { type Json, mendSchema } from "./schema";
+import type { Json } from "./json";
+import { mendSchema } from "./schema";
 
 type Parameter = { name: string; in: string; required: boolean; schema: Json; description?: string; examples?: unknown[] };
 type Response = { content?: Json; title?: string; description?: string; examples?: unknown[]; security?: string[][]; hasTag?: boolean };

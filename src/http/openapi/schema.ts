@@ -1,6 +1,5 @@
 import { bodiesByKind, type OneKind } from "./by-kind";
-
-export type Json = { [key: string]: unknown };
+import type { Json } from "./json";
 
 // What OpenAPI 3.0 does not know, or says in other words.
 const FOREIGN = new Set(["$id", "anyOf", "const", "contentMediaType", "examples", "hasTag", "noValidate", "patternProperties", "title"]);

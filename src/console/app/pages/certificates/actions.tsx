@@ -6,7 +6,7 @@ import { toast } from "../../parts/toast";
 import { usePages } from "../../reading";
 import { Assign } from "./assign";
 import { ChangeStatus } from "./status";
-import type { Certificate } from "./types";
+import type { Certificate, Shared } from "./types";
 
 const REASONS = [
   "unspecified",
@@ -67,7 +67,6 @@ export function CertificateActions({ of, onDone }: Props) {
   );
 }
 
-export type Shared = { of: Certificate; close: () => void; finish: (said: string) => void };
 type Member = { userId: string | null; email: string; firstName: string | null; lastName: string | null };
 
 function Edit({ of, close, finish }: Shared) {

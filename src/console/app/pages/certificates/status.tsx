@@ -1,6 +1,6 @@
 import { inOrganization, write } from "../../api";
 import { ConfirmDialog } from "../../parts/confirm";
-import type { Shared } from "./actions";
+import type { Shared } from "./types";
 
 const WORDS = {
   reinstate: ["Reinstate", "Reinstated.", "The hold ends: it is as it was before. Programs that look at revocation trust it again."],

@@ -28,3 +28,6 @@ export type Certificate = {
   createdAt: string;
   updatedAt: string;
 };
+
+/** What the dialogs of an action are given. */
+export type Shared = { of: Certificate; close: () => void; finish: (said: string) => void };

@@ -4,18 +4,11 @@ import { inOrganization, write } from "../../api";
 import { DeleteButton } from "../../parts/delete";
 import { toast } from "../../parts/toast";
 import { EditWidget } from "./edit";
-import { Handle } from "./handle";
+import { Handle, type Placing } from "./handle";
 import { moveBox, sizeBox } from "./placing";
-import type { Box, Widget, WidgetKind } from "./types";
+import type { Widget, WidgetKind } from "./types";
 import { WidgetView } from "./views/view";
 
-export type Placing = {
-  box: Box;
-  gridWidth: () => number;
-  onDraft: (box: Box) => void;
-  onCommit: () => void;
-  onCancel: () => void;
-};
 type Props = Placing & { widget: Widget; kinds: WidgetKind[]; isMoving: boolean; isArranging: boolean; reload: () => Promise<void> };
 
 /** A widget at its place in the grid, with its title; while arranging, with handles and buttons. */

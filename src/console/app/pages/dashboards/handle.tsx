@@ -1,8 +1,15 @@
 import { useRef } from "preact/hooks";
 import { Icon, type IconName } from "../../parts/icon";
-import type { Placing } from "./frame";
 import { boxAfterKey, cellsOf, type moveBox } from "./placing";
+import type { Box } from "./types";
 
+export type Placing = {
+  box: Box;
+  gridWidth: () => number;
+  onDraft: (box: Box) => void;
+  onCommit: () => void;
+  onCancel: () => void;
+};
 type Props = Placing & { change: typeof moveBox; label: string; icon: IconName };
 
 /** A button that moves or sizes its widget, by pointer and by keys. */

@@ -5,7 +5,7 @@ import type { Values } from "../../parts/form";
 import { toast } from "../../parts/toast";
 import { go, link } from "../../router";
 import { ChangePolicy } from "./change-policy";
-import type { WholePolicy } from "./policy";
+import type { WholePolicy } from "./types";
 
 type Props = { of: WholePolicy; onDone: () => void };
 

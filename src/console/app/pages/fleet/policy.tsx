@@ -9,9 +9,7 @@ import { ConfigCard } from "./config-card";
 import { PolicyActions } from "./policy-actions";
 import { Conflicts } from "./policy-preview";
 import { nameOfPolicy, PolicyState, Selector } from "./policy-state";
-import type { Policy, Reach } from "./types";
-
-export type WholePolicy = Policy & Reach;
+import type { Policy, WholePolicy } from "./types";
 
 const HELD = "It is held: it was changed in the database, and not by this server, so it gives and takes nothing.";
 

@@ -103,3 +103,5 @@ export type Reach = {
   agents: number;
   conflicts: { total: number; items: { agentId: string; agentName: string; assignmentId: string | null; policyId: string | null }[] };
 };
+
+export type WholePolicy = Policy & Reach;

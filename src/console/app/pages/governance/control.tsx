@@ -13,10 +13,7 @@ import { Changes } from "./changes";
 import { ControlStanding } from "./controls";
 import { EditControl } from "./edit";
 import { EvidenceList } from "./evidence";
-import type { Control, ControlState, ControlWithHistory } from "./types";
-
-/** What a change names; the status always goes with it. */
-export type ChangeControl = (change: Partial<ControlState>) => Promise<void>;
+import type { ChangeControl, Control, ControlWithHistory } from "./types";
 
 export function ControlPage({ framework, id }: { framework: string; id: string }) {
   const path = inOrganization("ai-governance", "frameworks", framework, "controls", id);

@@ -1,8 +1,7 @@
 import { Dialog } from "../../parts/dialog";
 import { type Field, Form } from "../../parts/form";
 import { type Member, ownersOf } from "../members";
-import type { ChangeControl } from "./control";
-import { type Control, STATUSES, type Status } from "./types";
+import { type ChangeControl, type Control, STATUSES, type Status } from "./types";
 
 type Props = { of: Control; members: Member[]; change: ChangeControl; onClose: () => void };
 

@@ -9,8 +9,7 @@ import { Icon } from "../../parts/icon";
 import { toastError } from "../../parts/toast";
 import { link } from "../../router";
 import { isAdmin } from "../../session";
-import type { ChangeControl } from "./control";
-import type { Control, Evidence } from "./types";
+import type { ChangeControl, Control, Evidence } from "./types";
 
 const FIELDS: Field[] = [
   { name: "title", label: "Title", kind: "text", required: true, placeholder: "Oversight procedure" },

@@ -31,3 +31,6 @@ export type Control = ControlState & {
 
 type Change = ControlState & { version: number; at: string; actor: { type: string; id?: string } };
 export type ControlWithHistory = Control & { history: { items: Change[]; nextCursor: string | null } };
+
+/** What a change names; the status always goes with it. */
+export type ChangeControl = (change: Partial<ControlState>) => Promise<void>;
