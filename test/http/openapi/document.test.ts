@@ -365,11 +365,12 @@ describe("GET /swagger/json", () => {
   });
 
   test("200 every body has an example, which its schema allows", () => {
-    const ajv = addFormats.default(new Ajv({ strict: false, allErrors: true }));
+    const ajv = addFormats.default(new Ajv({ strict: false, allErrors: true })).addSchema({ components: document.components }, "document");
+    const inDocument = (schema: unknown): Json => JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/'));
     const media = nodes.filter(({ path }) => path.endsWith("/content/application/json"));
     expect(media.length).toBeGreaterThan(operations.length);
     for (const { path, value } of media) {
-      const validate = ajv.compile({ ...(value.schema as Json), components: document.components });
+      const validate = ajv.compile(inDocument(value.schema));
       expect({ path, valid: validate(value.example), errors: validate.errors }).toEqual({ path, valid: true, errors: null });
     }
   });
