@@ -20,6 +20,16 @@ const CAPABILITIES = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_KILL",
 const USUAL_PLACES = ["/etc", "/usr/local/share/ca-certificates", "/var/log", "/run"];
 const isInHome = (path: string) => /^\/(home|root|run\/user)(\/|$)/.test(path);
 
+/** What no unit of ours may touch. */
+export const PROTECTIONS = `PrivateTmp=yes
+PrivateDevices=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes`;
+
 /** Returns the unit's text: everything that the agent and the tools that it starts do not need is taken from them. */
 export function renderUnit({ command, stateDirectory, user, writable }: Unit) {
   const places = [stateDirectory, ...(user ? [] : USUAL_PLACES.map((each) => `-${each}`)), ...writable];
@@ -43,14 +53,7 @@ AmbientCapabilities=
 ProtectSystem=strict
 ReadWritePaths=${places.map(quote).join(" ")}
 ProtectHome=${writable.some(isInHome) ? "no" : "read-only"}
-PrivateTmp=yes
-PrivateDevices=yes
-ProtectClock=yes
-ProtectControlGroups=yes
-ProtectHostname=yes
-ProtectKernelLogs=yes
-ProtectKernelModules=yes
-ProtectKernelTunables=yes
+${PROTECTIONS}
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 RestrictNamespaces=yes
 RestrictRealtime=yes
@@ -66,7 +69,7 @@ WantedBy=multi-user.target
 }
 
 /** A word of a command as systemd reads it back: where it puts variables in. */
-const quoteArgument = (word: string) => quote(word.replaceAll("$", "$$$$"));
+export const quoteArgument = (word: string) => quote(word.replaceAll("$", "$$$$"));
 
 /** A word as systemd reads it back: where it puts specifiers in. */
 function quote(word: string) {

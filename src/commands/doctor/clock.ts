@@ -1,7 +1,7 @@
 import { isSecureUrl } from "#auth/secure-url";
 import type { Sql } from "#db/connect";
 
-/** A clock beside this machine's, in milliseconds: 0 as far as the question's own duration leaves it open. */
+/** How far a clock is ahead of this machine's, in milliseconds; 0 where the difference is within the time that asking took. */
 type Compared = { whose: string; aheadMs: number };
 type Judged = { state: "ok" | "warning" | "failed"; message: string };
 

@@ -1,3 +1,5 @@
+import { PROTECTIONS, quoteArgument } from "#agent/unit";
+
 /**
  * Returns a systemd unit of the server, which takes from it whatever it does not need. It runs as an account of its own that systemd
  * makes, keeps its data in /var/lib/certitude, and reads its configuration from /etc/certitude/environment.
@@ -14,7 +16,7 @@ After=network-online.target postgresql.service
 
 [Service]
 Type=exec
-ExecStart=${quoteProgram(program)} serve
+ExecStart=${quoteArgument(program)} serve
 EnvironmentFile=-/etc/certitude/environment
 Environment=DATA_DIR=/var/lib/certitude
 WorkingDirectory=/var/lib/certitude
@@ -38,14 +40,7 @@ AmbientCapabilities=CAP_NET_BIND_SERVICE
 ProtectSystem=strict
 ProtectHome=yes
 ProtectProc=invisible
-PrivateTmp=yes
-PrivateDevices=yes
-ProtectClock=yes
-ProtectControlGroups=yes
-ProtectHostname=yes
-ProtectKernelLogs=yes
-ProtectKernelModules=yes
-ProtectKernelTunables=yes
+${PROTECTIONS}
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
 RestrictNamespaces=yes
 RestrictRealtime=yes
@@ -61,9 +56,3 @@ SystemCallErrorNumber=EPERM
 [Install]
 WantedBy=multi-user.target
 `;
-
-/** A path as systemd reads it back in a command. */
-function quoteProgram(path: string) {
-  const plain = path.replaceAll("%", "%%").replaceAll("$", "$$$$");
-  return /^[\w@%$+=:,./-]+$/.test(plain) ? plain : `"${plain.replace(/["\\]/g, "\\$&")}"`;
-}

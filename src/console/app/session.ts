@@ -43,7 +43,7 @@ export function endSession(notice = "") {
 /** Whom a session belongs to: a person, or the organization of an API token. */
 export const holderOf = ({ person }: Session) => person.id ?? person.memberships[0]?.organizationId;
 
-/** Resolves when the holder of the session has another token than this, which was refused; never, if somebody else signs in. */
+/** Resolves when the holder of the session has another token than this, which was refused; never, if another person signs in. */
 export function signedInAgain(token: string) {
   const holder = session.value && holderOf(session.value);
   if (session.value?.token === token) isRefused.value = true;

@@ -32,7 +32,7 @@ follower.subscribe(() => {
   unread.value = 0;
 });
 
-/** A browser has six connections to a server: tabs that nobody sees take none, and count each minute instead. */
+/** A browser has six connections to a server: hidden tabs take none, and count once a minute instead. */
 effect(() => {
   const token = follower.value;
   if (token === undefined) return;

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { REVOCATION_REASONS } from "#modules/certificates/certificates/rules/revocation-reasons";
 import { inOrganization, write } from "../../api";
 import { Dialog } from "../../parts/dialog";
 import { Form, type Values } from "../../parts/form";
@@ -7,18 +8,6 @@ import { usePages } from "../../reading";
 import { Assign } from "./assign";
 import { ChangeStatus } from "./status";
 import type { Certificate, Shared } from "./types";
-
-const REASONS = [
-  "unspecified",
-  "keyCompromise",
-  "cACompromise",
-  "affiliationChanged",
-  "superseded",
-  "cessationOfOperation",
-  "certificateHold",
-  "privilegeWithdrawn",
-  "aACompromise",
-];
 
 type Action = "edit" | "renew" | "revoke" | "reinstate" | "retire" | "return" | "assign";
 type Props = { of: Certificate & { pem: string }; onDone: () => void };
@@ -130,7 +119,7 @@ function Revoke({ of, close, finish }: Shared) {
     <Dialog title={`Revoke ${of.commonName}`} onClose={close}>
       <p>Programs that check revocation stop trusting it. Only a hold can be lifted again.</p>
       <Form
-        fields={[{ name: "reason", label: "Reason", kind: "select", options: REASONS, required: true }]}
+        fields={[{ name: "reason", label: "Reason", kind: "select", options: REVOCATION_REASONS, required: true }]}
         values={{ reason: "unspecified" }}
         submit="Revoke the certificate"
         onSubmit={revoke}

@@ -45,9 +45,7 @@ export function CertificatePage({ id }: { id: string }) {
             <Card title="Chain">
               <Chain of={certificate} />
             </Card>
-            <Card title="History">
-              <History id={id} />
-            </Card>
+            <History id={id} />
           </div>
         </div>
       )}

@@ -1,5 +1,6 @@
 import { inOrganization } from "../../api";
 import { Failure } from "../../parts/empty";
+import { Card } from "../../parts/facts";
 import { ShowMore } from "../../parts/show-more";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
@@ -8,9 +9,9 @@ import { isAdmin } from "../../session";
 type Event = { id: string; at: string; actor: { type: string; id?: string }; action: string };
 
 /** The audit trail of one thing; newest first. */
-export function History({ id }: { id: string }) {
-  return isAdmin.value ? <Events id={id} /> : <p class="fine">The audit trail is open to administrators.</p>;
-}
+export const History = ({ id }: { id: string }) => (
+  <Card title="History">{isAdmin.value ? <Events id={id} /> : <p class="fine">The audit trail is open to administrators.</p>}</Card>
+);
 
 function Events({ id }: { id: string }) {
   const pages = usePages<Event>(inOrganization("audit-events"), { targetId: id, limit: "20" });

@@ -28,9 +28,7 @@ export function AgentPage({ id }: { id: string }) {
         <div class="columns">
           <div>
             <AgentDeployments agentId={id} />
-            <Card title="History">
-              <History id={id} />
-            </Card>
+            <History id={id} />
           </div>
           <div>
             <Card title="Host">

@@ -29,9 +29,7 @@ export function AssignmentPage({ id, assignmentId }: { id: string; assignmentId:
             <Card title="Reports" hint="What the agent saw; what said the same as before is left out.">
               <Reports of={assignment} />
             </Card>
-            <Card title="History">
-              <History id={assignmentId} />
-            </Card>
+            <History id={assignmentId} />
           </div>
           <div>
             <Card title="Assignment">

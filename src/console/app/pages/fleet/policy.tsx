@@ -33,9 +33,7 @@ export function PolicyPage({ id }: { id: string }) {
             <Card title="Effect" hint={policy.agents === 1 ? "1 agent has its assignment." : `${policy.agents.toLocaleString()} agents have its assignment.`}>
               <Effect of={policy} />
             </Card>
-            <Card title="History">
-              <History id={id} />
-            </Card>
+            <History id={id} />
           </div>
           <div>
             <Card title="Policy">

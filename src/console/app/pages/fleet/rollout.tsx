@@ -39,9 +39,7 @@ export function RolloutPage({ id }: { id: string }) {
             <Card title="Rollout">
               <Details of={rollout} />
             </Card>
-            <Card title="History">
-              <History id={id} />
-            </Card>
+            <History id={id} />
           </div>
         </div>
       )}

@@ -34,9 +34,7 @@ export function AuthorityPage({ id }: { id: string }) {
               <Profiles of={authority.profiles} />
             </Card>
           </div>
-          <Card title="History">
-            <History id={id} />
-          </Card>
+          <History id={id} />
         </div>
       )}
     </DetailPage>

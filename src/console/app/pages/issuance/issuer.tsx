@@ -33,9 +33,7 @@ export function IssuerPage({ id }: { id: string }) {
             <Card title="Orders">
               <OrdersTable query={{ issuerId: id }} />
             </Card>
-            <Card title="History">
-              <History id={id} />
-            </Card>
+            <History id={id} />
           </div>
           <div>
             <Card title="Last test">

@@ -18,21 +18,9 @@ import {
   Version,
 } from "#http/schema";
 import { KeptReport, ObservedAt } from "#modules/fleet/assignments/schema/history";
+import { REVOCATION_REASONS } from "../rules/revocation-reasons";
 import { annotations } from "./annotations";
 import { EXAMPLE_DEPLOYMENT, EXAMPLE_PEM, EXAMPLE_SUMMARY } from "./example";
-
-/** RFC 5280, 5.3.1, without removeFromCRL, which revokes nothing. */
-const REVOCATION_REASONS = [
-  "unspecified",
-  "keyCompromise",
-  "cACompromise",
-  "affiliationChanged",
-  "superseded",
-  "cessationOfOperation",
-  "certificateHold",
-  "privilegeWithdrawn",
-  "aACompromise",
-] as const;
 
 /** `expired` is derived from the dates; the others are stored. */
 export const STATUSES = ["active", "expired", "revoked", "retired"] as const;

@@ -3,7 +3,7 @@ import type { Content } from "./told";
 
 const KIND = "certificate_expiring";
 
-/** What a channel is told when somebody tries it; `link` is where that which is tried is shown. */
+/** Returns the content of a test message; `link` is the page of what is tested. */
 export const exampleContent = ({ id, link }: { id: string; link: string }, now: Date): Content => ({
   kind: KIND,
   severity: "info",
