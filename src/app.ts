@@ -1,5 +1,6 @@
 import { Elysia } from "elysia";
 import { consolePage } from "#console/routes";
+import { admission } from "#http/admission";
 import { allowOrigins } from "#http/cors";
 import { errors, type Router } from "#http/errors";
 import { noteRoutes } from "#http/exchange";
@@ -34,8 +35,9 @@ import { domains } from "#modules/issuance/domains/routes";
 import { hostKeys } from "#modules/issuance/hosts/routes";
 import { issuers } from "#modules/issuance/issuers/routes";
 import { pki } from "#modules/issuance/pki/routes";
+import { issuancePolicy } from "#modules/issuance/policy/routes";
 import { renewals } from "#modules/issuance/renewals/routes";
-import { certificateRequests, issuancePolicy } from "#modules/issuance/requests/routes";
+import { certificateRequests } from "#modules/issuance/requests/routes";
 import { revocations } from "#modules/issuance/revocations/routes";
 import { chunks, documents, knowledge } from "#modules/knowledge/documents/routes";
 import { files } from "#modules/knowledge/files/routes";
@@ -103,8 +105,8 @@ export function createApp(deps: Deps) {
   return app;
 }
 
-/** Links of the chain above, because the compiler follows only so many. */
-const operations = (deps: Deps) => new Elysia().use(health(deps)).use(metricsPage(deps));
+/** Links of the chain above, because the compiler follows only so many. In a crowd those ahead of the admission are answered too. */
+const operations = (deps: Deps) => new Elysia().use(health(deps)).use(metricsPage(deps)).use(admission(deps));
 
 const expiry = (deps: Deps) => new Elysia().use(expiryPolicy(deps)).use(calendarLinks(deps)).use(calendar(deps));
 

@@ -7,10 +7,12 @@ import { createTokens, type Tokens } from "#auth/tokens";
 import { createGatewayCheck, type GatewayCheck } from "#auth/trusted-gateway";
 import { ALONE, type Cluster } from "#cluster/channel";
 import { createStamps, type Stamps } from "#crypto/stamps";
+import { type ClockCheck, createClockCheck } from "#db/clock-check";
 import type { Db, Pool } from "#db/connect";
 import { createMetrics, type Metrics } from "#http/metrics";
 import { createQueue, type Queue } from "#jobs/queue";
-import { createLanes, type Lanes, lanesFor } from "#limits/lanes";
+import { createKeyMaker, type KeyMaker } from "#limits/key-maker";
+import { CALL_LANES, createLanes, type Lanes, lanesFor } from "#limits/lanes";
 import { createLimits, type Limits } from "#limits/limits";
 import type { Log } from "#log";
 import { createMailTransport, type MailTransport } from "#mail/transport";
@@ -35,6 +37,8 @@ export type Deps = {
   /** What proves that this server, not only a writer to its database, ordered what reaches hosts. */
   stamps: Stamps;
   clock: () => Date;
+  /** Compares it with the database's clock. */
+  clockCheck: ClockCheck;
   /** Authorities, in PEM, whose certificates prove what organizations have. */
   trustedRoots: () => readonly string[];
   /** The other workers of this server, if it has any. */
@@ -56,6 +60,9 @@ export type Deps = {
   limits: Limits;
   /** For reads that may cost more than a moment of the database. */
   lanes: Lanes;
+  /** For calls to others that a request waits for. */
+  callLanes: Lanes;
+  keyMaker: KeyMaker;
   organizationExists: (id: string) => Promise<boolean>;
   /** Which signed requests of agents came before. */
   nonces: Nonces;
@@ -79,6 +86,7 @@ export function createDeps({ config, db, log, clock = () => new Date(), now = ()
     log,
     stamps: createStamps(config.keyring),
     clock,
+    clockCheck: createClockCheck({ sql, clock, log, now }),
     trustedRoots,
     cluster,
     metrics: createMetrics({ config, sql, clock, cluster, jobRuns }),
@@ -93,6 +101,8 @@ export function createDeps({ config, db, log, clock = () => new Date(), now = ()
     isTrustedGateway: createGatewayCheck(config),
     limits: createLimits(config, now, cluster),
     lanes: createLanes(lanesFor(sql.options.max)),
+    callLanes: createLanes(CALL_LANES),
+    keyMaker: createKeyMaker(),
     organizationExists: organizations.exists,
     nonces: createNonces(),
     denials: createCountedEvents({ ...trail, maxEach: 20 }),

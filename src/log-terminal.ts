@@ -1,4 +1,5 @@
 import type { DestinationStream } from "pino";
+import { escapeInvisible } from "./printable";
 
 type Entry = Record<string, unknown> & { level: number; msg?: string };
 type Request = Entry & { method: string; route: string; status: number; ms: number; reason?: string };
@@ -24,13 +25,23 @@ export function terminalLog(terminal: Terminal = process.stdout, isColored = ter
   };
 }
 
+/** Writes the same to a file that a person reads later: each line with its time, without colors. */
+export const fileLog = (write: (text: string) => void): DestinationStream => ({
+  write: (lines) => write(`${lines.trimEnd().split("\n").map(timed).join("\n")}\n`),
+});
+
+function timed(line: string) {
+  const entry: Entry = JSON.parse(line);
+  return `${entry.time} ${formatEntry(entry, false)}`;
+}
+
 function formatEntry(entry: Entry, isColored: boolean) {
   const paint = (color: Color, text: string) => (isColored ? `\x1b[${COLORS[color]}m${text}\x1b[39m` : text);
   if (isRequest(entry)) return formatRequest(entry, paint);
   const label = labelOf(entry.level);
   const fields = Object.entries(entry).filter(([name]) => !HIDDEN.has(name));
-  const details = fields.map(([name, value]) => paint("gray", `${name}=${formatValue(value)}`));
-  return [...(label ? [paint(...label)] : []), entry.msg ?? "", ...details].join(" ") + formatFailure(entry.err as Failure | undefined, paint);
+  const details = fields.map(([name, value]) => paint("gray", escapeInvisible(`${name}=${formatValue(value)}`)));
+  return [...(label ? [paint(...label)] : []), escapeInvisible(entry.msg ?? ""), ...details].join(" ") + formatFailure(entry.err as Failure | undefined, paint);
 }
 
 type Paint = (color: Color, text: string) => string;
@@ -41,7 +52,7 @@ const isRequest = (entry: Entry): entry is Request => typeof entry.status === "n
 function formatRequest({ status, method, route, ms, reason }: Request, paint: Paint) {
   const path = route === "unknown" ? "(no such route)" : route.replace(/:\w+|\*/g, "…");
   const line = `${paint(colorOf(status), `${status}`)} ${method} ${path} ${paint("gray", `${ms < 1 ? ms.toFixed(1) : Math.round(ms)} ms`)}`;
-  return reason ? `${line} ${paint("gray", reason)}` : line;
+  return reason ? `${line} ${paint("gray", escapeInvisible(reason))}` : line;
 }
 
 function colorOf(status: number): Color {
@@ -64,7 +75,9 @@ function formatValue(value: unknown): string {
 
 function formatFailure(failure: Failure | undefined, paint: Paint): string {
   if (!failure) return "";
-  const head = `\n  ${[failure.type, failure.message].filter(Boolean).join(": ")}`;
-  const stack = failure.stack ? `\n${paint("gray", failure.stack)}` : "";
+  const head = `\n  ${escapeLines([failure.type, failure.message].filter(Boolean).join(": "))}`;
+  const stack = failure.stack ? `\n${paint("gray", escapeLines(failure.stack))}` : "";
   return head + stack + formatFailure(failure.cause, paint);
 }
+
+const escapeLines = (text: string) => text.split("\n").map(escapeInvisible).join("\n");

@@ -1,7 +1,7 @@
 import pino, { type DestinationStream, type Logger } from "pino";
 import type { Config } from "./config";
 import { createLogOutput } from "./log-output";
-import { terminalLog } from "./log-terminal";
+import { fileLog, terminalLog } from "./log-terminal";
 
 /** With a line of its own for each request: pino takes six times as long, a seventh of what a small answer costs. */
 export type Log = Logger & { request: (fields: object) => void };
@@ -18,6 +18,15 @@ export function createLog(level: Config["logLevel"], destination: DestinationStr
 
 /** As `createLog`, where other processes write to standard output too. */
 export const createSharedLog = (level: Config["logLevel"]) => createLog(level, process.stdout.isTTY ? terminalLog() : createLogOutput(1, true));
+
+/** As `createLog`, where a program reads it, even on a terminal. */
+export const createJsonLog = (level: Config["logLevel"]) => createLog(level, createLogOutput(1));
+
+/** As `createLog`, where a person reads it in a file. */
+export function createFileLog(level: Config["logLevel"]) {
+  const { write, flush } = createLogOutput(1);
+  return createLog(level, Object.assign(fileLog(write), { flush }));
+}
 
 /** Returns the time as ISO 8601; it is written once a millisecond, however many lines there are. */
 function createTimestamp() {

@@ -1,5 +1,17 @@
 import type { Logger } from "pino";
 
+/**
+ * Ends the process with a line in the log where an error reaches the top of it, unforeseen. It does not go on: what that error left half done is
+ * not known, and a transaction that nobody ends would lose what is written in it afterwards.
+ */
+export function endOnFault(log: Logger) {
+  function end(err: unknown) {
+    log.fatal({ err }, "unexpected error outside of any request or job: the process ends");
+    process.exit(1); // what the log still holds is written at the exit
+  }
+  process.on("uncaughtException", end).on("unhandledRejection", end);
+}
+
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
 /**

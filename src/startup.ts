@@ -45,7 +45,7 @@ export async function startServer(configured: Config, log: Log, { isDemo = false
 }
 
 async function openAlone(config: Config, log: Log) {
-  await checkAddress(config);
+  await checkAddress(config, log);
   return openMigrated(config, log);
 }
 

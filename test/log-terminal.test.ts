@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createLog } from "#log";
-import { terminalLog } from "#log-terminal";
+import { fileLog, terminalLog } from "#log-terminal";
 
 /** A log that is shown to a person, and what is shown. */
 function newTerminal(isTTY = false) {
@@ -29,6 +29,24 @@ describe("the log as a person sees it", () => {
     log.info({ url: "http://127.0.0.1:3000/", names: ["a", "b"], migrations: ["a", "b", "c", "d"] }, "server listening");
     log.warn({ reason: "connection refused" }, "retrying");
     expect(text()).toBe('server listening url=http://127.0.0.1:3000/ names=a,b migrations=4\nwarn retrying reason="connection refused"\n');
+  });
+
+  test("shows control characters and what turns text around as escapes, so that no value rules the terminal", () => {
+    const { log, text } = newTerminal();
+    log.warn({ subject: "CN=\x1b]0;owned\x07\u202ecod.exe", err: new Error("\x1b[2Jgone\u009b1A") }, "a \x1b[31mword");
+    expect(text()).toStartWith("warn a \\u001b[31mword subject=CN=\\u001b]0;owned\\u0007\\u202ecod.exe\n  Error: \\u001b[2Jgone\\u009b1A\n");
+    expect(text()).not.toMatch(/[^\P{Cc}\n\t]/u);
+  });
+
+  test("in a file has the time of each line, and no colors", () => {
+    const written: string[] = [];
+    const log = createLog(
+      "info",
+      fileLog((text) => void written.push(text)),
+    );
+    log.info({ path: "/a" }, "changing a file");
+    log.error({ reason: "no space" }, "failed");
+    expect(written.join("")).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z changing a file path=\/a\n\d{4}-\S+Z error failed reason="no space"\n$/);
   });
 
   test("shows an error with its cause and where it happened", () => {

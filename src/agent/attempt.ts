@@ -1,5 +1,8 @@
 import type { Logger } from "pino";
 import { isWithinBackoff, retryDelay } from "./backoff";
+import type { Named } from "./disclosure";
+import { permittedCall } from "./host/arguments";
+import { sentenceOf } from "./host/foreign";
 import type { Host } from "./host/host";
 import { lifetimeOf } from "./host/pem";
 import type { HostPolicy } from "./policy/host-policy";
@@ -25,6 +28,8 @@ export type Work = {
   ignoreBackoff: boolean;
   /** Assignments that are to move elsewhere, or to go, in this pass. */
   leaving?: Set<string>;
+  /** The texts that the server has named, by assignment. */
+  named?: ReadonlyMap<string, Named>;
   /** As in an Attempt. */
   awaitRebuild?: AwaitRebuild;
 };
@@ -62,18 +67,19 @@ export async function recoverInterrupted(record: AssignmentRecord, work: Work) {
 }
 
 /** Rolls back a failed attempt at `revision`, and sets the time of the next one. Returns the report, which names what could not be rolled back. */
-export async function rollBackFailed(record: AssignmentRecord, revision: string, { message }: Error, work: Work) {
+export async function rollBackFailed(record: AssignmentRecord, revision: string, error: Error, work: Work) {
+  const message = sentenceOf(error);
   const hasChanged = record.undo.length > 0;
   const left = (await rollBack(attemptOf(record, work))).filter((each) => !isRepetition(each, message));
   const consequence = left.length > 0 ? ` Rolling back failed too: ${left.join(" ")}` : hasChanged ? " Rolled back: the store is as it was." : "";
-  noteFailure(record, revision, work.clock());
-  return failed(message + consequence, work.log);
+  noteFailure(record, revision, message + consequence, work.clock());
+  return failed(error, work.log, consequence);
 }
 
-/** Sets the time of the next attempt at `revision`. */
-export function noteFailure(record: AssignmentRecord, revision: string, now: Date) {
+/** Sets the time of the next attempt at `revision`, and keeps why it failed, whole. */
+export function noteFailure(record: AssignmentRecord, revision: string, why: string, now: Date) {
   const failures = (record.retry?.revision === revision ? record.retry.failures : 0) + 1;
-  record.retry = { revision, failures, at: retryAt(failures, record, now) };
+  record.retry = { revision, failures, at: retryAt(failures, record, now), why };
 }
 
 /** Returns when what failed so many times for the record's assignment is tried again. */
@@ -87,7 +93,7 @@ const withoutDigits = (text: string) => text.replace(/\d/g, "");
 /** The assignment's `reloadCommand`, which finds the store's password in its environment; undefined where it has none. */
 function reloadOf({ storeType, config: { reloadCommand, storePasswordRef: reference } }: Target) {
   const variable = storeOf(storeType).passwordVariable;
-  return reloadCommand && { argv: reloadCommand, ...(variable && reference && { secret: { variable, reference } }) };
+  return reloadCommand && { argv: permittedCall(reloadCommand), ...(variable && reference && { secret: { variable, reference } }) };
 }
 
 export async function reload(target: Target, transaction: Transaction) {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { inTurns, recoverInterrupted, type Work } from "./attempt";
 import { createListeners } from "./challenges/listeners";
 import { forgetUnasked } from "./challenges/show";
+import { runHooks } from "./hooks/hooks";
 import { removeFile } from "./host/files";
 import { forgetKey } from "./keys/waiting-keys";
 import { removeAssignment } from "./remove";
@@ -18,6 +19,7 @@ export type Cleaned = { assignmentId: string; store: string; alias: string } & N
 export async function removeEverything(stateDirectory: string, work: Work): Promise<Cleaned[]> {
   const records = [...work.state.records.values()];
   const cleaned = (await inTurns(work, (each) => records.map((record) => () => removeOne(record, each)))).flatMap((one) => one ?? []);
+  await runHooks(records, work);
   for (const key of work.state.keys.records.values()) await forgetKey(key, work);
   await forgetUnasked(new Set(), { ...work, listeners: createListeners() });
   if (!cleaned.some(isLeft)) await removeFile(join(stateDirectory, "desired-state.json"));

@@ -1,13 +1,17 @@
 import { attemptOf, mustWait, noteFailure, reload, rollBackFailed, runReload, type Work } from "./attempt";
+import { changeOf } from "./hooks/change";
+import { foreign, unmarked } from "./host/foreign";
 import { isKeyReadable, withOwnKey } from "./keys/waiting-keys";
 import { findMisplaced, removeMisplaced } from "./misplaced";
-import { expectPermitted, expectRemovable, Refused } from "./policy/host-policy";
-import { failed, healed, installed, observed, type Result, refused } from "./report";
+import { formerTargetOf, readPermitted } from "./permitted";
+import { endpointOf, isEndpointNamed } from "./policy/endpoints";
+import { expectRemovable, Refused } from "./policy/host-policy";
+import { failed, healed, installed, noteResult, observed, type Result, refused } from "./report";
 import type { Desired } from "./server-client";
-import { type AssignmentRecord, newRecord, noteReport, revisionOf, type State } from "./state";
+import { type AssignmentRecord, newRecord, revisionOf, type State } from "./state";
 import type { Material, Target } from "./store";
 import { storeOf } from "./stores/stores";
-import { isSamePlace, readMaterial, readTarget } from "./targets";
+import { isSamePlace, readTarget } from "./targets";
 import { commit } from "./transaction/journal";
 import { beginTransaction } from "./transaction/transaction";
 import { Unanswered, verifyEndpoint } from "./verify";
@@ -26,17 +30,14 @@ export async function reconcileAssignment(item: Desired, work: Work): Promise<Re
   const revision = revisionOf(item);
   const log = work.log.child({ assignment: item.id, store: item.trustStoreType });
   try {
-    const target = readTarget(item);
-    const sent = readMaterial(item);
-    const isOwnKey = item.keyOnHost === true && storeOf(target.storeType).keyInside === undefined;
-    await expectPermitted(target, sent.privateKey !== null || isOwnKey, work);
+    const { target, sent, isOwnKey } = await readPermitted(item, work);
     if (!work.ignoreBackoff && mustWait(work.state.records.get(item.id), revision, work.clock())) return undefined;
     const material = isOwnKey ? await withOwnKey(sent, target, work.state.records.get(item.id)?.target, work) : sent;
     const lacksKey = isOwnKey && material.privateKey === null;
     if (lacksKey && (await isKeyReadable(target, work.host))) throw new Error(LOST_KEY);
     return await reconcileOne({ target, material, revision, lacksKey }, { ...work, log });
   } catch (error) {
-    return error instanceof Refused ? refused(error, log) : failed((error as Error).message, log);
+    return error instanceof Refused ? refused(error, log) : failed(error as Error, log);
   }
 }
 
@@ -56,7 +57,7 @@ async function reconcileOne(plan: Plan, work: Work): Promise<Result> {
   const { target, material, revision } = plan;
   const record = work.state.records.get(target.assignmentId) ?? newRecord(target.assignmentId);
   const { differences, certificates } = await storeOf(target.storeType).observe(target, material, work.host);
-  const former = record.certificate !== undefined && record.target && !isSamePlace(record.target, target) ? record.target : undefined;
+  const former = formerTargetOf(record, target);
   if (former) await expectRemovable(former, work);
   const { names: misplaced } = await findMisplaced(record, target, work.host);
   const isElsewhere = former !== undefined || misplaced.length > 0;
@@ -84,7 +85,7 @@ async function concludeInstallation({ target, material, revision }: Plan, record
   record.verifiedRevision = revision;
   record.retry = undefined;
   record.isRemoved = false;
-  noteReport(record, result, work.clock()); // saved together with what it reports
+  noteResult(record, result, work); // saved together with what it reports
   await commit(attemptOf(record, work));
   work.log.info({ fingerprint: material.fingerprint }, isVerified ? "healed" : "installed");
   return result;
@@ -94,27 +95,38 @@ async function concludeInstallation({ target, material, revision }: Plan, record
  * Verifies what is in the store. What was verified before stays put back, whatever the endpoint says now, because what another program left
  * in its place was never verified: returns why the endpoint did not verify it once more.
  */
-async function verify({ target, material }: Plan, found: string[], isHealing: boolean, { host }: Work) {
+async function verify({ target, material }: Plan, found: string[], isHealing: boolean, { host, policy }: Work) {
   const askAgain = storeOf(target.storeType).dropsReloads ? () => runReload(target, host) : undefined;
   return verifyEndpoint(target, material, found, host, askAgain).catch((error: Error) => {
-    if (!isHealing) throw error;
-    return error;
+    const fault = isEndpointNamed(target, policy) ? error : veil(error, target);
+    if (!isHealing) throw fault;
+    return fault;
   });
 }
 
+/** An endpoint that no policy names may be any service of this host: the server learns that it was not verified, and never why. */
+function veil(error: Error, { config: { verifyEndpoint: uri = "" } }: Target) {
+  const endpoint = endpointOf(uri);
+  const Kind = error instanceof Unanswered ? Unanswered : Error;
+  return new Kind(
+    `${endpoint} was not verified (ENDPOINT_NOT_VERIFIED): ${foreign(unmarked(error.message))} Reports say why where the policy of this host names it: --endpoint ${endpoint}`,
+  );
+}
+
 /** Keeps what was put back, and reports that the endpoint does not agree; the next pass asks it again. */
-async function keepHealed({ target, revision }: Plan, record: AssignmentRecord, { message }: Error, work: Work) {
+async function keepHealed({ target, revision }: Plan, record: AssignmentRecord, fault: Error, work: Work) {
   record.target = target;
   record.verifiedRevision = undefined;
-  noteFailure(record, revision, work.clock());
-  const result = failed(`${message} What was verified before was put back.`, work.log);
-  noteReport(record, result, work.clock());
+  const consequence = " What was verified before was put back.";
+  noteFailure(record, revision, fault.message + consequence, work.clock());
+  const result = failed(fault, work.log, consequence);
+  noteResult(record, result, work);
   await commit(attemptOf(record, work));
   return result;
 }
 
 /** Installs at the target, after removing from the `former` one. Returns the certificates that are in the store afterwards. */
-async function apply({ target, material, lacksKey }: Plan, record: AssignmentRecord, former: Target | undefined, work: Work) {
+async function apply({ target, material, revision, lacksKey }: Plan, record: AssignmentRecord, former: Target | undefined, work: Work) {
   if (lacksKey) throw new Error(LOST_KEY);
   const transaction = beginTransaction(attemptOf(record, work));
   const store = storeOf(target.storeType);
@@ -124,14 +136,19 @@ async function apply({ target, material, lacksKey }: Plan, record: AssignmentRec
   const { differences, certificates } = await store.observe(target, material, work.host);
   if (differences.length > 0) throw new Error(`After the installation the store was not as desired: ${differences.join("; ")}.`);
   await reload(target, transaction);
+  record.change = changeOf(record.verifiedRevision === revision ? "healed" : "installed", target, material.certificate, record.undo);
   return certificates;
 }
 
-/** A record that was lost is told as long as the new one stands. */
-const withDamage = ({ damage }: AssignmentRecord, result: NonNullable<Result>) => ({ ...result, ...(damage && { message: damage }) });
+/** A record that was lost is told as long as the new one stands, a hook that failed until the next change. */
+function withDamage({ damage, hookFault }: AssignmentRecord, result: NonNullable<Result>) {
+  const message = damage ?? hookFault;
+  return { ...result, ...(message && { message }) };
+}
 
 async function failInstallation({ target, material, revision }: Plan, record: AssignmentRecord, error: Error, work: Work): Promise<Result> {
   record.target ??= target; // what is left of it must be found again
+  record.change = undefined;
   record.isRemoved = false;
   const result = await rollBackFailed(record, revision, error, work);
   const seen = await storeOf(target.storeType)

@@ -1,12 +1,13 @@
 import { inTurns, recoverInterrupted, type Work } from "./attempt";
 import type { Listeners } from "./challenges/listeners";
 import { showChallenges } from "./challenges/show";
+import { runHooks } from "./hooks/hooks";
 import { isMoving, reconcileAssignment } from "./install";
 import { answerKeyRequests } from "./keys/requests";
 import { observeRemoved, removeAssignment } from "./remove";
-import { deliverReports, isUnsuccessful, type Result } from "./report";
+import { deliverReports, isUnsuccessful, noteResult, type Result } from "./report";
 import type { Desired, DesiredState, HostFacts, ServerClient } from "./server-client";
-import { newRecord, noteReport, type State } from "./state";
+import { newRecord, type State } from "./state";
 import { mayLieInSystemStore } from "./targets";
 import { Unreachable, Untrusted } from "./transport";
 
@@ -57,7 +58,7 @@ async function readLast({ state }: Agent): Promise<Reading> {
 async function fetchDesired({ client, state, isDryRun, log }: Agent): Promise<Reading> {
   const known = await state.readKnown();
   try {
-    const changed = await client.fetchDesired(known?.etag);
+    const changed = await client.fetchDesired(known?.etag, known?.size);
     if (changed && !isDryRun) await state.saveKnown(changed);
     const desired = changed?.state ?? known?.state;
     return desired ? { desired, isNews: changed !== undefined } : {};
@@ -73,11 +74,20 @@ async function fetchDesired({ client, state, isDryRun, log }: Agent): Promise<Re
  * Installs before it removes, so that a store is never without both; what lies in the system's store before all else. An installation that
  * was blocked by a removed one is tried again.
  */
-async function reconcileAll(desired: DesiredState, agent: Agent) {
+async function reconcileAll(desired: DesiredState, given: Agent) {
+  const agent = { ...given, named: namedIn(desired, given.state) };
   const results = await makeTrue(desired, agent);
   if (!agent.isDryRun) for (const [id, result] of results) if (result) await keepReport(agent, id, result);
+  if (!agent.isDryRun) await runHooks(agent.state.records.values(), agent);
   if (agent.isOnce) for (const item of desired.items) if (results.get(item.id)?.state === "drifted") results.set(item.id, await lookAgain(item, agent));
   return [...results.values()].filter(isUnsuccessful).length;
+}
+
+/** The texts that the server has named until now, by assignment: reports say nothing else of this host. */
+function namedIn({ items, remove = [] }: DesiredState, { records }: State) {
+  const named = new Map<string, unknown[]>([...records.values()].map(({ assignmentId, target }) => [assignmentId, [target]]));
+  for (const item of [...items, ...remove]) named.getOrInsertComputed(item.id, () => []).push(item);
+  return named;
 }
 
 /** Tells that what was healed is installed, as the next pass would. */
@@ -133,7 +143,8 @@ async function forgetRemoved(state: State, isAsked: (id: string) => boolean) {
 const isTrue = (result: Result) => result !== undefined && !isUnsuccessful(result);
 
 /** Keeps a new report until the server has it; with a failure, the time of the next attempt. */
-async function keepReport({ state, clock }: Agent, id: string, result: NonNullable<Result>) {
+async function keepReport(agent: Agent, id: string, result: NonNullable<Result>) {
+  const { state } = agent;
   const record = state.records.get(id) ?? newRecord(id);
-  if (noteReport(record, result, clock()) || result.state === "failed") await state.save(record);
+  if (noteResult(record, result, agent) || result.state === "failed") await state.save(record);
 }

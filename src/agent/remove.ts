@@ -1,11 +1,12 @@
 import { attemptOf, mustWait, reload, rollBackFailed, type Work } from "./attempt";
+import { changeOf } from "./hooks/change";
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
 import { removeMisplaced } from "./misplaced";
 import { expectReadable, expectRemovable, Refused } from "./policy/host-policy";
-import { failed, kept, type Result, refused, removed } from "./report";
+import { failed, kept, noteResult, type Result, refused, removed } from "./report";
 import type { Desired } from "./server-client";
-import { type AssignmentRecord, newRecord, noteReport } from "./state";
+import { type AssignmentRecord, newRecord } from "./state";
 import { type Material, remainsIn, type Target } from "./store";
 import { storeOf } from "./stores/stores";
 import { readTarget } from "./targets";
@@ -36,20 +37,24 @@ async function removeInstalled(record: AssignmentRecord, work: Work): Promise<Re
   const isOwner = hasInstalled(record);
   if (damage && !isOwner && !target) throw new Error(damage);
   if (target && (isOwner || certificate)) await expectRemovable(target, work);
-  if (target && isOwner) {
-    const transaction = beginTransaction(attemptOf(record, work));
-    const isForeignNow = await storeOf(target.storeType).remove(target, transaction, certificate);
-    await removeMisplaced(record, target, transaction, work.log);
-    await reload(target, transaction);
-    if (certificate && isForeignNow !== true && (await isStillOurs(target, soughtOf(certificate), work.host)))
-      throw new Error("It was removed, but the store still holds it.");
-  }
+  if (target && isOwner) await takeAway(record, target, work);
   const remains = target && certificate ? await remainsIn(storeOf(target.storeType), target, soughtOf(certificate), work.host) : [];
   const why = isOwner ? OTHERS : (damage ?? BEFORE);
   const result = remains.length > 0 ? kept(`${why} ${remains.join("; ")}.`) : removed();
   await endRecord(record, result, work);
   work.log.info({ isOwner, remains }, result.state);
   return result;
+}
+
+async function takeAway(record: AssignmentRecord, target: Target, work: Work) {
+  const { certificate } = record;
+  const transaction = beginTransaction(attemptOf(record, work));
+  const isForeignNow = await storeOf(target.storeType).remove(target, transaction, certificate);
+  await removeMisplaced(record, target, transaction, work.log);
+  await reload(target, transaction);
+  if (certificate === undefined) return;
+  if (isForeignNow !== true && (await isStillOurs(target, soughtOf(certificate), work.host))) throw new Error("It was removed, but the store still holds it.");
+  record.change = changeOf("removed", target, certificate, record.undo);
 }
 
 const hasInstalled = ({ ownership }: AssignmentRecord) => Object.keys(ownership).length > 0;
@@ -63,7 +68,7 @@ async function endRecord(record: AssignmentRecord, result: NonNullable<Result>, 
   record.certificate = undefined;
   record.verifiedRevision = undefined;
   record.retry = undefined;
-  noteReport(record, result, work.clock());
+  noteResult(record, result, work);
   await commit(attemptOf(record, work));
 }
 
@@ -82,7 +87,7 @@ export async function observeRemoved(item: Desired, work: Work, why = UNKNOWN): 
     log.warn({ reason: why, remains }, result.state);
     return result;
   } catch (error) {
-    return error instanceof Refused ? refused(error, log) : failed((error as Error).message, log);
+    return error instanceof Refused ? refused(error, log) : failed(error as Error, log);
   }
 }
 

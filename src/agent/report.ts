@@ -1,12 +1,14 @@
 import type { Logger } from "pino";
+import { type Asking, disclose, type Named } from "./disclosure";
+import { sentenceOf } from "./host/foreign";
 import { fingerprintOf } from "./host/pem";
 import type { Refused } from "./policy/host-policy";
 import type { HostFacts, Report, ServerClient } from "./server-client";
-import { type AssignmentRecord, type State, timelessJson } from "./state";
+import { type AssignmentRecord, noteReport, type State, timelessJson } from "./state";
 import type { Material } from "./store";
 import { Unreachable } from "./transport";
 
-/** What became of an assignment; undefined where nothing was tried. */
+/** The result of an assignment, in words for this host; undefined where nothing was tried. */
 export type Result = Omit<Report, "assignmentId" | "observedAt"> | undefined;
 
 const MAX_MESSAGE = 1_000;
@@ -26,9 +28,11 @@ export const kept = (why: string): NonNullable<Result> => ({ state: "kept", mess
 
 export const observed = (pem: string | undefined) => (pem ? { observedFingerprint: fingerprintOf(pem) } : {});
 
-export function failed(message: string, log: Logger): NonNullable<Result> {
-  log.error({ reason: message }, "failed");
-  return { state: "failed", message: oneLine(message) };
+/** An attempt that failed, and what that has led to. */
+export function failed(error: Error, log: Logger, consequence = ""): NonNullable<Result> {
+  const reason = sentenceOf(error) + consequence;
+  log.error({ reason }, "failed");
+  return { state: "failed", message: oneLine(reason) };
 }
 
 /** The host's policy does not permit it; the log has the command that would, whole. */
@@ -39,6 +43,21 @@ export function refused({ message, consent }: Refused, log: Logger): NonNullable
 
 /** Returns true for what was tried, and did not come about. */
 export const isUnsuccessful = (result: Result) => result?.state === "failed" || result?.state === "refused";
+
+type Noting = Asking & {
+  clock: () => Date;
+  /** The texts that the server has named, by assignment. */
+  named?: ReadonlyMap<string, Named>;
+};
+
+/** Adds a report of what became of an assignment. Returns false where it repeats the last one. */
+export function noteResult(record: AssignmentRecord, { message, ...result }: NonNullable<Result>, work: Noting) {
+  const named = work.named?.get(record.assignmentId) ?? [record.target];
+  return noteReport(record, { ...result, ...(message !== undefined && { message: told(message, named, work) }) }, work.clock());
+}
+
+/** Returns what the server is told of a message. */
+export const told = (message: string, named: Named, asking: Asking) => oneLine(disclose(message, named, asking));
 
 /** Returns a message that the server takes: one line of plain text, at most 1,000 characters. */
 function oneLine(text: string) {

@@ -6,6 +6,7 @@ import { describeHost, type Host } from "./host/host";
 import { keyAccess, tokenAccess } from "./identity/access";
 import { openIdentityFiles } from "./identity/identity-files";
 import { createTrust } from "./identity/trust";
+import { openKeptEntries } from "./kept-entries";
 import { createMetricsFile } from "./metrics-file";
 import { type Pass, runPass } from "./pass";
 import { type PolicySource, policyReader } from "./policy/host-policy";
@@ -24,6 +25,8 @@ export type AgentOptions = {
   interval: number;
   isOnce: boolean;
   isDryRun: boolean;
+  /** Bytes of an answer that are read at most; without it, as many as the transport takes. */
+  maxAnswer?: number | undefined;
   /** Where Prometheus' textfile collector finds how it goes, if anywhere. */
   metricsFile?: string | undefined;
 };
@@ -46,12 +49,11 @@ export class NotJoined extends Error {
 }
 
 /** Runs the agent until `signal`, or one pass of it, and returns the result of the last pass. */
-export async function runAgent(
-  { server: given, connection, stateDirectory, policy, interval, isOnce, isDryRun, metricsFile }: AgentOptions,
-  { host, log, version, signal, onHangup }: Setting,
-) {
-  const { server, client } = await connect({ server: given, connection, stateDirectory, isDryRun }, { host, log, signal });
+export async function runAgent({ policy, interval, isOnce, isDryRun, metricsFile, ...where }: AgentOptions, { host, log, version, signal, onHangup }: Setting) {
+  const { stateDirectory } = where;
+  const { server, client } = await connect({ ...where, isDryRun }, { host, log, signal });
   const state = await openState(stateDirectory, { isReadOnly: isDryRun });
+  const keepEntries = await openKeptEntries(stateDirectory, host.entries);
   const listeners = createListeners();
   tellLosses(state, stateDirectory, log);
   try {
@@ -59,7 +61,12 @@ export async function runAgent(
     const readPolicy = policyReader(policy, log);
     const agent = { host, state, log, client, listeners, clock: () => new Date(), isDryRun, isOnce };
     const writeMetrics = createMetricsFile(isDryRun ? undefined : metricsFile, state, log);
-    const pass = async (ignoreBackoff: boolean, how: Parameters<typeof runPass>[1]) => runPass({ ...agent, ignoreBackoff, policy: await readPolicy() }, how);
+    async function pass(ignoreBackoff: boolean, how: Parameters<typeof runPass>[1]) {
+      if (!isDryRun) await state.savePolicyPlace(policy.file);
+      const done = await runPass({ ...agent, ignoreBackoff, policy: await readPolicy() }, how);
+      if (!isDryRun) await keepEntries();
+      return done;
+    }
     if (isOnce) {
       const done = await pass(true, { host: facts });
       await writeMetrics(done, !done.unreachable);
@@ -83,15 +90,18 @@ export async function runAgent(
   }
 }
 
-type Options = Pick<AgentOptions, "server" | "connection" | "stateDirectory" | "isDryRun">;
+type Options = Pick<AgentOptions, "server" | "connection" | "stateDirectory" | "isDryRun" | "maxAnswer">;
 
 /** The server as this host knows it: by the identity that it joined with, else by its long-lived token. */
-async function connect({ server: given, connection, stateDirectory, isDryRun }: Options, { host, log, signal }: Pick<Setting, "host" | "log" | "signal">) {
+async function connect(
+  { server: given, connection, stateDirectory, isDryRun, maxAnswer }: Options,
+  { host, log, signal }: Pick<Setting, "host" | "log" | "signal">,
+) {
   const files = openIdentityFiles(stateDirectory, { isReadOnly: isDryRun });
   const identity = await files.readIdentity();
   const server = given ?? identity?.server;
   if (server === undefined || (connection().token === undefined && !identity)) throw new NotJoined(stateDirectory);
-  const send = createTransport({ server, connection, environment: host.environment, signal });
+  const send = createTransport({ server, connection, environment: host.environment, signal, maxAnswer });
   if (identity) log.info({ agentId: identity.agentId, organizationId: identity.organizationId }, "the host has joined: its key proves who it is");
   const access = identity ? keyAccess({ identity, save: files.saveIdentity, send, log }) : tokenAccess(() => connection().token ?? "", send);
   return { server, client: createServerClient({ server, access, trust: createTrust({ files, ask: access.ask, log }) }) };

@@ -25,7 +25,23 @@ const Envelope = t.Object({
   keys: t.Optional(t.Array(t.Object({ requestId: Uuid, assignment: t.Object({ id: Uuid }) }))),
   challenges: t.Optional(t.Array(t.Object({ id: Uuid, requestId: Uuid }))),
 });
-export const isDesiredState = (value: unknown): value is DesiredState => Value.Check(Envelope, value);
+const isDesiredState = (value: unknown): value is DesiredState => Value.Check(Envelope, value);
+
+/** Returns the desired state that this is, if it is one. Its ids are in lower case, as the names of the records are. */
+export function readDesiredState(value: unknown): DesiredState | undefined {
+  if (!isDesiredState(value)) return undefined;
+  const { items, keep, remove, keys, challenges } = value;
+  return {
+    ...value,
+    items: items.map(withLowerId),
+    keep: keep.map((id) => id.toLowerCase()),
+    ...(remove && { remove: remove.map(withLowerId) }),
+    ...(keys && { keys: keys.map((each) => ({ ...each, requestId: each.requestId.toLowerCase(), assignment: withLowerId(each.assignment) })) }),
+    ...(challenges && { challenges: challenges.map((each) => ({ ...withLowerId(each), requestId: each.requestId.toLowerCase() })) }),
+  };
+}
+
+const withLowerId = <Thing extends { id: string }>(thing: Thing): Thing => ({ ...thing, id: thing.id.toLowerCase() });
 
 const MAX_REPORTS = 1_000;
 /** One report that is wrong, or of an unknown assignment, or too many: the whole delivery is refused, so it is halved until that one stands alone. */
@@ -34,13 +50,14 @@ const REFUSES_REPORTS = new Set([400, 404, 413]);
 /** The agent's calls. All throw Unreachable where the server does not answer as it should. */
 export function createServerClient({ server, access, trust }: Options) {
   /** What is desired, or undefined where that is still what `etag` names. */
-  async function fetchDesired(etag: string | undefined) {
-    const { response, nonce } = await access.ask({ method: "GET", path: "/agent/assignments", headers: etag ? { "if-none-match": etag } : {} });
+  async function fetchDesired(etag: string | undefined, lastSize = 0) {
+    const path = "/agent/assignments";
+    const { response, nonce } = await access.ask({ method: "GET", path, headers: etag ? { "if-none-match": etag } : {}, lastSize });
     if (response.status === 304 && etag) return confirmUnchanged(etag, response, nonce);
-    if (response.status !== 200) throw refusal(response);
+    if (response.status !== 200) throw refusal(path, response);
     const content = await response.text();
-    const state = parse(content);
-    if (!isDesiredState(state)) throw new Unreachable(`${server} answered something else than a desired state. Is it a Certitude server?`);
+    const state = readDesiredState(parse(content));
+    if (!state) throw new Unreachable(`${server} answered something else than a desired state. Is it a Certitude server?`);
     const tag = await trust.judge({ response, nonce, content });
     return { etag: tag === undefined ? (response.headers.get("etag") ?? "") : `"${tag}"`, state };
   }
@@ -57,12 +74,13 @@ export function createServerClient({ server, access, trust }: Options) {
 
   /** Delivers reports, at most one per assignment, and answers those that the server does not take: of assignments that are gone. */
   async function deliver(given: Report[], host?: HostFacts): Promise<Report[]> {
+    const path = "/agent/reports";
     const reports = isOlder ? given.map(asBefore) : given;
     if (reports.length > MAX_REPORTS) return deliverHalves(reports, host);
     const body = JSON.stringify({ reports, ...(host && { host }) });
-    const { response: answer } = await access.ask({ method: "POST", path: "/agent/reports", headers: { "content-type": "application/json" }, body });
+    const { response: answer } = await access.ask({ method: "POST", path, headers: { "content-type": "application/json" }, body });
     if (answer.status === 204) return [];
-    if (!REFUSES_REPORTS.has(answer.status) || reports.length === 0) throw refusal(answer);
+    if (!REFUSES_REPORTS.has(answer.status) || reports.length === 0) throw refusal(path, answer);
     if (reports.length > 1) return deliverHalves(reports, host);
     return deliverAsBefore(given, answer.status, host);
   }
@@ -102,11 +120,12 @@ export function createServerClient({ server, access, trust }: Options) {
   /** Throws Unreachable unless the server takes it, finds fault with it, or knows nothing of it any more. */
   async function post(path: string, body: object) {
     const { response } = await access.ask({ method: "POST", path, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-    if (![204, 400, 404, 409].includes(response.status)) throw refusal(response);
+    if (![204, 400, 404, 409].includes(response.status)) throw refusal(path, response);
     return response;
   }
 
-  function refusal({ status, url, headers }: Response) {
+  function refusal(path: string, { status, headers }: Response) {
+    const url = `${server}${path}`;
     if (status === 401) return new Unreachable(`${url} ${access.refused}`);
     const seconds = Number(headers.get("retry-after"));
     return new Unreachable(`${url} answered ${status}.`, Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined);

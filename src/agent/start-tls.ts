@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { StartTls } from "#modules/fleet/trust-stores/rules/start-tls";
+import { foreign } from "./host/foreign";
 
 /** What is asked in the plain part of a conversation. */
 type Talk = {
@@ -54,7 +55,7 @@ const NAMES = {
 
 const isNo = (protocol: keyof typeof NAMES) => new Error(`it does not speak as a server of ${NAMES[protocol]} does`);
 const refuses = (protocol: keyof typeof NAMES, answer: string) =>
-  new Error(`this ${NAMES[protocol]} server does not begin TLS: it answers ${JSON.stringify(answer.trim().slice(0, 100))}`);
+  new Error(`this ${NAMES[protocol]} server does not begin TLS: it answers ${foreign(JSON.stringify(answer.trim().slice(0, 100)))}`);
 
 /** How the last line of a whole answer begins: as any does, with a code without a hyphen, with the tag of the request. */
 const LINE = /^./;

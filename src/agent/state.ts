@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { lockDirectory } from "#db/lock";
 import { isUuid } from "#uuid";
 import { openChallengeRecords } from "./challenges/challenge-records";
+import type { Change } from "./hooks/change";
 import { absent, isTemporary, removeFile, writeAtomically } from "./host/files";
+import { foreign } from "./host/foreign";
 import { keysIn, openKeyRecords } from "./keys/key-records";
-import { type Desired, type DesiredState, isDesiredState, type Report } from "./server-client";
+import { type Desired, type DesiredState, type Report, readDesiredState } from "./server-client";
 import type { Target } from "./store";
 import type { Journal } from "./transaction/journal";
 
@@ -19,14 +21,18 @@ export type AssignmentRecord = Journal & {
   certificate?: string | undefined;
   /** The version and fingerprint that were last verified. */
   verifiedRevision?: string | undefined;
-  /** A failure waits longer each time, unless something else is desired meanwhile. */
-  retry?: { revision: string; failures: number; at: number } | undefined;
+  /** A failure waits longer each time, unless something else is desired meanwhile; `why` is for this host alone. */
+  retry?: { revision: string; failures: number; at: number; why?: string } | undefined;
   /** Not yet acknowledged, the oldest first. */
   reports: Report[];
   /** The last report that was acknowledged, without its time, so that it is not sent again. */
   lastAcknowledged?: string;
   /** Whether it was removed, and is kept only to be reported. */
   isRemoved?: boolean;
+  /** A change for which the host's hooks have still to run. */
+  change?: Change | undefined;
+  /** In words, that a hook failed after the last change. */
+  hookFault?: string | undefined;
   /** In words, that an earlier record was lost, and with it what belongs to the agent. */
   damage?: string;
 };
@@ -40,7 +46,11 @@ const RECORD = /^([0-9a-f-]{36})\.json$/;
 const MAX_WAITING = 20;
 
 /** What is verified of an assignment: another one is installed and verified again. */
-export const revisionOf = ({ version, fingerprintSha256 }: Desired) => `${version} ${fingerprintSha256}`;
+export const revisionOf = ({ version, fingerprintSha256 }: Pick<Desired, "version" | "fingerprintSha256">) =>
+  [version, fingerprintSha256].map(asText).join(" ");
+
+/** Whatever a server sends in the place of a number or a text has a text of its own. */
+const asText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 export const newRecord = (assignmentId: string): AssignmentRecord => ({ assignmentId, ownership: {}, undo: [], reports: [] });
 
@@ -70,6 +80,8 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
   const close = isReadOnly ? () => {} : await takeDirectory(directory, assignments);
   const own = { mode: PRIVATE, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   const knownPath = join(directory, "desired-state.json");
+  const policyPlace = join(directory, "policy-file");
+  const readPolicyPlace = () => readFile(policyPlace, "utf8").catch(absent);
   const pathOf = (id: string) => join(assignments, `${id}.json`);
   const records = new Map<string, AssignmentRecord>();
   const names = (await readdir(assignments).catch(absent)) ?? [];
@@ -81,16 +93,21 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
   const saveJson = (path: string, value: object) => writeAtomically(path, JSON.stringify(value), own);
 
   /** Returns undefined also for a damaged file: the server is then asked without an ETag. */
-  async function readKnown(): Promise<Known | undefined> {
-    const known = parse((await readFile(knownPath, "utf8").catch(absent)) ?? "");
-    return known && "etag" in known && typeof known.etag === "string" && "state" in known && isDesiredState(known.state)
-      ? { etag: known.etag, state: known.state }
-      : undefined;
+  async function readKnown(): Promise<(Known & { size: number }) | undefined> {
+    const text = (await readFile(knownPath, "utf8").catch(absent)) ?? "";
+    const known = parse(text);
+    const state = known && "state" in known ? readDesiredState(known.state) : undefined;
+    return state && known && "etag" in known && typeof known.etag === "string" ? { etag: known.etag, state, size: text.length } : undefined;
   }
 
   async function save(record: AssignmentRecord) {
     records.set(record.assignmentId, record);
     await saveJson(pathOf(record.assignmentId), toDisk(record));
+  }
+
+  /** Keeps which file the agent runs with as its policy, so that `agent status` judges by the same. */
+  async function savePolicyPlace(path: string) {
+    if ((await readPolicyPlace()) !== path) await writeAtomically(policyPlace, path, own);
   }
 
   async function forget(id: string) {
@@ -104,7 +121,8 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
   const keys = await openKeyRecords(directory, own);
   const challenges = await openChallengeRecords(directory, own);
   const saveKnown = (known: Known) => saveJson(knownPath, known);
-  return { records, keys, challenges, isNew: names.length === 0, save, forget, isOthers, readKnown, saveKnown, close };
+  const isNew = names.length === 0;
+  return { records, keys, challenges, isNew, save, forget, isOthers, readKnown, saveKnown, readPolicyPlace, savePolicyPlace, close };
 }
 
 /** Whether an agent has the directory: it holds its lock for as long as it lives. */
@@ -142,7 +160,7 @@ async function readRecord(id: string, path: string, isReadOnly: boolean): Promis
   const record = fromDisk(parse(await readFile(path, "utf8")));
   if (isRecord(record, id)) return record;
   if (!isReadOnly) await rename(path, `${path}.damaged`);
-  const damage = `The agent's record ${path} was damaged and is kept as ${path}.damaged. The agent leaves what it installed: remove it by hand, then the record.`;
+  const damage = `The agent's record ${foreign(path)} was damaged and is kept as ${foreign(`${path}.damaged`)}. The agent leaves what it installed: remove it by hand, then the record.`;
   return { ...newRecord(id), damage };
 }
 

@@ -1,11 +1,13 @@
+import { unmarked } from "./host/foreign";
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
 import { withOwnKey } from "./keys/waiting-keys";
+import { formerTargetOf, readPermitted } from "./permitted";
+import { type Asking, expectRemovable, Refused } from "./policy/host-policy";
 import type { Desired, Report } from "./server-client";
 import { type AssignmentRecord, lastReport, type State } from "./state";
 import type { Material, Target } from "./store";
 import { storeOf } from "./stores/stores";
-import { readMaterial, readTarget } from "./targets";
 
 /** How one assignment stands on this host, as its store is now. */
 export type Standing = {
@@ -41,34 +43,44 @@ export const challengesOf = (state: State): Challenge[] =>
     why: told ?? null,
   }));
 
-/** Returns what holds and what does not: everything that was last desired, and everything that the agent has not taken away yet. Changes nothing. */
-export async function standingsOf(state: State, host: Host): Promise<Standing[]> {
+/**
+ * Returns what holds and what does not: everything that was last desired, and everything that the agent has not taken away yet. Changes nothing,
+ * and looks into no store that the host's policy refuses: that may run a program, load a library or hand over a password.
+ */
+export async function standingsOf(state: State, asking: Asking): Promise<Standing[]> {
   const { items = [], keep = [] } = (await state.readKnown())?.state ?? {};
   const wanted = new Set(items.map(({ id }) => id));
   const rest = [...state.records.values()].filter(({ assignmentId, isRemoved }) => !wanted.has(assignmentId) && !isRemoved);
   const standings: Standing[] = [];
-  for (const item of items) standings.push(await standingOf(item, state, host));
+  for (const item of items) standings.push(await standingOf(item, state, asking));
   for (const record of rest) standings.push(leftover(record, keep.includes(record.assignmentId)));
-  return standings;
+  return standings.map(({ why, ...rest }) => ({ ...rest, why: why && unmarked(why) }));
 }
 
-async function standingOf(item: Desired, state: State, host: Host): Promise<Standing> {
+async function standingOf(item: Desired, state: State, asking: Asking): Promise<Standing> {
+  const { host } = asking;
   const record = state.records.get(item.id);
-  const { id: assignmentId, trustStoreType: store, commonName, fingerprintSha256 } = item;
-  const base = { assignmentId, store, alias: item.config.alias ?? null, commonName, fingerprintSha256, retryAt: retryOf(record) };
+  const base = { ...namesOf(item), retryAt: retryOf(record) };
   try {
-    const target = readTarget(item);
-    const sent = readMaterial(item);
+    const { target, sent } = await readPermitted(item, asking);
+    const former = record && formerTargetOf(record, target);
+    if (former) await expectRemovable(former, asking);
     const faults = await faultsOf(target, item.keyOnHost ? await withOwnKey(sent, target, undefined, { host, state }) : sent, host);
-    const refusal = lastMessage(record, "refused");
-    if (refusal !== undefined) return { ...base, alias: target.alias, state: "refused", why: refusal };
     const failure = lastFailure(record);
     if (faults.length === 0 && !failure) return { ...base, alias: target.alias, state: "holds", why: null };
     const isUntried = record === undefined || (record.certificate === undefined && !failure);
     return { ...base, alias: target.alias, state: isUntried ? "pending" : "differs", why: failure ?? faults.join("; ") };
   } catch (error) {
-    return { ...base, state: "differs", why: (error as Error).message };
+    return { ...base, state: error instanceof Refused ? "refused" : "differs", why: (error as Error).message };
   }
+}
+
+/** Returns what the server says of an assignment, as far as it is text: it has not been judged yet. */
+function namesOf({ id: assignmentId, trustStoreType, config, commonName, fingerprintSha256 }: Desired) {
+  const [store, alias, name, fingerprint] = [trustStoreType, (config as Desired["config"] | null | undefined)?.alias, commonName, fingerprintSha256].map(
+    (each: unknown) => (typeof each === "string" ? each : null),
+  );
+  return { assignmentId, store: store ?? "unknown", alias: alias ?? null, commonName: name ?? null, fingerprintSha256: fingerprint ?? null };
 }
 
 const faultsOf = async (target: Target, material: Material, host: Host) => (await storeOf(target.storeType).observe(target, material, host)).differences;
@@ -93,7 +105,7 @@ function leftover(record: AssignmentRecord, isKept: boolean): Standing {
 const retryOf = (record: AssignmentRecord | undefined) => (record?.retry ? new Date(record.retry.at).toISOString() : null);
 
 /** Why the last attempt failed; undefined where it did not. */
-const lastFailure = (record: AssignmentRecord | undefined) => (record?.retry ? lastMessage(record, "failed") : undefined);
+const lastFailure = (record: AssignmentRecord | undefined) => (record?.retry ? (record.retry.why ?? lastMessage(record, "failed")) : undefined);
 
 /** What was last reported, where that was this state. */
 function lastMessage(record: AssignmentRecord | undefined, state: Report["state"]) {

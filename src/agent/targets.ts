@@ -8,9 +8,8 @@ import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignm
 import { withPreset } from "#modules/fleet/trust-stores/rules/presets";
 import { KeyRequest } from "#modules/issuance/hosts/schema";
 import type { Host } from "./host/host";
-import { certificatesIn, fingerprintOf, isForeignKey, privateKeyIn } from "./host/pem";
 import type { Desired } from "./server-client";
-import { isInSystemStore, type Material, type Target } from "./store";
+import { isInSystemStore, type Target } from "./store";
 
 const Schema = DesiredState.properties.items.items;
 
@@ -42,24 +41,6 @@ function targetOf({ id, trustStoreType, materialType, config: given }: Pick<Desi
   if ("invalid" in checked) throw new Error(checked.invalid.replace("body.", ""));
   const config = trustStoreType === "pem_files" ? withPreset(checked.config, hostname()) : checked.config;
   return { assignmentId: id, storeType: trustStoreType, materialType, alias: config.alias ?? `certitude-${id}`, config };
-}
-
-/** What is to be installed: certificates and keys alone, whatever else stands in what the server sent. */
-export function readMaterial({ pem, chain, privateKeyPem, fingerprintSha256, includePrivateKey }: Desired): Material {
-  if (fingerprintOf(pem) !== fingerprintSha256) throw new Error("The certificate that the server sent has another fingerprint than it says.");
-  if (includePrivateKey && !privateKeyPem) throw new Error("The server sent no private key, though the assignment includes one.");
-  if (privateKeyPem && isForeignKey(pem, privateKeyPem)) throw new Error("The private key that the server sent is another certificate's.");
-  const [certificate = ""] = certificatesIn(pem);
-  return { certificate, fingerprint: fingerprintSha256, chain: chain.flatMap(certificatesIn), privateKey: privateKeyPem && plainKey(privateKeyPem) };
-}
-
-/** A line of a private key: base64, or what says how it is encrypted. */
-const KEY_LINE = /^([A-Za-z0-9+/]*={0,2}|Proc-Type: 4,ENCRYPTED|DEK-Info: [A-Z0-9-]+,[A-F0-9]+|-----(BEGIN|END) [A-Z ]+-----)$/;
-
-function plainKey(pem: string) {
-  const key = privateKeyIn(pem);
-  if (!key?.split(/\r?\n/).every((line) => KEY_LINE.test(line.trim()))) throw new Error("What the server sent as a private key is none in PEM.");
-  return `${key}\n`;
 }
 
 /** What must be installed again when it changes; the rest of a config only says how. */

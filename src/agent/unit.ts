@@ -7,9 +7,14 @@ export type Unit = {
   user?: string | undefined;
   /** Directories that it may write beside its own and the usual ones. */
   writable: string[];
+  /** Bytes of an answer that the agent reads at most, where it is told so. */
+  maxAnswer?: number | undefined;
 };
 
 export const UNIT_NAME = "certitude-agent.service";
+export const UNIT_DIRECTORY = "/etc/systemd/system";
+/** The first line of a unit of ours. */
+export const UNIT_MARK = "# Written by the Certitude agent (install); the next one writes it again.\n";
 
 /**
  * What the agent needs of root's power: to write and give away files of others, to act as their owner, to signal servers, and to have nginx
@@ -18,6 +23,14 @@ export const UNIT_NAME = "certitude-agent.service";
 const CAPABILITIES = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_KILL", "CAP_NET_BIND_SERVICE", "CAP_SETGID", "CAP_SETUID"];
 /** Where the stores of the system and its servers lie; logs and sockets are for the programs that prove and reload them. */
 const USUAL_PLACES = ["/etc", "/usr/local/share/ca-certificates", "/var/log", "/run"];
+/** For the agent, and the tools that it runs. */
+const MEMORY_MIB = 512;
+/** For each MiB of an answer: the agent was seen to need 14. */
+const MEMORY_FACTOR = 16;
+/** Of an answer, as far as a desired state grows without an option. */
+const USUAL_ANSWER = 32 * 1_024 ** 2;
+/** Processes and threads: Java and Erlang start several for each processor. */
+const MAX_TASKS = 1_024;
 const isInHome = (path: string) => /^\/(home|root|run\/user)(\/|$)/.test(path);
 
 /** What no unit of ours may touch. */
@@ -31,10 +44,10 @@ ProtectKernelModules=yes
 ProtectKernelTunables=yes`;
 
 /** Returns the unit's text: everything that the agent and the tools that it starts do not need is taken from them. */
-export function renderUnit({ command, stateDirectory, user, writable }: Unit) {
+export function renderUnit({ command, stateDirectory, user, writable, maxAnswer = 0 }: Unit) {
   const places = [stateDirectory, ...(user ? [] : USUAL_PLACES.map((each) => `-${each}`)), ...writable];
-  return `# Written by the Certitude agent (install); the next one writes it again.
-[Unit]
+  const memory = MEMORY_MIB + (MEMORY_FACTOR * Math.max(maxAnswer, USUAL_ANSWER)) / 1_024 ** 2;
+  return `${UNIT_MARK}[Unit]
 Description=Certitude agent: certificates in this host's trust stores
 Wants=network-online.target
 After=network-online.target
@@ -47,6 +60,8 @@ Restart=always
 RestartSec=10
 ${user ? `User=${user}\n` : ""}UMask=0077
 LimitCORE=0
+MemoryMax=${memory}M
+TasksMax=${MAX_TASKS}
 NoNewPrivileges=yes
 CapabilityBoundingSet=${user ? "" : CAPABILITIES.join(" ")}
 AmbientCapabilities=

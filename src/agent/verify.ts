@@ -2,6 +2,7 @@ import { connect, isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
 import { isStartTls, type StartTls } from "#modules/fleet/trust-stores/rules/start-tls";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
+import { foreign } from "./host/foreign";
 import type { Host } from "./host/host";
 import { fingerprintOf, toPem } from "./host/pem";
 import { startTls } from "./start-tls";
@@ -26,8 +27,8 @@ export async function verifyEndpoint(target: Target, { fingerprint, chain }: Mat
   if (materialType === "server_certificate") return expectPresented(endpoint, fingerprint, askAgain);
   const certificates = materialType === "intermediate_ca" ? [...found, ...chain] : found;
   await handshake(endpoint, { ca: certificates, rejectUnauthorized: true }, async () => {}).catch((error: Error) => {
-    if (!isDistrust(error)) throw new Unanswered(`${nameOf(endpoint)} cannot be verified: ${error.message}.`);
-    throw new Error(`${nameOf(endpoint)} is not trusted by what is in the store: ${error.message}.`);
+    if (!isDistrust(error)) throw new Unanswered(`${nameOf(endpoint)} cannot be verified: ${wordsOf(error)}.`);
+    throw new Error(`${nameOf(endpoint)} is not trusted by what is in the store: ${wordsOf(error)}.`);
   });
 }
 
@@ -36,6 +37,25 @@ export class Unanswered extends Error {}
 
 /** Whether a certificate was shown and refused: OpenSSL's words for that, or Node's for another name. */
 const isDistrust = (error: Error) => "code" in error && /CERT|SELF_SIGNED|UNABLE_TO|CHAIN|PURPOSE|INVALID_CA/.test(String(error.code));
+
+/** A fault by its code and a sentence of ours; the system's own words may hold what the endpoint said. */
+const wordsOf = (error: Error & { code?: unknown }) =>
+  typeof error.code === "string" && /^\w{1,60}$/.test(error.code)
+    ? `${SENTENCES[error.code] ?? "the TLS connection did not come about"} (${error.code}): ${foreign(error.message)}`
+    : error.message;
+const SENTENCES: Record<string, string> = {
+  ECONNREFUSED: "nothing listens there",
+  ECONNRESET: "it closed the connection",
+  EPIPE: "it closed the connection",
+  ETIMEDOUT: "it did not answer in time",
+  EHOSTUNREACH: "no way leads there",
+  ENETUNREACH: "no way leads there",
+  ENOTFOUND: "its name is not known on this host",
+  EAI_AGAIN: "its name is not known on this host",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for other names",
+};
 
 /** How the server is asked for TLS: in the store's own protocol, or in the config's. */
 function protocolOf({ storeType, config: { verifyStartTls = "none" } }: Target): StartTls {
@@ -63,9 +83,9 @@ async function findFault(endpoint: Endpoint, fingerprint: string) {
     const presented = await handshake(endpoint, { rejectUnauthorized: false }, async (socket) =>
       fingerprintOf(toPem("CERTIFICATE", socket.getPeerCertificate().raw)),
     );
-    return presented === fingerprint ? undefined : `presents the certificate ${presented}, not ${fingerprint}`;
+    return presented === fingerprint ? undefined : `presents the certificate ${foreign(presented)}, not ${fingerprint}`;
   } catch (error) {
-    return `cannot be verified: ${(error as Error).message}`;
+    return `cannot be verified: ${wordsOf(error as Error)}`;
   }
 }
 

@@ -12,7 +12,7 @@ export async function authenticateApiToken(deps: Deps, request: Request, token: 
   const holder = await findTokenHolder(sql, tokenHash, clock());
   if (!holder) throw new Refusal(401, "the API token is not valid, has expired or was revoked");
   const { organizationId, id: apiTokenId } = holder.facts;
-  const known = { organizationId, apiTokenId, role: await apiTokenStanding(deps, holder) };
+  const known = { organizationId, apiTokenId, makerId: holder.makerId, role: await apiTokenStanding(deps, holder) };
   limits.charge(request, { type: "api-token", id: apiTokenId }, tokenHash);
   // Not awaited: the answer does not wait for a note.
   if (holder.isDue) noteUse(sql, known, clock()).catch((error) => log.warn({ err: error }, "storing the last use of an API token failed"));

@@ -1,5 +1,6 @@
 import type { Facts } from "#crypto/stamps";
 import type { Deps } from "#deps";
+import { type AgentProof, isAgentProven } from "#modules/fleet/agent-access/queries/stamps";
 import {
   type ApiTokenFacts,
   apiTokenFacts,
@@ -10,13 +11,14 @@ import {
   notePlatformAdminHeld,
   platformAdminFacts,
 } from "#modules/people/roles/queries";
+import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
 
 type Needs = Pick<Deps, "sql" | "stamps" | "log">;
 
 /** The role that a row gives: `held` where it is ORG_ADMIN, and no stamp proves that this server gave it. */
 export type StandingRole = "ORG_ADMIN" | "ORG_MEMBER" | "held";
 
-export const HELD = "The role ORG_ADMIN is held here: it was changed in the database, and not by this server. Ask who administers the server.";
+export const HELD = `The role ORG_ADMIN is held here: it ${UNPROVEN}. ${TO_TRUST}`;
 
 /** Returns the role of a member. What is held is told once, by a log line and an audit event. */
 export const memberStanding = (needs: Needs, row: Given<MemberFacts>) => standingOf(needs, row, memberFacts(row.facts), "member");
@@ -49,4 +51,14 @@ export async function isStandingPlatformAdmin({ sql, stamps, log }: Needs, { fac
 }
 
 const told = (what: string) =>
-  `this ${what} counts as no admin: the row was changed in the database, and not by this server; see "Admins are stamped" in src/auth/README.md`;
+  `this ${what} counts as no admin: the row ${UNPROVEN}; look at it, and run certitude secrets trust where it is right (src/auth/README.md, "Admins are stamped")`;
+
+const HELD_AGENT = `this agent is not let in: its row ${UNPROVEN}; make a join token for it, or look at it and run certitude secrets trust (src/auth/README.md)`;
+
+/** Returns true where a server gave the agent what lets it in, and tells what is held in the same way. */
+export async function isStandingAgent({ sql, stamps, log }: Needs, proof: AgentProof) {
+  const holds = isAgentProven(stamps, proof);
+  const { organizationId, id } = proof.facts;
+  if (holds === proof.isHeld && (await noteHeld(sql, "agent", proof.facts, !holds))) log.error({ organizationId, agentId: id }, HELD_AGENT);
+  return holds;
+}

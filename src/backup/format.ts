@@ -1,12 +1,18 @@
+import { HEADER_LENGTH } from "#crypto/keyring";
+
 /** What every file begins with, whatever its version. */
 const MAGIC = Buffer.from("CERTITUDE BACKUP\n");
 /** A frame is its kind, the length of what follows (32 bits) and that. */
 const HEAD = 5;
 const DIGEST = 32;
+/** A stamp of the checksum: only a holder of SECRETS_KEY makes it. Files of version 1 end without one. */
+const PROOF = HEADER_LENGTH + 32;
 const MAX_FRAME = 512 * 1024 * 1024;
 const READ_SIZE = 1024 * 1024;
 
-export const VERSION = 1;
+export const VERSION = 2;
+/** The last version without a proof. */
+export const UNPROVEN_VERSION = 1;
 
 /** Kinds of frames, in the order of a file: header, then for each table its name and rows, for each object its name, bytes and end, at last the totals. */
 export type Kind = "H" | "T" | "R" | "O" | "D" | "E" | "Z";
@@ -27,7 +33,7 @@ export function findTable(tables: Table[], name: string) {
   return table;
 }
 
-/** Hands the bytes of a file to `write`, in pieces of at least a mebibyte; `end` adds the checksum over all of them. */
+/** Hands the bytes of a file to `write`, in pieces of at least a mebibyte; `end` adds the checksum over all of them, and what proves that. */
 export function createEncoder(write: (bytes: Buffer) => Promise<unknown>) {
   const hasher = new Bun.CryptoHasher("sha256");
   let pending: Buffer[] = [];
@@ -59,15 +65,23 @@ export function createEncoder(write: (bytes: Buffer) => Promise<unknown>) {
     start: () => add(MAGIC),
     frame,
     json: (kind: Kind, value: unknown) => frame(kind, Buffer.from(JSON.stringify(value))),
-    async end() {
+    async end(prove: (checksum: string) => Buffer) {
       await flush();
-      await write(hasher.digest() as Buffer);
+      const checksum = hasher.digest() as Buffer;
+      await write(checksum);
+      await write(prove(checksum.toString("hex")));
     },
   };
 }
 
-/** Reads the frames of a file, and at its end the checksum. Throws a BackupError for what is no whole backup. */
-export async function* readFrames(path: string): AsyncGenerator<Frame> {
+/** The checksum at the end of a file, and what proves that a holder of SECRETS_KEY wrote it: undefined where a release before did. */
+export type End = { checksum: string; proof: Buffer | undefined };
+
+/** The facts of a backup that its stamp covers. */
+export const backupFacts = (checksum: string) => ["backup", checksum] as const;
+
+/** Reads the frames of a file, and at its end the checksum, which `ended` hears of. Throws a BackupError for what is no whole backup. */
+export async function* readFrames(path: string, ended: (end: End) => void = () => {}): AsyncGenerator<Frame> {
   const file = Bun.file(path);
   const take = createReader(file.stream() as unknown as AsyncIterable<Uint8Array>);
   const hasher = new Bun.CryptoHasher("sha256");
@@ -84,8 +98,12 @@ export async function* readFrames(path: string): AsyncGenerator<Frame> {
     hasher.update(head).update(payload);
     yield { kind, payload };
   }
-  if (!(await take(DIGEST)).equals(hasher.digest() as Buffer)) throw new BackupError("It is damaged: its checksum is another.");
+  const checksum = await take(DIGEST);
+  if (!checksum.equals(hasher.digest() as Buffer)) throw new BackupError("It is damaged: its checksum is another.");
+  const proof = await take(PROOF, true);
+  if (proof.length > 0 && proof.length < PROOF) throw new BackupError("It is truncated.");
   if ((await take(1, true)).length > 0) throw new BackupError("It is damaged: something follows its end.");
+  ended({ checksum: checksum.toString("hex"), proof: proof.length > 0 ? proof : undefined });
 }
 
 /** Returns what takes the next `length` bytes of a stream. */

@@ -1,19 +1,19 @@
 import type { Pool, Sql } from "#db/connect";
 import { migrateWithin } from "#db/migrate";
 import type { ObjectStore } from "#storage/store";
-import { BackupError, findTable, type Partition, readFrames, type Sequence, type Table } from "./format";
+import { BackupError, type End, findTable, type Partition, readFrames, type Sequence, type Table } from "./format";
 import { quote, readTables } from "./layout";
 import type { Verified } from "./verify";
 
 /** What a server writes by itself before anybody uses it. */
-const OWN = ["secret_keys", "stamping"];
+const OWN = ["secret_keys", "stamping", "stamping_levels"];
 const BOUND = /^FOR VALUES FROM \('[\d :+.-]+'\) TO \('[\d :+.-]+'\)$/;
 
 type Tell = (line: string) => void;
 type Services = { sql: Pool; store: ObjectStore; tell: Tell /** Runs in the same transaction, last. */; finish: (tx: Sql) => Promise<void> };
 
 /** Loads a verified file into a database without rows: all of it, or nothing. The database then has this executable's schema. */
-export async function restoreBackup(path: string, { header, totals }: Verified, { sql, store, tell, finish }: Services) {
+export async function restoreBackup(path: string, { header, totals, checksum }: Verified, { sql, store, tell, finish }: Services) {
   const written: string[] = [];
   try {
     await sql.begin(async (tx) => {
@@ -22,7 +22,7 @@ export async function restoreBackup(path: string, { header, totals }: Verified, 
       await refuseRows(tx, names);
       await setTriggers(tx, names, "disable"); // what they wrote is in the file
       for (const partition of header.partitions) await makePartition(tx, partition);
-      await loadFrames(path, header.tables, tx, store, written, tell);
+      await loadFrames(path, { tables: header.tables, checksum }, tx, store, written, tell);
       await compareCounts(tx, totals.rows);
       for (const sequence of totals.sequences) await setSequence(tx, sequence);
       await setTriggers(tx, names, "enable");
@@ -56,10 +56,17 @@ async function makePartition(tx: Sql, { name, parent, bound }: Partition) {
   await tx.unsafe(`create table ${quote(name)} partition of ${quote(parent)} ${bound}`);
 }
 
-async function loadFrames(path: string, tables: Table[], tx: Sql, store: ObjectStore, written: string[], tell: Tell) {
+async function loadFrames(
+  path: string,
+  { tables, checksum }: { tables: Table[]; checksum: string },
+  tx: Sql,
+  store: ObjectStore,
+  written: string[],
+  tell: Tell,
+) {
   let load = async (_rows: string) => {};
   let object: { key: string; parts: Buffer[] } = { key: "", parts: [] };
-  for await (const { kind, payload } of readFrames(path)) {
+  for await (const { kind, payload } of readFrames(path, (end) => refuseAnother(end, checksum))) {
     if (kind === "T") {
       const { name } = JSON.parse(payload.toString());
       load = await createLoader(tx, tables, name);
@@ -70,6 +77,10 @@ async function loadFrames(path: string, tables: Table[], tx: Sql, store: ObjectS
     if (kind === "D") object.parts.push(Buffer.from(payload));
     if (kind === "E") await storeObject(store, object.key, Buffer.concat(object.parts), written);
   }
+}
+
+function refuseAnother(end: End, checksum: string) {
+  if (end.checksum !== checksum) throw new BackupError("It was changed while it was read.");
 }
 
 async function storeObject(store: ObjectStore, key: string, bytes: Buffer, written: string[]) {

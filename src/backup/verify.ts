@@ -1,18 +1,27 @@
 import { type Keyring, keyIdOf } from "#crypto/keyring";
+import { createStamps } from "#crypto/stamps";
 import { contextOf, SEALED_COLUMNS } from "#db/sealed-columns";
-import { BackupError, findTable, type Header, readFrames, type Table, type Totals, VERSION } from "./format";
+import { BackupError, backupFacts, type End, findTable, type Header, readFrames, type Table, type Totals, UNPROVEN_VERSION, VERSION } from "./format";
 import { parseRecord } from "./record";
 
-export type Verified = { header: Header; totals: Totals; keyIds: string[] };
+/** `isProven`: a holder of SECRETS_KEY wrote it, and none else changed it. */
+export type Verified = { header: Header; totals: Totals; keyIds: string[]; checksum: string; isProven: boolean };
 type Row = Record<string, string | null>;
 
 const CHECKS = { table: "secret_keys", column: "check_value", purpose: "secret-key", boundTo: ["key_id"] };
 const SEALED = [...SEALED_COLUMNS, CHECKS];
 const SHOWN = new Set(["documents", ...SEALED.map(({ table }) => table)]);
 
-/** Reads a file to its end: checksums, counts, objects, and a sealed value of each key. Throws a BackupError, a sentence, for what is wrong. */
-export async function verifyBackup(path: string, keyring: Keyring): Promise<Verified> {
-  const header = await readWhole(path);
+const NO_PROOF =
+  "Nothing proves that a server wrote it as it is: an earlier release made it, or who does not have SECRETS_KEY changed it. If only you could write to where it lay, add --without-proof, and look at each ORG_ADMIN, API token, agent and platform admin before you let a server start on it.";
+
+/**
+ * Reads a file to its end: its proof, checksums, counts, objects, and a sealed value of each key. Throws a BackupError, a sentence, for what
+ * is wrong; also where it has no proof, unless that is not asked for.
+ */
+export async function verifyBackup(path: string, keyring: Keyring, { needsProof = true } = {}): Promise<Verified> {
+  const { header, end } = await readWhole(path);
+  checkProof(header, end, keyring, needsProof);
   const keys = createKeyProof(keyring);
   const objects = createObjectCheck();
   const tables = createRowCheck(header, (table, row) => {
@@ -28,7 +37,7 @@ export async function verifyBackup(path: string, keyring: Keyring): Promise<Veri
   if (!totals) throw new BackupError("It is truncated.");
   tables.end(totals);
   objects.end(totals);
-  return { header, totals, keyIds: keys.end() };
+  return { header, totals, keyIds: keys.end(), checksum: end.checksum, isProven: end.proof !== undefined };
 }
 
 /** Counts the rows, and shows those of the tables that there is something to check in. */
@@ -54,11 +63,28 @@ function createRowCheck({ tables }: Header, show: (table: string, row: Row) => v
 
 /** Reads all of it for its checksum alone, so that what is read later has the form that was written. */
 async function readWhole(path: string) {
+  const ends: End[] = [];
   let header: Header | undefined;
-  for await (const { kind, payload } of readFrames(path)) header ??= kind === "H" ? readHeader(payload) : undefined;
-  if (!header) throw new BackupError("It is damaged: it has no header.");
-  return header;
+  for await (const { kind, payload } of readFrames(path, (end) => ends.push(end))) header ??= kind === "H" ? readHeader(payload) : undefined;
+  const [end] = ends;
+  if (!header || !end) throw new BackupError("It is damaged: it has no header.");
+  return { header, end };
 }
+
+function checkProof({ version }: Header, { checksum, proof }: End, keyring: Keyring, needsProof: boolean) {
+  if (!proof) {
+    if (version !== UNPROVEN_VERSION) throw new BackupError("It is truncated.");
+    if (needsProof) throw new BackupError(NO_PROOF);
+    return;
+  }
+  const keyId = keyIdOf(proof) ?? "";
+  if (!keyring.ids().includes(keyId)) throw new BackupError(closedBy([keyId], keyring));
+  if (!createStamps(keyring).isStamped(proof, backupFacts(checksum)))
+    throw new BackupError("It was changed by who does not have SECRETS_KEY: its proof is of another content. Nothing of it is restored.");
+}
+
+const closedBy = (keyIds: string[], keyring: Keyring) =>
+  `SECRETS_KEY does not open its secrets: ${keyIds.length > 0 ? `the key ${keyIds.join(", ")} sealed them, and ` : ""}SECRETS_KEY lists ${keyring.ids().join(", ") || "none"}.`;
 
 function readHeader(payload: Buffer): Header {
   let header: Partial<Header> = {};
@@ -66,7 +92,8 @@ function readHeader(payload: Buffer): Header {
     header = JSON.parse(payload.toString());
   } catch {} // damaged
   if (!Number.isInteger(header.version)) throw new BackupError("It is damaged: its header cannot be read.");
-  if (header.version !== VERSION) throw new BackupError(`Its format is version ${header.version}, and this certitude reads version ${VERSION} alone.`);
+  if (header.version !== VERSION && header.version !== UNPROVEN_VERSION)
+    throw new BackupError(`Its format is version ${header.version}, and this certitude reads the versions ${UNPROVEN_VERSION} and ${VERSION} alone.`);
   return header as Header;
 }
 
@@ -95,10 +122,7 @@ function createKeyProof(keyring: Keyring) {
     const isClosed = (id: string) => [...opened].some(([name, isOpen]) => name.endsWith(` ${id}`) && !isOpen);
     const closed = [...listed].filter(isClosed);
     const hasNone = listed.size === 0 && opened.size > 0 && ![...opened.values()].includes(true);
-    if (closed.length > 0 || hasNone)
-      throw new BackupError(
-        `SECRETS_KEY does not open its secrets: ${closed.length > 0 ? `the key ${closed.join(", ")} sealed them, and ` : ""}SECRETS_KEY lists ${keyring.ids().join(", ") || "none"}.`,
-      );
+    if (closed.length > 0 || hasNone) throw new BackupError(closedBy(closed, keyring));
     return [...listed];
   }
 

@@ -1,9 +1,10 @@
 import { existsSync, rmSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { version } from "../../package.json";
-import { BackupError, createEncoder, type Table, type Totals, VERSION } from "./format";
+import { BackupError, backupFacts, createEncoder, type Table, type Totals, VERSION } from "./format";
 import { quote, readPartitions, readSequences, readTables } from "./layout";
 
 const ROWS = 200;
@@ -17,16 +18,16 @@ type Encoder = ReturnType<typeof createEncoder>;
 
 /**
  * Writes all rows, as one transaction sees them, and the objects of the documents into a new file, in constant memory.
- * The file has its name once it is whole.
+ * The file has its name once it is whole, and ends with a proof that a holder of SECRETS_KEY wrote it.
  */
-export async function writeBackup(path: string, sql: Pool, objects: Objects, tell: Tell): Promise<Totals> {
+export async function writeBackup(path: string, sql: Pool, stamps: Stamps, objects: Objects, tell: Tell): Promise<Totals> {
   if (existsSync(path)) throw new BackupError(`${path} exists already: a backup overwrites nothing.`);
   const draft = `${path}.${process.pid}.part`;
   const file = await open(draft, "wx", 0o600);
   try {
     const encoder = createEncoder((bytes) => file.writeFile(bytes));
     const totals = await sql.begin((tx) => writeContent(encoder, tx, objects, tell), "isolation level repeatable read read only");
-    await encoder.end();
+    await encoder.end((checksum) => stamps.of(backupFacts(checksum)));
     await file.sync();
     await file.close();
     if (existsSync(path)) throw new BackupError(`${path} exists already: a backup overwrites nothing.`);

@@ -8,6 +8,7 @@ import { writeBackup } from "#backup/write";
 import type { Config } from "#config";
 import { readKeyring } from "#crypto/keyring";
 import { readKeys } from "#crypto/secrets-file";
+import { createStamps } from "#crypto/stamps";
 import type { Db } from "#db/connect";
 import { checkKeys } from "#db/secret-keys";
 import { createQueue } from "#jobs/queue";
@@ -15,6 +16,7 @@ import { prepareQueues } from "#jobs/start";
 import { createLog } from "#log";
 import { enqueueAgain } from "#mail/outbox";
 import { openSource } from "#maintenance/backup-source";
+import { stampRestored } from "#maintenance/stamping";
 import { findUnfinished, INDEX_DOCUMENT } from "#modules/knowledge/documents/queries/indexing";
 import { createFileStore } from "#storage/files";
 import { CommandError } from "./command-error";
@@ -32,9 +34,12 @@ export const addRestore = (program: Command) =>
   program
     .command("restore")
     .argument("<file>", "what backup wrote")
-    .option("--verify", "only check the file: checksums, counts, objects, and a secret of each key; nothing is written")
+    .option("--verify", "only check the file: its proof, checksums, counts, objects, and a secret of each key; nothing is written")
+    .option("--without-proof", "take a file of a release that made no proof, which whoever could write to it may have changed")
     .description("Load a backup into an empty database: all of it, or nothing.")
-    .action((file: string, { verify = false }: { verify?: boolean }) => named(file, () => restore(file, verify)));
+    .action((file: string, options: Restoring) => named(file, () => restore(file, options)));
+
+type Restoring = { verify?: boolean; withoutProof?: boolean };
 
 /** Puts the file's name before what is wrong with it. */
 async function named(file: string, work: () => Promise<void>) {
@@ -53,7 +58,7 @@ async function backup(file: string) {
   const config = readConfigOrExit();
   const { sql, objects, stop } = await openSource(config);
   try {
-    const totals = await writeBackup(resolve(file), sql, objects, console.error);
+    const totals = await writeBackup(resolve(file), sql, createStamps(config.keyring), objects, console.error);
     console.info(`${file}: ${describe(totals)}. It does not hold SECRETS_KEY, without which none of its secrets opens.`);
     console.info(`Keep a copy of ${config.secretsFile ?? "SECRETS_KEY"} apart from the backup.`);
     if (totals.missing.length > 0) throw new CommandError(`The backup is whole but for objects that are not in the store: ${totals.missing.join(", ")}.`);
@@ -62,14 +67,15 @@ async function backup(file: string) {
   }
 }
 
-async function restore(file: string, isVerifying: boolean) {
+async function restore(file: string, { verify = false, withoutProof = false }: Restoring) {
   const keyring = findKeyring();
-  const verified = await verifyBackup(resolve(file), keyring);
-  const { header, totals, keyIds } = verified;
+  const verified = await verifyBackup(resolve(file), keyring, { needsProof: !withoutProof });
+  const { header, totals, keyIds, isProven } = verified;
   const keys = keyIds.length > 0 ? ` SECRETS_KEY opens the secrets of ${keyIds.join(", ")}.` : "";
-  if (isVerifying) return console.info(`${file} is whole: of ${header.madeAt} by certitude ${header.release}, ${describe(totals)}.${keys}`);
+  const proof = isProven ? "" : " Nothing proves that a server wrote it as it is.";
+  if (verify) return console.info(`${file} is whole: of ${header.madeAt} by certitude ${header.release}, ${describe(totals)}.${keys}${proof}`);
   await withDatabase((db, config) => load(file, verified, db, config), { isBare: true });
-  console.info(`${file} is restored: ${describe(totals)}.${keys}`);
+  console.info(`${file} is restored: ${describe(totals)}.${keys}${proof}`);
 }
 
 async function load(file: string, verified: Verified, { $client: sql }: Db, { keyring, dataDir }: Config) {
@@ -83,6 +89,7 @@ async function load(file: string, verified: Verified, { $client: sql }: Db, { ke
       async finish(tx) {
         const wrongKeys = await checkKeys(tx, keyring);
         if (wrongKeys) throw new CommandError(wrongKeys, 2);
+        await stampRestored(tx, keyring, verified);
         for (const job of await findUnfinished(tx)) await queue.send(tx, INDEX_DOCUMENT, job.jobId, job);
         await enqueueAgain(tx, queue);
       },

@@ -38,7 +38,7 @@ Configuration (environment):
   PUBLIC_URL · CORS_ORIGINS           how browsers reach it; which origins may call it
   SMTP_URL · MAIL_FROM                mail server and sender of invitations (needs PUBLIC_URL)
   RATE_LIMITS                         requests and seconds of a caller: user=6000/60,agent=off; or off
-  REQUEST_TIMEOUT 5                   seconds that a request may take once its body has arrived
+  REQUEST_TIMEOUT 5                   seconds that a request may take, besides the time of its body
   LOG_LEVEL info                      fatal, error, warn, info, debug, trace or silent
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.`;

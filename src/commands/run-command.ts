@@ -1,4 +1,5 @@
 import { type Command, CommanderError } from "commander";
+import { printableLines } from "#printable";
 
 /** Runs one command. Faults become a sentence on standard error and the exit code. */
 export async function runCommand(program: Command, argv: string[]) {
@@ -11,6 +12,6 @@ export async function runCommand(program: Command, argv: string[]) {
 
 function exitCodeOf(error: unknown) {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  console.error(error instanceof Error ? error.message : error);
+  console.error(printableLines(error instanceof Error ? error.message : String(error)));
   return error instanceof Error && "exitCode" in error && typeof error.exitCode === "number" ? error.exitCode : 1;
 }

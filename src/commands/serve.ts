@@ -3,9 +3,11 @@ import { ALONE, joinCluster } from "#cluster/channel";
 import { createPrimary } from "#cluster/primary";
 import type { Config } from "#config";
 import { showDemo } from "#demo/demo";
+import type { Deps } from "#deps";
 import { claimAddress } from "#http/listen";
 import { createLog, createSharedLog } from "#log";
-import { stopOnSignal } from "#shutdown";
+import { findSharedDomain } from "#modules/issuance/domains/services/shared";
+import { endOnFault, stopOnSignal } from "#shutdown";
 import { openMigrated, startServer } from "#startup";
 import { readWorkers } from "./arguments";
 import { CommandError } from "./command-error";
@@ -34,7 +36,9 @@ async function serve({ demo = false, workers = 1, worker, jobs = true }: Options
   if (workers > 1) return serveWithWorkers(config, { workers, demo, jobs });
   if (demo && !config.jwtSecret) throw new CommandError("--demo needs JWT_SECRET: where an identity provider alone signs the tokens it has none to show.", 2);
   const log = createLog(config.logLevel);
+  endOnFault(log);
   const server = await startServer(config, log, { isDemo: demo, cluster: { ...ALONE, runsJobs: jobs } });
+  await warnOfSharedDomain(server.deps);
   log.info({ url: server.url.href, database: config.databaseUrl ? "postgres" : "embedded", ...(!jobs && { jobs }) }, "server listening");
   const stopping = new AbortController();
   const fail = stopOnSignal(() => {
@@ -42,6 +46,16 @@ async function serve({ demo = false, workers = 1, worker, jobs = true }: Options
     return server.stop();
   }, log);
   if (demo) await showDemo(server, stopping.signal).catch((error: Error) => fail(error.message));
+}
+
+/** Logs a warning where several organizations share the server and staff has yet to name one for its domains. The server runs on where that cannot be read. */
+async function warnOfSharedDomain({ sql, config, log }: Deps) {
+  try {
+    const warning = await findSharedDomain(sql, config);
+    if (warning !== undefined) log.warn(warning);
+  } catch (err) {
+    log.warn({ err }, "whether organizations share the server's domain could not be read; certitude doctor looks again");
+  }
 }
 
 /** Refuses `--no-jobs` where no other server could run the jobs. */
@@ -57,7 +71,8 @@ async function serveWithWorkers(config: Config, { workers, demo, jobs }: Whole) 
   if (demo) throw new CommandError("--demo is for one process: leave --workers out.", 2);
   if (process.platform !== "linux") throw new CommandError("--workers needs Linux: elsewhere processes cannot share a port.", 2);
   const log = createLog(config.logLevel);
-  const port = await claimAddress(config);
+  endOnFault(log);
+  const port = await claimAddress(config, log);
   await (await openMigrated(config, log)).stop();
   const primary = createPrimary({ workers, options: jobs ? [] : ["--no-jobs"], env: { ...Bun.env, PORT: `${port}` }, log });
   const ended = primary.run((url) => log.info({ url, database: "postgres", workers, ...(!jobs && { jobs }) }, "server listening"));
@@ -71,9 +86,11 @@ async function serveWithWorkers(config: Config, { workers, demo, jobs }: Whole) 
 async function serveAsWorker(config: Config, place: { worker: number; workers: number; jobs: boolean }) {
   if (!process.send) throw new CommandError("--worker is for the processes that --workers starts.", 2);
   const log = createSharedLog(config.logLevel);
+  endOnFault(log);
   process.once("disconnect", () => process.exit(1)); // the primary was killed
   const cluster = joinCluster(place, { send: (message) => void process.send?.(message), onMessage: (receive) => process.on("message", receive) });
   const server = await startServer(config, log, { cluster });
+  if (cluster.isFirst) await warnOfSharedDomain(server.deps);
   let stopping: Promise<void> | undefined;
   async function stop() {
     await server.stop();

@@ -21,18 +21,28 @@ type Provider = {
 const TOKEN_TTL = 12 * 3_600;
 /** Milliseconds until the provider is asked once more where its endpoints are. */
 const MAX_AGE_MS = 600_000;
+/** Milliseconds for which a failure is remembered: anyone may load the page. */
+const FAILED_MS = 30_000;
 
-/** Where people sign in, asked of the provider now and then; undefined without a client, and while the provider was never reached. */
+/** Returns where people sign in, asked of the provider now and then, by one call at a time; undefined without a client, or without an answer yet. */
 export function createProviderLookup({ config, log }: Needs) {
   const { oidcIssuer, oidcClientId, jwtAudience = "" } = config;
   let found: Provider | undefined;
-  let foundAt = Number.NEGATIVE_INFINITY;
+  let asking: Promise<void> | undefined;
+  let askAgainAt = Number.NEGATIVE_INFINITY;
 
   async function find() {
-    if (!oidcIssuer || !oidcClientId || performance.now() - foundAt < MAX_AGE_MS) return found;
+    if (!oidcIssuer || !oidcClientId) return;
+    if (performance.now() >= askAgainAt) asking ??= ask(oidcIssuer, oidcClientId);
+    if (!found) await asking; // else what was found before will do until the answer is there
+    return found;
+  }
+
+  async function ask(oidcIssuer: string, oidcClientId: string) {
+    let restMs = FAILED_MS;
     try {
       const endpoints = await discover(oidcIssuer, ["authorization_endpoint", "token_endpoint"]);
-      foundAt = performance.now();
+      restMs = MAX_AGE_MS;
       found = {
         issuer: oidcIssuer,
         clientId: oidcClientId,
@@ -42,9 +52,11 @@ export function createProviderLookup({ config, log }: Needs) {
         token: oidcClientId === jwtAudience ? "id_token" : "access_token",
       };
     } catch (error) {
-      log.warn({ err: error }, "asking the identity provider for its endpoints failed");
+      log.warn({ err: error }, "asking the identity provider for its endpoints failed; it is asked again in half a minute");
+    } finally {
+      askAgainAt = performance.now() + restMs;
+      asking = undefined;
     }
-    return found;
   }
   return find;
 }

@@ -1,7 +1,40 @@
 import type { Keyring } from "./keyring";
 
+/**
+ * What is stamped of rows, each with the level of stamps that brought it. A release that stamps more adds a level: of that alone it trusts
+ * what it finds at the first start after an upgrade.
+ */
+const LEVELS = {
+  certificate: 1,
+  "certificate status": 1,
+  rollout: 1,
+  policy: 1,
+  assignment: 1,
+  removal: 1,
+  "certificate-request": 1,
+  "host-challenge": 1,
+  authority: 1,
+  issuer: 1,
+  member: 1,
+  "api-token": 1,
+  "platform-admin": 1,
+  agent: 2,
+  "agent-credential": 2,
+  "join-token": 2,
+  connection: 2,
+  "http-answer": 2,
+  "idempotency-key": 2,
+} as const;
+
+export type Kind = keyof typeof LEVELS;
+export type Level = (typeof LEVELS)[Kind];
+export const ALL_LEVELS: readonly Level[] = [1, 2];
+export const levelOf = (kind: Kind): Level => LEVELS[kind];
+
 /** What a stamp proves: texts, numbers, booleans and nulls, in lists and records of such. The first says of what it is. */
-export type Facts = readonly [purpose: string, ...facts: unknown[]];
+export type Facts = readonly [purpose: Kind, ...facts: unknown[]];
+/** Kinds that are stamped besides rows: none of them is ever trusted without a stamp. */
+type Others = readonly [purpose: "stamping" | "backup", ...facts: unknown[]];
 
 /** What a row carries: the bytes, or nothing where no server that knows stamps wrote it. */
 export type Stamp = Uint8Array | null;
@@ -13,30 +46,37 @@ export type Stamp = Uint8Array | null;
 export type Stamps = ReturnType<typeof createStamps>;
 
 export function createStamps(keyring: Pick<Keyring, "stamp" | "isStampOf">) {
-  let isTrusting = false;
+  let trusted: readonly Level[] = [];
+  const isTrusting = (kind: Kind) => trusted.includes(levelOf(kind));
   return {
     /** Returns the stamp of these facts. */
-    of: (facts: Facts) => keyring.stamp(textOf(facts)),
-    /** True where the server has stamped these facts; while it still trusts what it found at an upgrade, true of any. */
-    hold: (stamp: Stamp, facts: Facts) => isTrusting || isStamped(stamp, facts),
+    of: (facts: Facts | Others) => keyring.stamp(textOf(facts)),
+    /** True where the server has stamped these facts; while it still trusts what it found of their level at an upgrade, true of any. */
+    hold: (stamp: Stamp, facts: Facts) => isTrusting(facts[0]) || isStamped(stamp, facts),
     isStamped,
-    isTrusting: () => isTrusting,
+    isTrusting,
+    /** Returns the levels of which it trusts what has no stamp. */
+    trusted: () => trusted,
     /** Has it trust what has no stamp, or no more. */
-    trust(isSo: boolean) {
-      isTrusting = isSo;
+    trust(levels: readonly Level[]) {
+      trusted = levels;
     },
   };
 
-  function isStamped(stamp: Stamp, facts: Facts) {
+  function isStamped(stamp: Stamp, facts: Facts | Others) {
     return stamp !== null && keyring.isStampOf(stamp, textOf(facts));
   }
 }
 
 /** One text for the same facts, whatever the order of a record's names: JSON, in which no two facts can look alike. */
-const textOf = (facts: Facts) => JSON.stringify(facts, (_, value) => (isRecord(value) ? Object.fromEntries(Object.entries(value).sort(byName)) : value));
+const textOf = (facts: readonly unknown[]) =>
+  JSON.stringify(facts, (_, value) => (isRecord(value) ? Object.fromEntries(Object.entries(value).sort(byName)) : value));
 
 const isRecord = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1);
 
 /** A stamp within JSON that a statement reads. */
 export const inJson = (stamp: Uint8Array) => `\\x${Buffer.from(stamp).toString("hex")}`;
+
+/** A stamp that JSON of a statement holds in hexadecimal. */
+export const fromHex = (stamp: string | null): Stamp => (stamp === null ? null : Buffer.from(stamp, "hex"));

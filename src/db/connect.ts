@@ -1,7 +1,8 @@
 import { drizzle, type PostgresJsDatabase } from "drizzle-orm/postgres-js";
 import postgres, { type Options } from "postgres";
+import { createDialler } from "./dialler";
 import { sessionParameters } from "./session";
-import { openSocket } from "./socket";
+import { nameOf } from "./socket";
 import { createPool, type Pool } from "./sql";
 import { readUrl } from "./url";
 
@@ -25,24 +26,29 @@ export const MAINTENANCE: Settings = { max: 1, statementTimeout: 0, silence: 0 }
  * for `silence` ms after a write is thrown away. The driver is patched to read nothing from the environment.
  */
 export function connectDatabase(url: string, { max = POOL_SIZE, statementTimeout = 4_500, silence = 5_500 }: Settings = {}): Db {
-  const { hosts, targets, user, password, database, applicationName, serverOptions, connectTimeout, tls } = readUrl(url);
+  const { targets, attributes, user, password, database, applicationName, serverOptions, connectTimeout, tls } = readUrl(url);
+  const dialler = createDialler(targets, { tls, attributes, max, silence, timeout: connectTimeout * 1_000 });
   const options = {
     max,
-    host: hosts, // these two for its error messages: openSocket connects
-    port: targets.map((each) => ("port" in each ? each.port : 0)),
+    path: targets.map(nameOf).join(), // for its error messages: the dialler connects
     ...(user && { user }),
     ...(database && { database }),
     password,
-    ssl: false, // openSocket secures it, so that the watch for silence stands above the encryption
-    connect_timeout: connectTimeout,
+    ssl: false, // the dialler secures it, so that the watch for silence stands above the encryption
+    connect_timeout: 0, // the dialler counts, for each server by itself
     backoff: (retries: number) => Math.min(0.1 * 2 ** retries, 1),
     fetch_types: false,
     onnotice: () => {},
     connection: { application_name: applicationName ?? "certitude", ...(serverOptions && { options: serverOptions }), ...sessionParameters(statementTimeout) },
-    socket: () => openSocket(targets, { tls, silence, timeout: connectTimeout * 1_000 }),
+    socket: (_options: unknown, statement: object | null) => dialler.dial(statement ?? {}),
   } as unknown as Options<Record<string, never>>;
   const client = postgres(options);
-  return Object.assign(drizzle(client, { casing: "snake_case" }), { $client: createPool(client) });
+  const end: Pool["end"] = async (options) => {
+    await client.end(options);
+    await dialler.leave();
+  };
+  const pool = Object.assign(createPool(client), { end, isReadOnly: dialler.isReadOnly });
+  return Object.assign(drizzle(client, { casing: "snake_case" }), { $client: pool });
 }
 
 /** The array literal of ids or hashes, whose characters need no quoting. */

@@ -1,40 +1,48 @@
+import type { Facts, Stamp, Stamps } from "#crypto/stamps";
 import type { Sql } from "./connect";
 
 /** What names a write: who sends it, the SHA-256 of method, path and key, and that of its body; hexadecimal. */
 export type Keyed = { caller: string; keyHash: string; bodyHash: string };
+
+/** The facts of a claim that its stamp covers: its caller. The answer is sealed for the claim, so that no other caller and no other key gets it. */
+export const claimFacts = (facts: Keyed & { claimId: string }): Facts => ["idempotency-key", facts];
+export const claimFactsJson = (sql: Sql) =>
+  sql`json_build_object('caller', caller, 'keyHash', encode(key_hash, 'hex'), 'bodyHash', encode(body_hash, 'hex'), 'claimId', claim_id)`;
 
 /** Of one caller, in a day. */
 const MOST_KEYS = 10_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Claims a key that is new, or older than a day; false where it is known or the caller has as many as one may have. */
-export async function claimKey(sql: Sql, { caller, keyHash, bodyHash }: Keyed, claimId: string) {
+export async function claimKey(sql: Sql, stamps: Stamps, keyed: Keyed, claimId: string) {
+  const { caller, keyHash, bodyHash } = keyed;
   const rows = await sql`
-    insert into idempotency_keys as known (caller, key_hash, body_hash, claim_id)
-    select ${caller}, decode(${keyHash}, 'hex'), decode(${bodyHash}, 'hex'), ${claimId}::uuid
+    insert into idempotency_keys as known (caller, key_hash, body_hash, claim_id, stamp)
+    select ${caller}, decode(${keyHash}, 'hex'), decode(${bodyHash}, 'hex'), ${claimId}::uuid, ${stamps.of(claimFacts({ ...keyed, claimId }))}::bytea
     from (select size from idempotency_keys where caller = ${caller} and created_at > now() - interval '1 day' order by created_at desc limit ${MOST_KEYS}) as own
     having count(*) < ${MOST_KEYS} and coalesce(sum(size), 0) < ${MOST_BYTES}
-    on conflict (caller, key_hash) do update set body_hash = excluded.body_hash, claim_id = excluded.claim_id, is_done = false, answer = null, size = 0,
+    on conflict (caller, key_hash) do update set body_hash = excluded.body_hash, claim_id = excluded.claim_id, stamp = excluded.stamp, is_done = false, answer = null, size = 0,
       created_at = now(), alive_at = now()
     where known.created_at <= now() - interval '1 day' returning 1`;
   return rows.length > 0;
 }
 
-export type Known = { claimId: string; isSame: boolean; isDone: boolean; isAlive: boolean; isLost: boolean; answer: Buffer | null };
+export type Known = { claimId: string; isSame: boolean; isDone: boolean; isAlive: boolean; isLost: boolean; answer: Buffer | null; isProven: boolean };
 
 /** Returns what is known of a key. It is alive while the process that claimed it says so, and lost when that says that it has no answer. */
-export async function findKey(sql: Sql, { caller, keyHash, bodyHash }: Keyed, silence: number) {
-  const [known] = await sql<Known[]>`
-    select claim_id as "claimId", body_hash = decode(${bodyHash}, 'hex') as "isSame", is_done as "isDone", answer,
+export async function findKey(sql: Sql, stamps: Stamps, keyed: Keyed, silence: number): Promise<Known | undefined> {
+  const { caller, keyHash, bodyHash } = keyed;
+  const [known] = await sql<(Known & { stamp: Stamp })[]>`
+    select claim_id as "claimId", body_hash = decode(${bodyHash}, 'hex') as "isSame", is_done as "isDone", answer, stamp,
       alive_at > now() - make_interval(secs => ${silence / 1_000}) as "isAlive", alive_at = '-infinity' as "isLost"
     from idempotency_keys where caller = ${caller} and key_hash = decode(${keyHash}, 'hex')`;
-  return known;
+  return known && { ...known, isProven: stamps.hold(known.stamp, claimFacts({ ...keyed, claimId: known.claimId })) };
 }
 
 /** Takes over the claim of a process that ended before its write was done. Waits for a write that is being committed. */
-export async function takeOver(sql: Sql, abandonedId: string, claimId: string) {
+export async function takeOver(sql: Sql, stamps: Stamps, keyed: Keyed, abandonedId: string, claimId: string) {
   const rows = await sql`
-    update idempotency_keys set claim_id = ${claimId}, created_at = now(), alive_at = now()
+    update idempotency_keys set claim_id = ${claimId}, stamp = ${stamps.of(claimFacts({ ...keyed, claimId }))}::bytea, created_at = now(), alive_at = now()
     where claim_id = ${abandonedId} and not is_done and answer is null returning 1`;
   return rows.length > 0;
 }

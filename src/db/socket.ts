@@ -1,42 +1,50 @@
 import { connect as connectSocket, isIP, type NetConnectOpts, type Socket } from "node:net";
-import { Duplex } from "node:stream";
+import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
+import { failure } from "./failures";
 import type { Tls } from "./url";
 
 const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+const CANCEL_REQUEST = Buffer.from([0, 0, 0, 16, 4, 210, 22, 46]);
 const YES = "S".charCodeAt(0);
 
-/** Milliseconds, of which 0 is for ever: how long to wait for a connection, and for an answer to a write. */
-type Manner = { tls: Tls | undefined; silence: number; timeout: number };
+/** Names a server for a person: host and port, or its socket. */
+export const nameOf = (target: NetConnectOpts) =>
+  "path" in target ? target.path : `${target.host?.includes(":") ? `[${target.host}]` : target.host}:${target.port}`;
 
 /**
- * A socket to the first of `targets` that answers, secured, and watched for `silence`. It never rejects: postgres.js
- * would lose the connection for ever. Where no answer comes, the socket fails at the first write, which it survives.
+ * A socket to `target`, secured. It fails unless `began` is called within `timeout` ms: an address may swallow what is sent there, and a
+ * server may take a connection and never answer.
  */
-export async function openSocket(targets: NetConnectOpts[], { tls, silence, timeout }: Manner): Promise<Duplex> {
-  const failures: unknown[] = [];
-  for (const target of targets) {
-    const socket = await open(target, "path" in target ? undefined : tls, timeout).catch((error) => void failures.push(error));
-    if (socket) return watchSilence(failAtEnd(socket), silence);
-  }
-  return new Duplex({ read() {}, write: (_chunk, _encoding, done) => done(failures[0] as Error) });
-}
-
-const failure = (code: string, message: string) => Object.assign(new Error(message), { code });
-
-async function open(target: NetConnectOpts, tls: Tls | undefined, timeout: number): Promise<Duplex> {
-  const socket = connectSocket(target);
-  const timer = timeout > 0 ? setTimeout(() => socket.destroy(failure("CONNECT_TIMEOUT", "Postgres cannot be reached")), timeout) : undefined;
+export async function openSocket(target: NetConnectOpts, tls: Tls | undefined, timeout: number): Promise<{ socket: Duplex; began: () => void }> {
+  const plain = connectSocket(target);
+  let socket: Duplex = plain;
+  let isTaken = false;
+  const timer = timeout > 0 ? setTimeout(() => socket.destroy(failure("CONNECT_TIMEOUT", describeTimeout(target, isTaken, timeout))), timeout) : undefined;
+  const began = () => clearTimeout(timer);
   try {
-    await happens(socket, "connect");
-    return tls ? await secure(socket, tls, "host" in target ? (target.host ?? "") : "") : socket;
+    await happens(plain, "connect");
+    isTaken = true;
+    if (tls && !("path" in target)) socket = await secure(plain, tls, target.host ?? "");
+    return { socket: socket.once("close", began), began };
   } catch (error) {
-    socket.destroy();
+    began();
+    plain.destroy();
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
 }
+
+/** Asks Postgres to cancel what the session of this key does, as libpq does: on a connection of its own, which Postgres ends once it has passed it on. */
+export async function cancel(target: NetConnectOpts, tls: Tls | undefined, key: Buffer, timeout: number) {
+  const { socket } = await openSocket(target, tls, timeout);
+  socket.on("error", () => {}).resume();
+  socket.end(Buffer.concat([CANCEL_REQUEST, key]));
+}
+
+const describeTimeout = (target: NetConnectOpts, isTaken: boolean, timeout: number) =>
+  isTaken
+    ? `${nameOf(target)} takes connections, but did not answer within ${timeout / 1_000} s. See whether Postgres is overloaded or stands still there; connect_timeout of DATABASE_URL lets it take longer`
+    : `${nameOf(target)} did not answer within ${timeout / 1_000} s. See that DATABASE_URL names the right address, and that no firewall stands in between`;
 
 async function secure(socket: Socket, { isOptional, options }: Tls, host: string) {
   socket.write(TLS_REQUEST);
@@ -57,48 +65,3 @@ function happens<Value>(socket: Socket, event: string) {
   socket.once(event, resolve).once("error", reject).once("close", ended);
   return promise.finally(() => socket.removeListener(event, resolve).removeListener("error", reject).removeListener("close", ended));
 }
-
-/**
- * Treats a closed connection as a failure: otherwise postgres.js reconnects at once, again and again, to a server that hangs up during the
- * start.
- */
-const failAtEnd = (socket: Duplex) => socket.once("end", () => socket.destroy(failure("CONNECTION_CLOSED", "Postgres ended the connection")));
-
-/**
- * Throws the connection away when a write stays without an answer: a frozen server enforces no time-out. Never, with 0.
- * The timer goes on between statements, because a new one for each would cost more.
- */
-function watchSilence(socket: Duplex, silence: number) {
-  if (silence === 0) return socket;
-  const { write } = socket;
-  let waitingSince: number | undefined;
-  let timer: Timer | undefined;
-  let tail: Buffer = Buffer.alloc(0);
-  const wait = () => {
-    waitingSince ??= performance.now();
-    timer ??= setTimeout(check, silence);
-  };
-  const check = () => {
-    timer = undefined;
-    if (waitingSince === undefined) return;
-    const left = waitingSince + silence - performance.now();
-    if (left > 0) timer = setTimeout(check, left);
-    else socket.destroy(failure("CONNECTION_CLOSED", "Postgres does not answer"));
-  };
-  socket.write = (...args: unknown[]) => {
-    wait();
-    return Reflect.apply(write, socket, args);
-  };
-  socket
-    .on("close", () => clearTimeout(timer))
-    .on("data", (chunk: Buffer) => {
-      if (waitingSince === undefined) return;
-      tail = chunk.length < READY ? Buffer.concat([tail, chunk]).subarray(-READY) : chunk.subarray(-READY);
-      waitingSince = isReady(tail) ? undefined : performance.now();
-    });
-  return socket;
-}
-
-const READY = 6;
-/** True for the message that ends every answer, ReadyForQuery. */
-const isReady = (tail: Buffer) => tail.length === READY && tail[0] === "Z".charCodeAt(0) && tail.readUInt32BE(1) === 5;

@@ -10,7 +10,12 @@ export interface Sql {
   unsafe: Client["unsafe"];
 }
 
-export interface Pool extends Sql, Pick<Client, "options" | "end"> {
+export interface Pool extends Statements {
+  /** True where the session that began last takes no writes. */
+  isReadOnly: () => boolean;
+}
+
+interface Statements extends Sql, Pick<Client, "options" | "end"> {
   /** How many statements, transactions and sessions have a connection or wait for one. */
   demand: () => number;
   /** Runs `work` in a transaction; `mode` says in which, as after BEGIN. */
@@ -136,7 +141,7 @@ function createTag(client: Pick<Client, "unsafe">): Sql {
 }
 
 /** Returns the pool of a client, with statements that are joined once. */
-export function createPool(client: Client): Pool {
+export function createPool(client: Client): Statements {
   let demand = 0;
   const ended = () => void demand--;
   function counted<Result extends PromiseLike<unknown>>(work: Result) {

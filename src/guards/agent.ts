@@ -2,13 +2,14 @@ import { Elysia } from "elysia";
 import { proveRequest, readNonce } from "#auth/agent-proof";
 import { bearerToken } from "#auth/authenticate";
 import { networkOf } from "#auth/cidr";
+import { isStandingAgent } from "#auth/standing";
 import type { Sql } from "#db/connect";
 import type { Deps } from "#deps";
 import { claimBody, isReading, parseBody, receiveBody } from "#http/body";
 import { Refusal } from "#http/errors";
 import { exchangeOf, hideContext, peerAddress } from "#http/exchange";
 import { Unauthorized } from "#http/schema";
-import { type Holder, noteMisuse } from "#modules/fleet/agent-access/queries/holders";
+import { type Holder, isHolderProven, noteMisuse } from "#modules/fleet/agent-access/queries/holders";
 import { readShown, type Shown } from "#modules/fleet/agent-access/rules";
 import type { Scope } from "#modules/people/audit/queries";
 
@@ -32,6 +33,10 @@ async function enter<Found extends Holder>(deps: Deps, find: Find<Found>, contex
   if (!found) throw new Refusal(401, shown.kind === "token" ? "no agent has this token" : "no agent has this credential, or it has ended");
   const { organizationId, id, publicKey } = found;
   const exchange = exchangeOf(request);
+  if (!(await isStandingAgent(deps, found.proof)) || !isHolderProven(deps.stamps, found, shown)) {
+    exchange.scope = { organizationId, actor: { type: "anonymous" } };
+    throw new Refusal(401, `nothing proves that a server gave the agent ${id} what it shows`);
+  }
   let body: Uint8Array | undefined;
   if (publicKey !== null) {
     exchange.scope = { organizationId, actor: { type: "anonymous" } };

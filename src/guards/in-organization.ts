@@ -72,7 +72,7 @@ async function enter(deps: Deps, request: Request): Promise<Scope> {
   if (!caller) deps.limits.charge(request, { type: "gateway", role }, `${peerAddress(request)} ${organizationId}`);
   if (caller) requireMembership(await caller.roleIn(organizationId), role);
   if (!isReading(request)) requireRole(role, "ORG_ADMIN");
-  const actor: Actor = caller ? { type: caller.type, id: caller.id, role } : { type: "gateway", role };
+  const actor: Actor = caller ? { ...caller.actor, role } : { type: "gateway", role };
   return { organizationId, actor, requestId: id };
 }
 
@@ -96,16 +96,17 @@ function readHeaders(headers: Headers, organizationId: string | undefined) {
 }
 
 type RoleOf = StandingRole | undefined;
-type Caller = { type: "user" | "api-token"; id: string; roleIn: (organizationId: string) => RoleOf | Promise<RoleOf> };
+type Caller = { actor: Actor; roleIn: (organizationId: string) => RoleOf | Promise<RoleOf> };
 
 /** Who the bearer token says it is, or 401. */
 async function findCaller(deps: Deps, request: Request, token: string): Promise<Caller> {
   if (isApiToken(token)) {
-    const { apiTokenId, organizationId, role } = await authenticateApiToken(deps, request, token);
-    return { type: "api-token", id: apiTokenId, roleIn: (asked) => (asked === organizationId ? role : undefined) };
+    const { apiTokenId, organizationId, role, makerId } = await authenticateApiToken(deps, request, token);
+    const actor = { type: "api-token" as const, id: apiTokenId, ...(makerId !== null && { userId: makerId }) };
+    return { actor, roleIn: (asked) => (asked === organizationId ? role : undefined) };
   }
   const { userId } = await authenticate(deps, request);
-  return { type: "user", id: userId, roleIn: (organizationId) => roleOfMember(deps, organizationId, userId) };
+  return { actor: { type: "user", id: userId }, roleIn: (organizationId) => roleOfMember(deps, organizationId, userId) };
 }
 
 async function roleOfMember(deps: Deps, organizationId: string, userId: string): Promise<RoleOf> {

@@ -1,6 +1,7 @@
 import { Elysia } from "elysia";
 import { claimedKey, type Proof, proveRequest } from "#auth/agent-proof";
 import { bearerToken } from "#auth/authenticate";
+import { isStandingAgent } from "#auth/standing";
 import { isPublicKey } from "#crypto/ed25519";
 import type { Deps } from "#deps";
 import { claimBody, parseBody, receiveBody } from "#http/body";
@@ -8,9 +9,11 @@ import { Refusal } from "#http/errors";
 import { exchangeOf, hideContext } from "#http/exchange";
 import { Message, Unauthorized } from "#http/schema";
 import { findKeyHolder } from "#modules/fleet/agent-access/queries/holders";
-import { findEntry } from "#modules/fleet/agent-access/queries/joining";
+import { type Entry, findEntry } from "#modules/fleet/agent-access/queries/joining";
+import { isJoinTokenProven } from "#modules/fleet/agent-access/queries/stamps";
 import { readJoining } from "#modules/fleet/agent-access/rules";
 import type { Scope } from "#modules/people/audit/queries";
+import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
 
 type Context = { request: Request; body: unknown };
 
@@ -28,17 +31,18 @@ export const joining = (deps: Deps) =>
         const entry = shown && (await findEntry(deps.sql, shown, deps.clock()));
         if (!shown || !entry) throw new Refusal(401, "there is no join token, or no such one");
         const exchange = exchangeOf(request);
-        const { kind, organizationId, id, refusal } = entry;
+        const { kind, organizationId, id } = entry;
         const scope: Scope = { organizationId, actor: { type: kind === "token" ? "agent" : "join-token", id }, requestId: exchange.id };
         exchange.scope = scope;
-        if (refusal !== null) throw new Refusal(403, refusal);
+        const refusal = await whyRefused(deps, entry);
+        if (refusal !== undefined) throw new Refusal(403, refusal);
         const body = await receiveBody(request);
         const key = claimedKey(request);
         if (key !== "" && !isPublicKey(key)) throw new Refusal(400, NO_KEY);
         const { publicKey } = proveOwn(deps, request, body);
         await parseBody(context, body);
         await claimBody(request, body);
-        return { scope, shown, publicKey };
+        return { scope, entry, publicKey };
       }),
     );
 
@@ -51,9 +55,10 @@ export const agentKey = (deps: Deps) =>
       const key = claimedKey(request);
       const found = key === "" ? undefined : await findKeyHolder(deps.sql, key, deps.clock());
       if (!found) throw new Refusal(401, key === "" ? "there is no signature by an agent's key" : "no agent has this key, or it has ended");
-      const { organizationId, id } = found;
+      const { organizationId, id, proof } = found;
       const exchange = exchangeOf(request);
       exchange.scope = { organizationId, actor: { type: "anonymous" } };
+      if (!(await isStandingAgent(deps, proof))) throw new Refusal(401, `nothing proves that a server gave the agent ${id} its key`);
       const body = await receiveBody(request);
       const { publicKey } = proveOwn(deps, request, body);
       deps.limits.charge(request, { type: "agent", id }, publicKey);
@@ -64,6 +69,13 @@ export const agentKey = (deps: Deps) =>
       return { scope, agentId: id, publicKey };
     }),
   );
+
+/** Returns why this lets no host join any more, or not yet; also where no stamp proves that a server made it. */
+async function whyRefused(deps: Deps, entry: Entry) {
+  if (entry.kind === "token") return (await isStandingAgent(deps, entry.proof)) ? undefined : `The agent ${entry.id} ${UNPROVEN}. ${TO_TRUST}`;
+  if (!isJoinTokenProven(deps.stamps, entry.stamp, entry.facts)) return `This join token ${UNPROVEN}. Ask for another. ${TO_TRUST}`;
+  return entry.refusal ?? undefined;
+}
 
 function proveOwn(deps: Deps, request: Request, body: Uint8Array): Proof {
   const proof = proveRequest(request, body, deps.clock());

@@ -1,5 +1,5 @@
 import { sha256 } from "#crypto/sha256";
-import { startClock } from "./deadline";
+import { whileArriving } from "./deadline";
 import { Refusal } from "./errors";
 import { exchangeOf, hideContext } from "./exchange";
 import { hashForm, parseForm } from "./form";
@@ -54,10 +54,10 @@ async function readForm(context: Context, bytes: Uint8Array<ArrayBuffer>, fileLi
 
 /** The bytes, for a guard that must check them before anybody parses them. */
 export async function receiveBody(request: Request) {
-  const { route = "", server } = exchangeOf(request);
+  const { route = "", server, admit } = exchangeOf(request);
   if (LARGE.has(route)) server?.timeout(request, LARGE_BODY_IDLE_SECONDS);
-  const bytes = await readBytes(request, LARGE.get(route) ?? SMALL.get(route) ?? MIB);
-  startClock(request);
+  const bytes = await whileArriving(request, () => readBytes(request, LARGE.get(route) ?? SMALL.get(route) ?? MIB));
+  admit?.(); // once more: meanwhile others came
   return bytes;
 }
 

@@ -1,22 +1,26 @@
-type Deadline = { at: number; start: () => void; giveUp: () => void };
+type Deadline = { at: number; pause: () => void; resume: () => void; giveUp: () => void };
 
-/** Deadlines that have not started: the body of the request is still arriving. */
+/** The deadlines of requests whose body may still arrive. */
 const arriving = new WeakMap<Request, Deadline>();
 
-/** Starts the deadline of a request, once its body is read. */
-export function startClock(request: Request) {
-  arriving.get(request)?.start();
-  arriving.delete(request);
+/** Returns what `read` reads of a request's body. The time for which it arrives is the caller's: it counts towards no deadline. */
+export async function whileArriving<Body>(request: Request, read: () => Promise<Body>) {
+  const deadline = arriving.get(request);
+  deadline?.pause();
+  try {
+    return await read();
+  } finally {
+    deadline?.resume();
+  }
 }
 
-/** The deadlines of a server: a request may take `limit` milliseconds once its body has arrived. */
+/** The deadlines of a server: a request may take `limit` milliseconds from the moment its head is there, and as long as its body takes to arrive. */
 export function createDeadlines(limit: number) {
-  /** Those that have started, in the order in which they end. Every request has the same time, so one timer serves all. */
+  /** In the order in which they end. Every request has the same time, so one timer serves all. */
   const running = new Set<Deadline>();
   let isWatched = false;
 
   function start(deadline: Deadline) {
-    deadline.at = performance.now() + limit;
     running.add(deadline);
     if (!isWatched) setTimeout(endLate, limit);
     isWatched = true;
@@ -33,13 +37,34 @@ export function createDeadlines(limit: number) {
   }
 
   /** Returns the answer, or what `answerLate` says in time, whatever the handler waits for: a frozen Postgres never answers at all. */
-  return function answerInTime(request: Request, answer: Promise<Response>, answerLate: () => Response) {
+  return function answerInTime(request: Request, handle: () => Response | Promise<Response>, answerLate: () => Response) {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
-    const deadline: Deadline = { at: 0, start: () => start(deadline), giveUp: () => resolve(answerLate()) };
-    const end = () => {
-      arriving.delete(request);
-      running.delete(deadline);
+    const giveUp = () => resolve(answerLate());
+    let left = 0;
+    let timer: Timer | undefined;
+    const deadline: Deadline = {
+      at: performance.now() + limit,
+      giveUp,
+      pause() {
+        running.delete(deadline);
+        left = Math.max(0, deadline.at - performance.now());
+      },
+      /** One that was paused has a timer of its own: what is left of it is not what is left of others. */
+      resume() {
+        timer = setTimeout(giveUp, left);
+      },
     };
+    const end = () => {
+      running.delete(deadline);
+      clearTimeout(timer);
+    };
+    start(deadline);
+    if (mayHaveBody(request)) arriving.set(request, deadline);
+    const answer = handle();
+    if (answer instanceof Response) {
+      end();
+      return answer;
+    }
     answer.then(
       (response) => {
         end();
@@ -50,8 +75,6 @@ export function createDeadlines(limit: number) {
         reject(error);
       },
     );
-    if (mayHaveBody(request)) arriving.set(request, deadline);
-    else start(deadline);
     return promise;
   };
 }

@@ -12,6 +12,8 @@ type Exchange = {
   route?: string;
   /** The organization in the path, as it was sent. */
   pathOrganizationId?: string | undefined;
+  /** Throws where too much waits for the database. */
+  admit?: () => void;
   /** Who was authenticated, and for whom they act. */
   caller?: Actor;
   scope?: Pick<Scope, "organizationId" | "actor">;

@@ -5,7 +5,7 @@ import type { Deps } from "#deps";
 import { Answered, Refusal } from "./errors";
 import { exchangeOf } from "./exchange";
 
-type KeyDeps = Pick<Deps, "config" | "sql" | "log">;
+type KeyDeps = Pick<Deps, "config" | "sql" | "stamps" | "log">;
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 /** What an answer is besides its body; the rest belongs to the request or the connection. */
@@ -82,19 +82,23 @@ function nameCaller(request: Request) {
 async function claim(deps: KeyDeps, keyed: Keyed, claimId: string) {
   let known: Known | undefined;
   for (const until = performance.now() + WAIT_MS; performance.now() < until; await Bun.sleep(LOOK_EVERY_MS)) {
-    if (await claimKey(deps.sql, keyed, claimId)) return;
-    known = await findKey(deps.sql, keyed, SILENCE_MS);
+    if (await claimKey(deps.sql, deps.stamps, keyed, claimId)) return;
+    known = await findKey(deps.sql, deps.stamps, keyed, SILENCE_MS);
     if (known) answerAgain(deps, known);
-    else if (await claimKey(deps.sql, keyed, claimId))
+    else if (await claimKey(deps.sql, deps.stamps, keyed, claimId))
       return; // it was released between the two
     else throw new Refusal(429, TOO_MANY, { "retry-after": "3600" });
-    if (!known.isAlive && !known.isDone && (await takeOver(deps.sql, known.claimId, claimId))) return;
+    if (!known.isAlive && !known.isDone && (await takeOver(deps.sql, deps.stamps, keyed, known.claimId, claimId))) return;
   }
   throw known?.isAlive === false ? new Refusal(400, LOST) : new Refusal(503, UNFINISHED, { "retry-after": "1" });
 }
 
 function answerAgain(deps: KeyDeps, known: Known) {
   if (!known.isSame) throw new Refusal(400, OTHER_BODY);
+  if (known.answer && !known.isProven) {
+    deps.log.error("the stored answer of an Idempotency-Key is not given: it was changed in the database, and not by this server");
+    throw new Refusal(400, LOST);
+  }
   if (known.answer) throw new Answered(openAnswer(deps, known, known.answer));
   if (known.isLost) throw new Refusal(400, LOST);
 }

@@ -1,9 +1,12 @@
 import type { Server } from "bun";
 import type { AnyElysia } from "elysia";
+import type { Logger } from "pino";
 import type { Deps } from "#deps";
+import { holdName, isHeldByThisUser } from "./address-claim";
 import { createFetch } from "./server-fetch";
 import { IDLE_TIMEOUT_S, serveWithTls } from "./tls";
 
+type Warns = Pick<Logger, "warn">;
 type Address = { host: string; port: number };
 export type Listening = Pick<Server<undefined>, "url" | "port" | "stop">;
 
@@ -21,22 +24,26 @@ export function listen(app: AnyElysia, deps: Deps): Listening {
  * Throws, in a sentence, where the address is taken or is not this machine's. Servers that share it with themselves, as they do
  * to change certificates, claim it first: two that start at once would both get it.
  */
-export async function checkAddress({ host, port, tls }: Address & { tls?: unknown }) {
-  if (tls && process.platform === "linux") await claimAddress({ host, port });
+export async function checkAddress({ host, port, tls }: Address & { tls?: unknown }, log: Warns) {
+  if (tls && process.platform === "linux") await claimAddress({ host, port }, log);
   else await bind({ host, port }, () => new Response()).stop(true);
 }
 
 /**
  * Claims the address for workers that will share it, until this process ends; returns its port. Any process of this user could
- * share it too, so the claim is a name in Linux's abstract socket namespace, which one process can hold. Throws as `checkAddress`.
+ * share it too, so the claim is a name in Linux's abstract socket namespace, which one process can hold. Other users cannot share the port,
+ * so that a name which one of them holds claims nothing. Throws as `checkAddress`.
  */
-export async function claimAddress(address: Address) {
+export async function claimAddress(address: Address, log: Warns) {
   const probe = bind(address, () => new Response());
   const { port = address.port } = probe;
+  const name = `certitude ${address.host} ${port}`;
   try {
-    Bun.listen({ unix: `\0certitude ${address.host} ${port}`, socket: { data() {} } });
+    holdName(name);
   } catch (error) {
-    throw new Error(`${address.host}:${port} is not free to listen on: another certitude has claimed it for its workers`, { cause: error });
+    if (!isHeldByThisUser(name))
+      log.warn({ name }, "another user of this machine holds the abstract socket by which servers claim their address; it is ignored");
+    else throw new Error(`${address.host}:${port} is not free to listen on: another certitude has claimed it for its workers`, { cause: error });
   } finally {
     await probe.stop(true);
   }

@@ -1,8 +1,7 @@
 import { FormatRegistry, Kind, type TProperties, type TSchema, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
 import { MIN_UUID } from "#db/ids";
-import { readMoment, writeMoment } from "#db/moments";
-import { remember } from "#remember";
+import { isMoment, readMoment, writeMoment } from "#db/moments";
 import { isUuid, UUID } from "#uuid";
 
 /** A request body: an unknown field is refused. */
@@ -103,19 +102,7 @@ export const BodyId = (options: TextOptions = {}) =>
     .Transform(Text(options))
     .Decode(uuidOrNil)
     .Encode((value) => value);
-const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
-const FIRST_SECOND = Date.parse("0001-01-01T00:00:00Z") / 1_000;
-const LAST_SECOND = Date.parse("9999-12-31T23:59:59Z") / 1_000;
-const DAY = 86_400;
-// Elysia's own takes dates of other forms, and days that do not exist: Postgres would fail on them.
-const isInstant = remember((text) => {
-  const isDay = INSTANT.test(text) && new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(text.slice(8, 10));
-  if (!isDay) return false;
-  const { seconds } = readMoment(text);
-  const isLeapSecond = text.slice(17, 19) === "60"; // RFC 3339: only after 23:59:59 UTC
-  return seconds >= FIRST_SECOND && seconds <= LAST_SECOND && (!isLeapSecond || seconds % DAY === 0);
-});
-FormatRegistry.Set("date-time", isInstant);
+FormatRegistry.Set("date-time", isMoment);
 /** What an answer says. */
 export const DateTime = t.String({ format: "date-time" });
 // What means the same in many answers.

@@ -18,7 +18,7 @@ const refuse = (status: number, message: string, headers: Record<string, string>
 const LATE = "The server took too long, most likely because the database is away. Try again in a moment.";
 
 /** What stands before the routes: a sane Host, an answer in time, and a record of every request, however it ends. */
-export function createFetch(app: AnyElysia, deps: Pick<Deps, "config" | "sql" | "log" | "metrics" | "denials" | "limits">) {
+export function createFetch(app: AnyElysia, deps: Pick<Deps, "config" | "sql" | "stamps" | "log" | "metrics" | "denials" | "limits">) {
   const answerInTime = createDeadlines(deps.config.requestTimeout);
   const shortestHost = deps.config.tls ? 3 : 1; // over TLS a shorter one would shift the path that Elysia reads
   const namesOrigins = deps.config.corsOrigins.length > 0;
@@ -27,8 +27,8 @@ export function createFetch(app: AnyElysia, deps: Pick<Deps, "config" | "sql" | 
     const host = request.headers.get("host") ?? "";
     if (host.length < shortestHost || !isHost(host)) return refuse(400, "The Host header must name one host.");
     const key = isReading(request) ? null : request.headers.get("idempotency-key");
-    const answer = key === null ? app.fetch(request) : runKeyed(deps, request, key, () => app.fetch(request));
-    return answer instanceof Response ? answer : answerInTime(request, answer, () => refuse(503, LATE, { "retry-after": "1" }));
+    const answer = () => (key === null ? app.fetch(request) : runKeyed(deps, request, key, () => app.fetch(request)));
+    return answerInTime(request, answer, () => refuse(503, LATE, { "retry-after": "1" }));
   }
 
   /** What fails while an answer is written passes by the application's own errors. */

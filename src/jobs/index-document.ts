@@ -13,6 +13,8 @@ export const indexingFailed: QueuedJob = {
 };
 export const indexing: QueuedJob = {
   name: INDEX_DOCUMENT,
+  atOnce: 2,
+  hasShares: true,
   options: {
     deadLetter: indexingFailed.name,
     expireInSeconds: 3_600,

@@ -9,8 +9,11 @@ type Schedule = { cron: string; everyMs: number };
 export const EACH_MINUTE: Schedule = { cron: "* * * * *", everyMs: 60_000 };
 export const eachHour = (minute: number): Schedule => ({ cron: `${minute} * * * *`, everyMs: 3_600_000 });
 
-/** A queue: how its jobs are retried, how many of them run at once in a process (1) and, for what recurs, when. */
-export type QueuedJob = { name: string; options: QueueOptions & { deadLetter?: string }; atOnce?: number; schedule?: Schedule };
+/**
+ * A queue: how its jobs are retried, how many of them run at once in a process (1), whether only one of an organization, which their data then names,
+ * and, for what recurs, when.
+ */
+export type QueuedJob = { name: string; options: QueueOptions & { deadLetter?: string }; atOnce?: number; hasShares?: boolean; schedule?: Schedule };
 export type Work<Data> = (data: Data, signal: AbortSignal) => Promise<void>;
 export type Queue = ReturnType<typeof createQueue>;
 
@@ -63,11 +66,12 @@ export function createQueue({ sql, log, cluster = ALONE, supervisionSeconds = SU
   }
 
   /** Runs the jobs of one kind, so many at once: each that ends makes place for the next. Throwing means: try again later. */
-  async function work<Data extends object>({ name, atOnce = 1 }: Pick<QueuedJob, "name" | "atOnce">, run: Work<Data>) {
+  async function work<Data extends object>({ name, atOnce = 1, hasShares = false }: Pick<QueuedJob, "name" | "atOnce" | "hasShares">, run: Work<Data>) {
+    const options = { pollingIntervalSeconds: POLLING_SECONDS, ...(hasShares && { localGroupConcurrency: 1 }) };
     const team = Array.from({ length: atOnce }, () => ({ id: "", isBusy: false }));
     workers.set(name, team);
     for (const worker of team)
-      worker.id = await boss.work<Data>(name, { pollingIntervalSeconds: POLLING_SECONDS }, async ([job]) => {
+      worker.id = await boss.work<Data>(name, options, async ([job]) => {
         if (!job) return;
         worker.isBusy = true;
         boss.notifyWorker(worker.id); // where there was one there may be another: it looks again after this one,
@@ -88,7 +92,8 @@ export function createQueue({ sql, log, cluster = ALONE, supervisionSeconds = SU
   }
 
   /** Adds a job as part of the transaction `tx`. */
-  const send = (tx: Sql, name: string, id: string, data: object) => boss.send(name, data, { id, db: toDatabase(tx) });
+  const send = (tx: Sql, name: string, id: string, data: { organizationId?: string; [field: string]: unknown }) =>
+    boss.send(name, data, { id, db: toDatabase(tx), ...(data.organizationId !== undefined && { group: { id: data.organizationId } }) });
 
   /** As `send`, for many. */
   const sendMany = (tx: Sql, name: string, jobs: { id: string; data: object }[]) => boss.insert(name, jobs, { db: toDatabase(tx) });

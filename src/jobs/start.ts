@@ -1,6 +1,7 @@
 import type { Deps, Handle } from "#deps";
 import { type JobPlan, ServerStops, turnLimitMs } from "#modules/platform/jobs/rules";
-import type { Job, Queued, Repeated } from "./job";
+import type { Job, Queued, Repeated, Shared } from "./job";
+import { createPlaces } from "./places";
 import { repeat } from "./repeat";
 import { reportMailServer } from "./send-mail";
 import { JOBS } from "./table";
@@ -9,7 +10,8 @@ import { JOBS } from "./table";
 const QUIET_MS = 30_000;
 
 const isQueued = (job: Job): job is Queued => "work" in job;
-const isRepeated = (job: Job): job is Repeated => "everyMs" in job;
+const isShared = (job: Job): job is Shared => "shares" in job;
+const isRepeated = (job: Job): job is Repeated => "run" in job;
 
 const planOf = (job: Job): JobPlan =>
   isQueued(job)
@@ -25,11 +27,16 @@ export async function prepareJobs(deps: Pick<Deps, "queue" | "jobRuns">) {
   await prepareQueues(deps);
 }
 
+/** A job that does not run because of the clock is late before long: other servers may do it. */
+const mayRun = async ({ clockCheck }: Pick<Deps, "clockCheck">, { byClock = false }: Job) => !byClock || clockCheck.agrees();
+
 /** Begins to work off the queues. Indexing hands its chunks to the application, as any worker does, but without the network. `queue.stop` ends it. */
 export async function runQueuedJobs(deps: Deps, handle: Handle, jobs = JOBS) {
   for (const job of jobs.filter(isQueued)) {
     const work = job.work(deps, handle);
-    await deps.queue.work(job, (data: never, signal) => deps.jobRuns.track(job.name, () => work(data, signal)));
+    await deps.queue.work(job, async (data: never, signal) => {
+      if (await mayRun(deps, job)) await deps.jobRuns.track(job.name, () => work(data, signal));
+    });
   }
   void reportMailServer(deps); // one that is away keeps nothing from starting
 }
@@ -40,16 +47,29 @@ export function repeatJobs(deps: Deps, jobs = JOBS) {
     .filter(isRepeated)
     .filter(({ inEachProcess }) => inEachProcess || deps.cluster.runsJobs)
     .map((job) => repeat(job, createTurn(deps, job)));
-  return async () => void (await Promise.all(stops.map((stop) => stop())));
+  const shared = deps.cluster.runsJobs ? jobs.filter(isShared).map((job) => share(deps, job)) : [];
+  return async () => void (await Promise.all([...stops, ...shared].map((stop) => stop())));
+}
+
+/** Begins a job that calls others. Returns a function that ends it and waits for the work at hand. */
+function share(deps: Deps, { source, shares, ...job }: Shared) {
+  const places = createPlaces(shares);
+  const take = source(deps);
+  const stop = repeat(job, createTurn(deps, { ...job, run: (_, stopping) => places.fill(take, stopping) }));
+  return async () => {
+    await stop();
+    await places.empty();
+  };
 }
 
 /** Returns what runs a repeated job once. A failure is logged, but one that goes on only every 30 seconds; the next turn tries again. */
-function createTurn(deps: Deps, { name, everyMs, run }: Repeated) {
+function createTurn(deps: Deps, job: Repeated) {
+  const { name, everyMs, run } = job;
   let told = "";
   let quietUntil = 0;
   return async (signal: AbortSignal) => {
     try {
-      await deps.jobRuns.track(name, () => run(deps, signal));
+      if (await mayRun(deps, job)) await deps.jobRuns.track(name, () => run(deps, signal));
       told = "";
     } catch (err) {
       const { message } = err as Error;

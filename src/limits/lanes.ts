@@ -1,10 +1,11 @@
 import { Refusal } from "#http/errors";
 
-/** How many run at once in all, and of one organization; how many of one may wait, in all, and for how many milliseconds. */
-export type LaneLimits = { total: number; each: number; waitingEach: number; waitingTotal: number; patience: number };
+/** The work, in words; how many run at once in all, and of one organization; how many of one may wait, in all, and for how many milliseconds. */
+export type LaneLimits = { what: string; total: number; each: number; waitingEach: number; waitingTotal: number; patience: number };
 
-/** A quarter of the connections in all, and one of an organization: two are the cores of a small machine. */
+/** Of reads, a quarter of the connections in all, and one of an organization: two are the cores of a small machine. */
 export const lanesFor = (connections: number): LaneLimits => ({
+  what: "expensive reads",
   total: Math.max(1, Math.floor(connections / 4)),
   each: 1,
   waitingEach: 64,
@@ -12,16 +13,24 @@ export const lanesFor = (connections: number): LaneLimits => ({
   patience: 4_000,
 });
 
-type Waiting = { start: () => void; refuse: () => void };
+/** RSA keys: each takes a core for a second or more. */
+export const KEY_LANES: LaneLimits = { what: "new RSA keys", total: 2, each: 1, waitingEach: 8, waitingTotal: 256, patience: 2_000 };
+
+/** Calls to others that a request waits for, such as the test of a connection: each may take four seconds. */
+export const CALL_LANES: LaneLimits = { what: "tests of connections and issuers", total: 32, each: 4, waitingEach: 8, waitingTotal: 64, patience: 500 };
+
+type Waiting = { start: () => void };
+/** `signal` ends the wait. A background job is patient: it waits until then, also behind a full queue. */
+export type Waits = { signal?: AbortSignal; isPatient?: boolean };
 type Lane = { running: number; queue: Waiting[] };
 
 export type Lanes = ReturnType<typeof createLanes>;
 
 /**
- * Lets few expensive reads run at once, so that they never take every connection of the database, nor one organization what all share.
+ * Lets few run of what is expensive, so that it never takes every connection, core or thread, nor one organization what all share.
  * The others wait and are served in turn, organization by organization. A full queue, and too long in it, are 429.
  */
-export function createLanes({ total, each, waitingEach, waitingTotal, patience }: LaneLimits) {
+export function createLanes({ what, total, each, waitingEach, waitingTotal, patience }: LaneLimits) {
   /** In the order of turns: an organization that was served goes to the end. */
   const lanes = new Map<string, Lane>();
   let running = 0;
@@ -58,38 +67,45 @@ export function createLanes({ total, each, waitingEach, waitingTotal, patience }
     startNext();
   }
 
-  function wait(lane: Lane) {
-    if (lane.queue.length >= waitingEach || waiting >= waitingTotal) throw tooMany();
+  const tooMany = () =>
+    new Refusal(429, `Too many ${what} of this organization are under way. Try again in a moment.`, { "retry-after": "1" }, `too many ${what}`);
+
+  function wait(lane: Lane, { signal, isPatient }: Waits) {
+    signal?.throwIfAborted();
+    if (!isPatient && (lane.queue.length >= waitingEach || waiting >= waitingTotal)) throw tooMany();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = () => {
       clearTimeout(timer);
+      signal?.removeEventListener("abort", giveUp);
       waiting--;
     };
+    const withdraw = (reason: unknown) => {
+      leave();
+      lane.queue.splice(lane.queue.indexOf(entry), 1);
+      reject(reason);
+    };
+    const giveUp = () => withdraw(signal?.reason);
     const entry: Waiting = {
       start() {
         leave();
         begin(lane);
         resolve();
       },
-      refuse() {
-        leave();
-        lane.queue.splice(lane.queue.indexOf(entry), 1);
-        reject(tooMany());
-      },
     };
-    const timer = setTimeout(entry.refuse, patience);
+    const timer = isPatient ? undefined : setTimeout(() => withdraw(tooMany()), patience);
+    signal?.addEventListener("abort", giveUp);
     waiting++;
     lane.queue.push(entry);
     return promise;
   }
 
   /** Runs `work` when it is the organization's turn. */
-  async function run<Result>(organizationId: string, work: () => Promise<Result>): Promise<Result> {
+  async function run<Result>(organizationId: string, work: () => Promise<Result>, waits: Waits = {}): Promise<Result> {
     const lane = lanes.get(organizationId) ?? { running: 0, queue: [] };
     lanes.set(organizationId, lane);
     try {
       if (running < total && lane.running < each) begin(lane);
-      else await wait(lane);
+      else await wait(lane, waits);
       try {
         return await work();
       } finally {
@@ -102,6 +118,3 @@ export function createLanes({ total, each, waitingEach, waitingTotal, patience }
 
   return { run, organizations: () => lanes.size, waiting: () => waiting };
 }
-
-const tooMany = () =>
-  new Refusal(429, "Too many expensive reads of this organization are under way. Try again in a moment.", { "retry-after": "1" }, "too many expensive reads");

@@ -7,6 +7,10 @@ import { type Charge, createBuckets, type Limit } from "./buckets";
 import { KINDS, type Kind } from "./rate-limits";
 import { shareBuckets } from "./shared-buckets";
 
+/** The messages that an organization may have its channels sent besides those of its events: tests, redeliveries, and mails because of them. */
+const TRIALS: Limit = { quota: 100, window: 3_600 };
+const TRIAL_MAILS: Limit = { quota: 100, window: 86_400 };
+
 export type Limits = ReturnType<typeof createLimits>;
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers. */
@@ -14,6 +18,9 @@ export const limitHeaders = (name: string, { quota, window }: Limit, { remaining
   "ratelimit-policy": `"${name}";q=${quota};w=${window}`,
   ratelimit: `"${name}";r=${remaining};t=${reset}`,
 });
+
+const trialRefusal = (message: string, { reset }: Charge) =>
+  new Refusal(429, `${message} Try again later.`, { "retry-after": String(reset) }, "too many tests and redeliveries");
 
 /** A bucket for each caller who is known, and for each address from which others were refused. Workers of one server count together, replicas each for itself. `now`: see `createBuckets`. */
 export function createLimits({ rateLimits }: Pick<Config, "rateLimits">, now: () => number, cluster: Cluster) {
@@ -55,5 +62,18 @@ export function createLimits({ rateLimits }: Pick<Config, "rateLimits">, now: ()
     return lane && taken?.isEmpty ? refusal("address", lane.limit, taken) : undefined;
   }
 
-  return { charge, refuseIfEmpty, chargeAddress };
+  const trials = shareBuckets(createBuckets(TRIALS, now), "trials", cluster);
+  const trialMails = shareBuckets(createBuckets(TRIAL_MAILS, now), "trial mails", cluster);
+
+  /** Takes a test or redelivery to a channel, which is so many mails. 429 beyond what an organization may send. */
+  function chargeTrial(organizationId: string, mails: number) {
+    const trial = trials.take(organizationId);
+    if (trial.isEmpty) throw trialRefusal(`There were more than ${TRIALS.quota} tests and redeliveries of this organization in an hour.`, trial);
+    for (let mail = 0; mail < mails; mail++) {
+      const taken = trialMails.take(organizationId);
+      if (taken.isEmpty) throw trialRefusal(`Tests and redeliveries of this organization may send ${TRIAL_MAILS.quota} mails a day.`, taken);
+    }
+  }
+
+  return { charge, refuseIfEmpty, chargeAddress, chargeTrial };
 }

@@ -37,6 +37,13 @@ export function readAddress(text: string): Address | undefined {
 /** Returns text that others chose as part of one line: what would end the line, or turn or hide the text around it, becomes a space. */
 export const toLine = (text: string) => text.replace(UNSEEN, " ").trim();
 
+const MAX_NAME = 80;
+/** Characters that join the parts of an address or a link. */
+const JOINT = /[.:@](?=\S)/g;
+
+/** Returns a name that others chose as a mail to a stranger shows it: short, in one line, and with nothing in it that a reader makes a link of. */
+export const showName = (name: string) => [...toLine(name)].slice(0, MAX_NAME).join("").replace(JOINT, "$& ");
+
 const WORD = /[\p{L}\p{M}\p{N}\p{Join_Control}.-]+/gu;
 const INNER_DOT = /[^.]\.[^.]/;
 const LATIN = /\p{Script=Latin}/u;

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { type Config, ConfigError } from "#config";
 import { formerFile, keepFormer, readKeys, writeKeys } from "#crypto/secrets-file";
-import { createStamps } from "#crypto/stamps";
+import { ALL_LEVELS, createStamps } from "#crypto/stamps";
 import type { Pool } from "#db/connect";
 import { resealAll } from "#db/reseal";
 import { checkKeys, retireKeys } from "#db/secret-keys";
 import { addPlatformEvent } from "#modules/people/audit/queries";
 import type { Tell } from "./socket";
 import { restampAll } from "./stamped-rows";
-import { readMarker, writeMarker } from "./stamping";
+import { readMarkers, writeMarker } from "./stamping-markers";
 
 type Ring = Pick<Config, "keyring" | "secretsFile">;
 
@@ -24,11 +24,11 @@ export async function rotateSecrets(sql: Pool, { keyring, secretsFile }: Ring, t
   tell(`Sealing with the key ${current}.`);
   const totals = await resealAll(sql, keyring, ({ table, resealed }) => tell(`${table}: ${resealed} resealed`));
   const stamps = createStamps(keyring);
-  const marker = await readMarker(sql, stamps);
-  const restamped = await restampAll(sql, stamps, current, "what a former key stamped", ({ table, column, stamped }) =>
+  const markers = await readMarkers(sql, stamps);
+  const restamped = await restampAll(sql, stamps, { choice: "what a former key stamped", levels: ALL_LEVELS, keyId: current }, ({ table, column, stamped }) =>
     tell(`${table}: ${stamped} of ${column} stamped`),
   );
-  if (marker) await writeMarker(sql, stamps, marker);
+  for (const { level, marker } of markers) if (marker) await writeMarker(sql, stamps, level, marker);
   const unreadable = totals.filter((each) => each.unreadable > 0);
   for (const each of unreadable) tell(`${each.table}: ${each.unreadable} values are left as they are, because no key of SECRETS_KEY opens them.`);
   for (const { table, column, unproven } of restamped.filter((each) => each.unproven > 0))

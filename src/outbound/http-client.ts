@@ -4,7 +4,7 @@ import { hostFault } from "./address-policy";
 import { boundedText } from "./bounded-text";
 import type { Call, Reply } from "./call";
 import { failure } from "./failure";
-import { lookUpPublic } from "./public-lookup";
+import { lookupFor } from "./lookup";
 
 const MAX_BODY = 65_536;
 
@@ -25,7 +25,7 @@ export async function send(
   if (!allowPrivate && hostFault(url.hostname)) throw failure("PRIVATE_TARGET"); // an address is never looked up
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const isSecure = url.protocol === "https:";
-  const options = { method, headers, signal, agent: false, ...(!allowPrivate && { lookup: lookUpPublic }), ...(isSecure && tls) };
+  const options = { method, headers, signal, agent: false, lookup: lookupFor({ allowPrivate }), ...(isSecure && tls) };
   const request = (isSecure ? requestHttps : requestHttp)(url, options, resolve);
   request.on("error", reject);
   // An answer 101 that was not asked for has no end of its own.

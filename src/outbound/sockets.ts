@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { bareHostFault } from "./address-policy";
 import { failure } from "./failure";
 import type { Limits } from "./http-client";
-import { lookUpPublic } from "./public-lookup";
+import { lookupFor } from "./lookup";
 
 /** Connections to a server that speaks another protocol than HTTP, under the same rules: the same addresses, and an end when `signal` says so. */
 export function openSockets({ host, port }: { host: string; port: number }, { allowPrivate, signal }: Limits) {
@@ -24,7 +24,7 @@ export function openSockets({ host, port }: { host: string; port: number }, { al
     signal.throwIfAborted();
     if (bareHostFault(host, allowPrivate)) throw failure("PRIVATE_TARGET"); // an address is never looked up
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const socket = connect({ host: host.replace(/^\[|\]$/g, ""), port, ...(!allowPrivate && { lookup: lookUpPublic }) }, resolve);
+    const socket = connect({ host: host.replace(/^\[|\]$/g, ""), port, lookup: lookupFor({ allowPrivate }) }, resolve);
     sockets.add(socket);
     socket.once("error", reject);
     socket.once("close", () => reject(failure("ECONNRESET")));

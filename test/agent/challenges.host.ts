@@ -7,13 +7,13 @@ import { runAgent } from "#agent/run";
 import { challengesOf } from "#agent/status";
 import { createLog } from "#log";
 import type { HostProof } from "#modules/issuance/hosts/schema";
-import { issueDue } from "#modules/issuance/requests/services/work";
 import { newConnectedAgent } from "../support/agent/connected-agent";
 import { newName } from "../support/issuance/acme";
 import { type Pebble, startPebble } from "../support/issuance/pebble";
 import { endServers, freePort, startListening } from "../support/pki/tls-servers";
 import { privateWorld } from "../support/server/connections";
 import { run } from "../support/server/program";
+import { ISSUING, runShared } from "../support/server/shared-jobs";
 
 setDefaultTimeout(120_000);
 
@@ -46,7 +46,7 @@ async function newHost(policy: Policy = {}) {
   async function serve() {
     await sql`update certificate_requests set due_at = now() where id = ${id} and due_at is not null`;
     await sql`update issuers set due_at = now(), retry_at = null where id = ${issuer.id}`;
-    await issueDue(deps, new AbortController().signal);
+    await runShared(ISSUING, deps);
     return get();
   }
 

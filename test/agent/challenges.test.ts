@@ -116,15 +116,23 @@ describe("an answer in a webroot", () => {
     const { agent, show, inWebroot, webroot, pathOf, left, end } = await newHost();
     const asked = inWebroot();
     const directory = `${webroot}/${PLACE}`;
+    async function keep(...kept: Parameters<typeof agent.state.challenges.note>) {
+      agent.state.challenges.note(...kept);
+      await agent.state.challenges.flush();
+    }
+    async function forget() {
+      agent.state.challenges.forget(asked.id);
+      await agent.state.challenges.flush();
+    }
     const steps = [
-      () => agent.state.challenges.save({ id: asked.id, path: pathOf(asked) }, [`${webroot}/.well-known`, directory]),
+      () => keep({ id: asked.id, path: pathOf(asked) }, [`${webroot}/.well-known`, directory]),
       () => mkdirSync(`${webroot}/.well-known`),
       () => mkdirSync(directory),
       () => writeFileSync(`${directory}/.${asked.token}.certitude-tmp`, "half"),
       () => renameSync(`${directory}/.${asked.token}.certitude-tmp`, pathOf(asked)),
-      () => agent.state.challenges.save({ id: asked.id, path: pathOf(asked), since: 1 }),
+      () => keep({ id: asked.id, path: pathOf(asked), since: 1 }),
       () => rmSync(pathOf(asked)),
-      () => agent.state.challenges.forget(asked.id),
+      forget,
       () => rmdirSync(directory),
     ];
     for (const until of steps.keys())
@@ -210,6 +218,31 @@ describe("an answer in a webroot", () => {
     expect(await show([inWebroot(rest)], { policy: { webroots: ["/"] } })).toMatchObject({ failed: 1, reports: [{ state: "failed" }] });
     expect(left()).toEqual([]);
     end();
+  });
+});
+
+describe("as many challenges as a server that was taken over likes", () => {
+  /** The bytes that this process has written until now. */
+  const written = () => Number(/^wchar: (\d+)/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+
+  /** What is written for so many challenges: as they come, at the next pass, and as they go. */
+  async function costOf(count: number, policy: Policy) {
+    const { show, inWebroot, left, end } = await newHost();
+    const challenges = Array.from({ length: count }, () => inWebroot());
+    const before = written();
+    for (const asked of [challenges, challenges, []]) await show(asked, { policy });
+    const cost = written() - before;
+    expect(left()).toEqual([]);
+    end();
+    return cost;
+  }
+
+  test.each<[string, Policy]>([
+    ["refused", {}],
+    ["answered", { webroots: ["/"] }],
+  ])("%s, cost as much as they are, not their square", async (_, policy) => {
+    const [few, many] = [await costOf(200, policy), await costOf(1_600, policy)];
+    expect(many / few).toBeLessThan(12);
   });
 });
 

@@ -94,6 +94,23 @@ describe("a host that joins", () => {
     expect((await refusalOf(joinServer(wish(token), files, none))).message).toContain("it is no Certitude server");
   });
 
+  test("is not an agent by an answer that no request could use, and keeps its own key whatever the answer says", async () => {
+    const { token } = await newJoinToken(organization);
+    const files = openIdentityFiles(mkdtempSync(join(scratch, "odd-")));
+    const wish = { server: world.url, token, name: "web-01", facts: {} };
+    const answering =
+      (more: object): Send =>
+      async (request) => {
+        const answer = await send(request);
+        return answer.status === 201 ? Response.json(Object.assign({}, await answer.json(), more), { status: 201 }) : answer;
+      };
+    expect((await refusalOf(joinServer(wish, files, answering({ credential: "a\nb" })))).message).toContain("answered something else than a credential");
+    expect(await files.readIdentity()).toBeUndefined();
+    const again = { ...wish, token: (await newJoinToken(organization)).token };
+    const identity = await joinServer(again, files, answering({ privateKey: "theirs", server: "https://elsewhere.example" }));
+    expect([identity.server, identity.privateKey.includes("PRIVATE KEY")]).toEqual([world.url, true]);
+  });
+
   test("in place of an agent with a long-lived token: the same agent, whose token ends", async () => {
     const agent = await newAgent(organization, { name: "old" });
     const { identity, client } = await newJoined({ token: agent.token });
@@ -120,6 +137,34 @@ describe("the credential", () => {
     expect(said.map(({ msg }) => msg)).toEqual(["credential renewed"]);
     await connect(files, kept ?? identity).client.fetchDesired(undefined);
     expect((await files.readIdentity())?.credential).toBe(kept?.credential ?? "");
+  });
+
+  test.each([
+    ["a line end", { credential: "cac_x\r\nx: y" }],
+    ["no text", { credential: { toString: 1 } }],
+    ["no end", { expiresAt: "soon" }],
+    ["a name of two lines", { name: "web\n01" }],
+  ])("that has %s is not kept: the one before goes on, and the next good one takes its place", async (_what, spoil) => {
+    const { files, identity } = await newJoined();
+    const aging = { ...identity, expiresAt: new Date(Date.now() + 11 * HOUR_MS).toISOString() };
+    await files.saveIdentity(aging);
+    const spoiling: Send = async (request) => {
+      const answer = await send(request);
+      return request.path === "/agent/credentials" ? Response.json(Object.assign({}, await answer.json(), spoil), { status: 201 }) : answer;
+    };
+    const { client, said } = connect(files, aging, spoiling);
+    expect(await client.fetchDesired(undefined)).toBeDefined();
+    expect(said.map(({ msg }) => msg)).toEqual(["the server answered with a credential that no request can carry: it is not kept"]);
+    expect(await files.readIdentity()).toEqual(aging);
+    expect(await connect(files, aging).client.fetchDesired(undefined)).toBeDefined();
+    expect((await files.readIdentity())?.credential).not.toBe(identity.credential);
+  });
+
+  test("that an earlier release has kept though no request can carry it is renewed by the key alone", async () => {
+    const { files, identity } = await newJoined();
+    const stuck = { ...identity, credential: "cac_x\r\nx: y" };
+    expect(await connect(files, stuck).client.fetchDesired(undefined)).toBeDefined();
+    expect((await files.readIdentity())?.credential).toMatch(/^cac_[\w-]{43}$/);
   });
 
   test("that the server does not know any more, because it was restored from a backup, is renewed by the key alone", async () => {
@@ -183,7 +228,10 @@ describe("a desired state", () => {
     const spoilt: [(answer: Response, content: string) => Response, RegExp, (string | undefined)?][] = [
       [(answer, content) => copyOf(answer, content.replace("payments", "paymentz")), /was changed after it was signed/],
       [
-        (answer, content) => copyOf(answer, content, { "certitude-state": String(answer.headers.get("certitude-state")).replace(/tag="./, 'tag="0') }),
+        (answer, content) =>
+          copyOf(answer, content, {
+            "certitude-state": String(answer.headers.get("certitude-state")).replace(/tag="./, (begin) => (begin.endsWith("0") ? 'tag="1' : 'tag="0')),
+          }),
         /was changed after|not taken/,
       ],
       [(answer, content) => copyOf(answer, content, unsigned), /is not signed, as those before were\. .* remove .*trusted-key\.json/],

@@ -319,7 +319,7 @@ describe("what failed", () => {
     const id = await agent.assign((await agent.newRoot()).id, "root", { reloadCommand: ["sh", "-c", "echo process $$ >&2; false"] });
     await agent.pass();
     expect(await agent.historyOf(id)).toEqual([
-      expect.stringMatching(/^failed: sh ended with exit code 1: process \d+. Rolled back: the store is as it was.$/),
+      expect.stringMatching(/^failed: sh ended with exit code 1: …\. Rolled back: the store is as it was\. The rest is in the agent's log on the host\.$/),
     ]);
     await agent.end();
   });

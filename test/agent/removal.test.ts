@@ -41,7 +41,9 @@ describe("an assignment that is removing", () => {
     const history = await agent.historyOf(agent.id);
     expect(history).toEqual([
       "installed",
-      expect.stringMatching(/^kept: Another owner, or another assignment, has put it there too, and that stays: .* leads to it\.$/),
+      expect.stringMatching(
+        /^kept: Another owner, or another assignment, has put it there too, and that stays: … leads to it\. The rest is in the agent's log on the host\.$/,
+      ),
     ]);
     await agent.restart();
     for (const name of readdirSync(agent.pathOf("store"))) rmSync(agent.pathOf("store", name));
@@ -63,7 +65,9 @@ describe("a lost state directory", () => {
     expect(agent.store()).toEqual({ "root.pem": agent.root.pem });
     expect(await agent.historyOf(agent.id)).toEqual([
       "installed",
-      expect.stringMatching(/^kept: This agent has no record of it \(its state directory was lost, or is another's\), so it left it there: .* leads to it\.$/),
+      expect.stringMatching(
+        /^kept: This agent has no record of it \(its state directory was lost, or is another's\), so it left it there: … leads to it\. The rest is in the agent's log on the host\.$/,
+      ),
     ]);
     expect(agent.said).toContainEqual(expect.objectContaining({ msg: "kept", reason: expect.stringContaining("has no record of it") }));
     for (const name of readdirSync(agent.pathOf("store"))) rmSync(agent.pathOf("store", name));
@@ -93,7 +97,7 @@ describe("a lost state directory", () => {
     await agent.unassign(agent.id);
     await agent.pass();
     expect((await agent.historyOf(agent.id)).at(-1)).toMatch(
-      /^kept: The agent's record .* was damaged and is kept as .*remove it by hand, then the record\. .* leads to it\.$/,
+      /^kept: The agent's record … was damaged and is kept as …\. .*remove it by hand, then the record\. … leads to it\. The rest is in the agent's log on the host\.$/,
     );
     await agent.end();
   });

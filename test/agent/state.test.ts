@@ -142,7 +142,7 @@ describe("a file of it that somebody damaged", () => {
     expect(agent.store()).toEqual({ "root.pem": root.pem });
     expect(await agent.historyOf(id)).toEqual([
       "installed",
-      expect.stringMatching(/^failed: The agent's record .*\.json was damaged and is kept as .*\.json\.damaged\./),
+      expect.stringMatching(/^failed: The agent's record … was damaged and is kept as …\. .* The rest is in the agent's log on the host\.$/),
     ]);
     rmSync(agent.pathOf("state/assignments", `${id}.json`));
     await agent.restart();

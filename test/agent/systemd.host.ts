@@ -85,6 +85,16 @@ test("the service fills the system's store with the few rights that it has", asy
   expect(await statusOf("CapEff")).toBe("00000000000004eb");
 });
 
+test("the service has a bound for memory and processes, higher where the agent is to read larger answers", async () => {
+  const limits = () => machine.run("systemctl", "show", "--property", "MemoryMax,TasksMax", "certitude-agent");
+  expect((await limits()).out.split("\n").toSorted()).toEqual([`MemoryMax=${1024 ** 3}`, "TasksMax=1024"]);
+  expect(await machine.agent("install", "--now", "--max-answer", "128MiB")).toMatchObject({ code: 0 });
+  expect((await limits()).out).toContain(`MemoryMax=${2560 * 1024 ** 2}`);
+  expect((await machine.run("systemctl", "show", "--property", "ExecStart", "certitude-agent")).out).toContain("--max-answer 128MiB");
+  expect(await machine.agent("install", "--now", "--max-answer", "many")).toMatchObject({ code: 2, err: expect.stringContaining("a size such as 16MiB") });
+  expect(await machine.agent("install", "--now")).toMatchObject({ code: 0 });
+});
+
 test("what the policy refuses is shown with the command that permits it; what the unit forbids with the option that opens it", async () => {
   const id = await assign("openssl_ca_dir", {
     trustStorePath: "/srv/it's $HOME",
@@ -112,7 +122,12 @@ test("remove --all waits until the service is stopped, and leaves the machine wi
   await machine.run("systemctl", "stop", "certitude-agent");
   expect(await machine.log()).toContain('"signal":"SIGTERM"');
   const { code, out } = await machine.agent("remove", "--all");
-  expect({ code, lines: out.split("\n").map((line) => line.split(" ")[0]) }).toEqual({ code: 0, lines: ["removed", "removed"] });
+  expect({ code, lines: out.split("\n").map((line) => line.split(" ")[0]) }).toEqual({
+    code: 0,
+    lines: ["removed", "removed", "stays", "stays", "stays", "With", "Next:"],
+  });
+  expect(out).toMatch(new RegExp(`^stays {2}${UNIT}$`, "m"));
+  expect(out).toMatch(/^Next: delete the agent shop-1 \([0-9a-f-]{36}\) on http/m);
   expect(await isTrusted()).toBe(false);
   expect((await machine.run("ls", "-A", "/srv/it's $HOME")).out).toBe("");
 });
@@ -133,4 +148,22 @@ test("install --user --now makes an account without any right, which alone can l
   expect((await status()).assignments).toContainEqual(
     expect.objectContaining({ store: "linux_update_ca_certificates", state: "differs", why: expect.stringContaining("its file system is read-only") }),
   );
+});
+
+test("remove --all --purge leaves nothing: the account takes its own away, root the rest", async () => {
+  await machine.run("systemctl", "stop", "certitude-agent");
+  const asAgent = await machine.paste(`exec setpriv --reuid "$(stat -c %u ${STATE})" --clear-groups certitude-agent remove --all --purge`);
+  expect(asAgent).toMatchObject({ code: 1, err: expect.stringContaining("Run this as the user to whom they belong.") });
+  expect((await machine.run("ls", "-A", STATE)).out).toBe("");
+  const { code, out } = await machine.agent("remove", "--all", "--purge");
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: [
+      "The agent has installed nothing here.",
+      ...[UNIT, "/etc/certitude-agent/policy.json", "/etc/certitude-agent", STATE].map((path) => `removed  ${path}`),
+      "Next: delete this host's agent on the server.",
+    ].join("\n"),
+  });
+  expect((await machine.run("systemctl", "is-enabled", "certitude-agent")).code).not.toBe(0);
+  expect((await machine.run("find", "/etc/systemd", "/etc/certitude-agent", STATE, "-path", "*certitude*")).out).toBe("");
 });

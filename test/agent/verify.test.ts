@@ -157,7 +157,7 @@ describe.concurrent("verifyEndpoint of a server's certificate", () => {
     const port = await serve(() => leaf);
     expect(await faultAt(server(`tls://127.0.0.1:${port}`), materialOf(leaf))).toBeUndefined();
     expect(await faultSoon(server(`tls://127.0.0.1:${port}`), materialOf(next))).toBe(
-      `127.0.0.1:${port} presents the certificate ${leaf.fingerprint}, not ${next.fingerprint}.`,
+      `127.0.0.1:${port} presents the certificate ‹${leaf.fingerprint}›, not ${next.fingerprint}.`,
     );
   });
 

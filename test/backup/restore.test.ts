@@ -2,19 +2,28 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEncoder, readFrames } from "#backup/format";
+import { backupFacts, createEncoder, readFrames } from "#backup/format";
 import { parseRecord } from "#backup/record";
 import { restoreBackup } from "#backup/restore";
 import { verifyBackup } from "#backup/verify";
 import { writeBackup } from "#backup/write";
+import { ALONE } from "#cluster/channel";
 import { createKeyring } from "#crypto/keyring";
+import { ALL_LEVELS, createStamps } from "#crypto/stamps";
 import { MAINTENANCE } from "#db/connect";
 import { migrate, migrateWithin, migrationStatus } from "#db/migrate";
+import { createLog } from "#log";
+import { demandStamps, stampRestored } from "#maintenance/stamping";
+import { readMarkers } from "#maintenance/stamping-markers";
+import { addAdmin, given } from "#modules/people/members/queries/members";
+import { memberFacts } from "#modules/people/roles/queries";
+import { saveUser } from "#modules/people/users/queries";
 import { createFileStore } from "#storage/files";
 import { readBackup } from "../support/server/backups";
 import { wrongCounts } from "../support/server/counts";
 import { connectTo, startPostgres } from "../support/server/postgres";
 import { addSecrets } from "../support/server/sealed";
+import { world } from "../support/server/world";
 
 setDefaultTimeout(300_000);
 const root = mkdtempSync(join(tmpdir(), "certitude-restore-"));
@@ -39,7 +48,7 @@ type Sql = Awaited<ReturnType<typeof newDatabase>>;
 
 const objects = (key: string) => store.get(key);
 const quietly = () => {};
-const write = (path: string, sql: Sql) => writeBackup(path, sql, objects, quietly);
+const write = (path: string, sql: Sql) => writeBackup(path, sql, createStamps(keyring), objects, quietly);
 const restore = async (path: string, sql: Sql, finish = async () => {}, to = store) =>
   restoreBackup(path, await verifyBackup(path, keyring), { sql, store: to, tell: quietly, finish });
 
@@ -58,6 +67,10 @@ const source = await newDatabase();
 await migrate(source);
 const { organizationId } = await addSecrets(source, keyring);
 const objectKey = await addDocument(source, organizationId);
+const stamps = createStamps(keyring);
+const adminId = Bun.randomUUIDv7();
+await saveUser(source, { userId: adminId, email: "ada@example.org", name: null });
+await addAdmin(source, stamps, { organizationId, actor: { type: "command-line" }, requestId: null }, { userId: adminId, email: "ada@example.org" });
 await source`create table metric_samples_2020_01 partition of metric_samples for values from ('2020-01-01') to ('2020-02-01')`;
 await source`insert into metric_samples values (${organizationId}, gen_random_uuid(), 'accuracy', '2020-01-15', '{}', 1, 0.1, null)`;
 const file = join(root, "whole");
@@ -130,8 +143,10 @@ describe("restoreBackup", () => {
   }
 });
 
-/** The file with frames changed, and a checksum that fits. */
-async function forge(change: (kind: string, value: Record<string, unknown>) => unknown) {
+type Change = (kind: string, value: Record<string, unknown>) => unknown;
+
+/** The file with frames changed, and a checksum that fits; with the proof of a holder of SECRETS_KEY, where none other is given. */
+async function forge(change: Change, prove = (checksum: string) => stamps.of(backupFacts(checksum))) {
   const parts: Buffer[] = [];
   const encoder = createEncoder(async (bytes) => parts.push(Buffer.from(bytes)));
   await encoder.start();
@@ -139,11 +154,84 @@ async function forge(change: (kind: string, value: Record<string, unknown>) => u
     if (kind === "D") await encoder.frame(kind, Buffer.from(payload));
     else await encoder.json(kind, change(kind, JSON.parse(payload.toString())));
   }
-  await encoder.end();
+  await encoder.end(prove);
   const path = join(root, crypto.randomUUID());
   writeFileSync(path, Buffer.concat(parts));
   return path;
 }
+
+describe("a file that was changed by who does not have SECRETS_KEY", () => {
+  const none = () => Buffer.alloc(0);
+  const stranger = Bun.randomUUIDv7();
+
+  /** A stranger is ORG_ADMIN in the place of the admin, and nothing is said of stamps, as in a database before its upgrade. */
+  function withStranger(version: number, prove: (checksum: string) => Buffer) {
+    let table = "";
+    const changes: Record<string, (value: Record<string, unknown>) => unknown> = {
+      H: (value) => ({ ...value, version }),
+      T: (value) => {
+        table = String(value.name);
+        return value;
+      },
+      R: (value) => (table.startsWith("stamping") ? [] : JSON.parse(JSON.stringify(value).replaceAll(adminId, stranger))),
+      Z: (value) => ({ ...value, rows: { ...(value.rows as object), stamping: 0, stamping_levels: 0 } }),
+    };
+    return forge((kind, value) => changes[kind]?.(value) ?? value, prove);
+  }
+
+  test("makes no stranger an ORG_ADMIN: it is refused before anything is restored", async () => {
+    const sql = await newDatabase();
+    const foreign = createStamps(createKeyring([Buffer.alloc(32, 9)]));
+    const forged = (checksum: string) => Buffer.concat([stamps.of(backupFacts(checksum)).subarray(0, 10), foreign.of(backupFacts(checksum)).subarray(10)]);
+    await expect(restore(await withStranger(2, forged), sql)).rejects.toThrow("It was changed by who does not have SECRETS_KEY");
+    await expect(restore(await withStranger(2, (checksum) => foreign.of(backupFacts(checksum))), sql)).rejects.toThrow("SECRETS_KEY does not open its secrets");
+    await expect(restore(await withStranger(2, none), sql)).rejects.toThrow("It is truncated.");
+    await expect(restore(await withStranger(1, none), sql)).rejects.toThrow(/^Nothing proves that a server wrote it as it is: .+ --without-proof/);
+    expect(await sql`select to_regclass('members') as there`).toEqual([{ there: null }] as never);
+  });
+
+  test("is restored where an administrator takes it without a proof, and makes no admin then either: what stamps prove is known to it", async () => {
+    const sql = await newDatabase();
+    const path = await withStranger(1, none);
+    const verified = await verifyBackup(path, keyring, { needsProof: false });
+    expect(verified.isProven).toBe(false);
+    await restoreBackup(path, verified, { sql, store, tell: quietly, finish: (tx) => stampRestored(tx, keyring, verified) });
+    const needs = {
+      sql,
+      stamps: createStamps(keyring),
+      config: { ...world.config, keyring },
+      log: createLog("silent"),
+      clock: () => new Date(),
+      cluster: ALONE,
+    };
+    expect(await demandStamps(needs)).toBe(false);
+    const [member] = await sql`select ${given(sql)} from members where user_id = ${stranger}`;
+    expect(member?.facts).toMatchObject({ role: "ORG_ADMIN" });
+    expect(needs.stamps.hold(member?.stamp, memberFacts(member?.facts))).toBe(false);
+  });
+
+  test("of a release that stamped less: what it could not stamp is stamped, so that no host is locked out, and nothing is trusted after that", async () => {
+    const sql = await newDatabase();
+    const path = await forge((kind, value) => {
+      if (kind !== "H") return value;
+      const tables = (value.tables as { name: string }[]).filter(({ name }) => name !== "stamping_levels");
+      return { ...value, version: 1, tables: [...tables, { name: "stamping_levels", columns: ["level", "trusts_until", "stamp"] }] };
+    }, none);
+    const verified = await verifyBackup(path, keyring, { needsProof: false });
+    const header = { ...verified.header, tables: verified.header.tables.filter(({ name }) => name !== "stamping_levels") };
+    await restoreBackup(path, verified, {
+      sql,
+      store,
+      tell: quietly,
+      async finish(tx) {
+        await tx`update connections set stamp = null`;
+        await stampRestored(tx, keyring, { header, isProven: false });
+      },
+    });
+    expect(await sql`select from connections where stamp is null`).toHaveLength(0);
+    expect(await readMarkers(sql, createStamps(keyring))).toEqual(ALL_LEVELS.map((level) => ({ level, marker: { trustsUntil: null } })));
+  });
+});
 
 describe("a file whose checksum is right", () => {
   test.each<[string, (kind: string, value: Record<string, unknown>) => unknown, RegExp]>([

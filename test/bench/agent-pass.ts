@@ -94,3 +94,4 @@ server.kill();
 state.close();
 agent.remove();
 authority.remove();
+await import("./agent-once");

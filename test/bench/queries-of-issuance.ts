@@ -1,10 +1,13 @@
+import { randomBytes } from "node:crypto";
+import { createKeyring } from "#crypto/keyring";
+import { createStamps } from "#crypto/stamps";
 import type { Pool } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { findAnswer, keepAnswer } from "#modules/issuance/acme/queries/answers";
 import { beginOrder, findUnclaimed } from "#modules/issuance/acme/queries/orders";
 import { findDependents, findStored, listAuthorities } from "#modules/issuance/authorities/queries/authorities";
 import { findIssued } from "#modules/issuance/authorities/queries/issued";
-import { isHeldByOther } from "#modules/issuance/domains/queries";
+import { findStanding } from "#modules/issuance/domains/queries";
 import { noteKeyFault } from "#modules/issuance/hosts/queries/faults";
 import { deleteIssuer, listIssuers } from "#modules/issuance/issuers/queries";
 import { findPublication, findStatuses, listDue, listRevoked, saveAnswers, takeDueAnswers } from "#modules/issuance/pki/queries";
@@ -19,7 +22,11 @@ import { claimRequests } from "#modules/issuance/requests/queries/claims";
 import { cancelRequest } from "#modules/issuance/requests/queries/end";
 import { findOpen, findRequest, listRequests } from "#modules/issuance/requests/queries/requests";
 import { saveCleaned, saveIssued, saveKey, saveTransition } from "#modules/issuance/requests/queries/save";
+import type { Room } from "#modules/platform/jobs/rules";
 import type { Query } from "./queries";
+
+const ROOM: Room = { fullOrganizations: [], fullTargets: [], of: () => 8 };
+const stamps = createStamps(createKeyring([randomBytes(32)]));
 
 const AT_ONCE = 150;
 const DAY_MS = 86_400_000;
@@ -55,7 +62,7 @@ export async function issuanceQueries(sql: Pool): Promise<Query[]> {
   const claim = async (tx: Pool) => {
     await tx`update issuers set due_at = now() - interval '1 minute' where organization_id = ${organizationId} and id = ${issuerId}`;
     await tx`update certificate_requests set due_at = now() - interval '1 minute' where organization_id = ${organizationId} and id = ${open}`;
-    const [claimed] = (await claimRequests(tx, [], 8)) ?? [];
+    const [claimed] = (await claimRequests(tx, ROOM, { isOwn: false })) ?? [];
     if (!claimed) throw new Error("no request was due");
     return claimed;
   };
@@ -76,7 +83,7 @@ export async function issuanceQueries(sql: Pool): Promise<Query[]> {
       },
     ],
     ["claim what was issued", (tx) => claimIssued(tx, 20, now)],
-    ["claim windows", (tx) => claimWindows(tx, 40, now)],
+    ["claim windows", (tx) => claimWindows(tx, ROOM, 40, now)],
     [
       "keep a window",
       (tx) =>
@@ -112,7 +119,7 @@ export async function issuanceQueries(sql: Pool): Promise<Query[]> {
       (tx) => findOpen(tx, organizationId, { issuerId, names: [{ type: "dns", value: "new.example.org" }], agentId: null }),
     ],
     ["claim requests", claim],
-    ["claim requests, where none is due", (tx) => claimRequests(tx, [], 8)],
+    ["claim requests, where none is due", (tx) => claimRequests(tx, ROOM, { isOwn: false })],
     ["keep a key", async (tx) => saveKey(tx, await claim(tx), { csr: new Uint8Array(300), sealedPrivateKey: Buffer.alloc(300), stamp: Buffer.alloc(40) })],
     [
       "keep a step",
@@ -128,9 +135,12 @@ export async function issuanceQueries(sql: Pool): Promise<Query[]> {
     ["note a host's fault", (tx) => noteKeyFault(tx, scope, { agentId: MAX_UUID, requestId: open, state: "failed", message: "" })],
     ["ACME: note that an order is about to be made", (tx) => beginOrder(tx, { ...of, requestId: open })],
     ["ACME: which orders no request has", (tx) => findUnclaimed(tx, { ...of, requestId: open }, ["https://ca.example/1", "https://ca.example/2"])],
-    ["ACME: keep an answer", (tx) => keepAnswer(tx, { organizationId, requestId: open, token: "one", keyAuthorization: "one.two", ...named, expiresAt: now })],
-    ["ACME: answer", (tx) => findAnswer(tx, "one", [named.name])],
-    ["which organization has a domain", (tx) => isHeldByOther(tx, organizationId, named.domain)],
+    [
+      "ACME: keep an answer",
+      (tx) => keepAnswer(tx, stamps, { organizationId, requestId: open, token: "one", keyAuthorization: "one.two", ...named, expiresAt: now }),
+    ],
+    ["ACME: answer", (tx) => findAnswer(tx, stamps, "one", [named.name])],
+    ["which organization has a domain", (tx) => findStanding(tx, organizationId, named.domain)],
     ["issuers", (tx) => listIssuers(tx, organizationId, { limit: 20, before: undefined }, undefined)],
     ["delete an issuer: is a request open?", (tx) => deleteIssuer(tx, scope, { id: issuerId, versions: undefined })],
     ["authorities", (tx) => listAuthorities(tx, organizationId, { limit: 20, before: undefined }, now)],

@@ -1,6 +1,6 @@
 import type { Pool } from "#db/connect";
 import { changeAlerts } from "#modules/notifications/alerts/queries";
-import { claimChannels, forgetDeliveries, heal, releaseChannel, saveRetry, takeDelivery, tellFailing } from "#modules/notifications/channels/queries/channels";
+import { claimChannel, forgetDeliveries, heal, releaseChannel, saveRetry, takeDelivery, tellFailing } from "#modules/notifications/channels/queries/channels";
 import { listDeliveries, redeliver } from "#modules/notifications/channels/queries/deliveries";
 import { addDeliveries, findFitting, listActiveRoutes, resolveIncidents } from "#modules/notifications/channels/queries/fan-out";
 import { listRoutes } from "#modules/notifications/channels/queries/routes";
@@ -14,7 +14,10 @@ import { kindOf } from "#modules/notifications/events/rules/kinds";
 import { addExample, inboxPositions, markAllRead, markRead, noticesAfter, readInbox, withdrawNotices } from "#modules/notifications/inbox/queries";
 import { closeDigests, isDigestWanted, keepForDigest, listWaiting, takeDueDigests } from "#modules/notifications/mail/queries/digests";
 import { listRecipients } from "#modules/notifications/mail/queries/recipients";
+import type { Room } from "#modules/platform/jobs/rules";
 import type { Query } from "./queries";
+
+const ROOM: Room = { fullOrganizations: [], fullTargets: [], of: () => 1 };
 
 const DAY_MS = 86_400_000;
 const AT_ONCE = 2_000;
@@ -80,7 +83,7 @@ export async function notificationQueries(sql: Pool): Promise<Query[]> {
     ["forget events", (tx) => deleteOldEvents(tx, now.getTime() - 90 * DAY_MS, 5_000)],
     ["forget events, of which none is old", (tx) => deleteOldEvents(tx, 0, 5_000)],
     ["forget notifications", (tx) => deleteOldNotifications(tx, now.getTime() - 90 * DAY_MS, 5_000)],
-    ["channels that are due", (tx) => claimChannels(tx, { isFailing: false, limit: 8 })],
+    ["the channel that is due", (tx) => claimChannel(tx, ROOM, { isFailing: false })],
     ["channels: the next delivery", (tx) => takeNext(tx)],
     ["channels: a failure", (tx) => saveRetry(tx, { ...whose, id: deliveryId, status: 500, reason: "It failed.", recipientsDone: [] }, 9)],
     ["channels: let go", (tx) => releaseChannel(tx, { ...whose, failures: 0, until: now.toISOString() }, 0)],
@@ -99,7 +102,7 @@ export async function notificationQueries(sql: Pool): Promise<Query[]> {
     ["channels: forget deliveries", (tx) => forgetDeliveries(tx, 5_000)],
     ["routes", (tx) => listRoutes(tx, organizationId, { limit: 20, before: undefined })],
     ...([undefined, "pending", "delivered", "failed"] as const).map(deliveries),
-    ["deliver once more", (tx) => redeliver(tx, scope, { routeId, id: deliveryId })],
+    ["deliver once more", (tx) => redeliver(tx, scope, { routeId, id: deliveryId }, () => {})],
     ["a route is disabled (all that waits)", async (tx) => withdrawRoute(tx, organizationId, routeId, "It was disabled.")],
     ["a connection is deleted (all that waits)", (tx) => withdrawConnection(tx, { organizationId, id: connectionId, name: "" })],
     ["digests that are due", (tx) => takeDueDigests(tx, now, 20)],
@@ -115,7 +118,7 @@ export async function notificationQueries(sql: Pool): Promise<Query[]> {
 const MAX = "ffffffff-ffff-7fff-8fff-ffffffffffff";
 
 async function takeNext(tx: Pool) {
-  const [claim] = await claimChannels(tx, { isFailing: false, limit: 1 });
+  const [claim] = await claimChannel(tx, ROOM, { isFailing: false });
   return claim && takeDelivery(tx, claim);
 }
 

@@ -93,7 +93,7 @@ type Print = (name: string, read: (sql: Sql) => Promise<unknown>) => Promise<voi
 
 /** What is asked about a whole fleet; lists are read from their beginning, and from their middle. All of it reads assignments through an index. */
 async function benchFleet(sql: Pool, { organizationId, now }: { organizationId: string; now: Date }, print: Print) {
-  await print("fleet summary", (sql) => summarizeFleet(sql, organizationId, { ...HEALTH, now }));
+  await print("fleet summary", (sql) => summarizeFleet(sql, organizationId, { ...HEALTH, now }, false));
   await print("gauge of deployments", countStates);
   await print("gauge of agents", (sql) => countHealth(sql, now));
   const [middle] = await sql<{ agentId: string; id: string; certificateId: string }[]>`

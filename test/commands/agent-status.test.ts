@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { thisHost } from "#agent/host/host";
 import { runAgent } from "#agent/run";
 import { createLog } from "#log";
@@ -63,7 +63,11 @@ test("status shows what holds and what does not, with why; remove --all leaves n
   expect(agent.store()).toEqual({ "taken.pem": "theirs" });
   expect(await run(["agent", "status", ...place])).toEqual({
     code: 0,
-    out: "The agent does not run; every report is delivered.\nNothing is assigned to this host.",
+    out: [
+      "The agent does not run; every report is delivered.",
+      `The policy is ${agent.policySource.file}, which is in order (policy show).`,
+      "Nothing is assigned to this host.",
+    ].join("\n"),
     err: "",
   });
   await agent.end();
@@ -109,6 +113,66 @@ test("remove --all stops where an agent runs; status says that it runs", async (
     code: 1,
     err: expect.stringContaining("is in use by another certitude. Stop that one first"),
   });
-  expect(JSON.parse((await run(["agent", "status", "--json", ...place])).out)).toEqual({ isRunning: true, reportsWaiting: 0, assignments: [], challenges: [] });
+  expect(JSON.parse((await run(["agent", "status", "--json", ...place])).out)).toEqual({
+    isRunning: true,
+    reportsWaiting: 0,
+    policy: { file: "/etc/certitude-agent/policy.json", exists: false, fault: null },
+    assignments: [],
+    challenges: [],
+  });
+  await agent.end();
+});
+
+test("status says which policy counts, and whether it can be used: exit 1 where it cannot", async () => {
+  const agent = await newConnectedAgent();
+  await passOnce(agent);
+  const { file } = agent.policySource;
+  const status = (...more: string[]) => run(["agent", "status", "--state-dir", agent.pathOf("own"), "--policy", file, ...more]);
+  expect((await status()).out).toContain(`\nThe policy is ${file}, which is in order (policy show).\n`);
+  expect(JSON.parse((await status("--json")).out).policy).toEqual({ file, exists: true, fault: null });
+  chmodSync(file, 0o666);
+  const fault = `${file} may be written by other users, so that it proves nothing: chmod go-w ${file}`;
+  expect(await status()).toMatchObject({
+    code: 1,
+    out: expect.stringContaining(`\nThe policy cannot be used, so that nothing is permitted: ${fault}\n`),
+    err: "The policy of this host cannot be used.",
+  });
+  expect(JSON.parse((await status("--json")).out).policy).toEqual({ file, exists: true, fault });
+  await agent.end();
+});
+
+test("remove --all says what stays, and what to do next; --purge leaves nothing of the agent's own, once nothing that it installed is left", async () => {
+  const agent = await newConnectedAgent();
+  const { file } = agent.policySource;
+  const place = ["--policy", file, "--state-dir", agent.pathOf("own")];
+  await agent.assign((await agent.newRoot()).id, "root");
+  await passOnce(agent);
+  await Bun.$`chattr +i ${agent.pathOf("store/root.pem")}`.quiet();
+  expect(await run(["agent", "remove", "--all", "--purge", ...place])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("1 of 1 could not be removed. Nothing is purged before that, for its records are needed."),
+  });
+  expect(existsSync(file)).toBe(true);
+  await Bun.$`chattr -i ${agent.pathOf("store/root.pem")}`.quiet();
+  expect(await run(["agent", "remove", "--all", ...place])).toEqual({
+    code: 0,
+    out: [
+      "removed  openssl_ca_dir  root",
+      `stays  ${agent.pathOf("own")}  the host's identity and keys`,
+      `stays  ${file}`,
+      "With --purge these go too, but for hooks of your own.",
+      "Next: delete this host's agent on the server.",
+    ].join("\n"),
+    err: "",
+  });
+  expect(JSON.parse((await run(["agent", "remove", "--all", "--purge", "--json", ...place])).out)).toEqual({
+    assignments: [],
+    purged: [
+      { path: file, state: "removed" },
+      { path: agent.pathOf("own"), state: "removed" },
+    ],
+  });
+  expect([existsSync(file), existsSync(agent.pathOf("own"))]).toEqual([false, false]);
+  expect(await run(["agent", "remove", "--all", ...place])).toMatchObject({ code: 1, err: expect.stringContaining("does not exist: no agent has run here") });
   await agent.end();
 });

@@ -145,7 +145,8 @@ describe("certitude restore", () => {
       const [untouched, served] = [pathOf(`untouched-${index}`), pathOf(`served-${index}`)];
       await run(["backup", untouched], env);
       const again = await readBackup(untouched);
-      for (const [name, rows] of Object.entries(tables)) expect({ [name]: again.tables[name] }).toEqual({ [name]: rows });
+      for (const [name, rows] of Object.entries(tables).filter(([name]) => !name.startsWith("stamping")))
+        expect({ [name]: again.tables[name] }).toEqual({ [name]: rows });
       expect([again.objects, Object.keys(again.tables)]).toEqual([objects, Object.keys(tables)]);
       expect(await run(["restore", previous], env)).toMatchObject({ code: 1, err: expect.stringContaining("The database is not empty: there are rows in ") });
 

@@ -31,7 +31,7 @@ describe("certitude doctor", () => {
     const { code, out, err } = await run(["doctor"], place.env);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     const parts = out.split("\n").map((line) => line.split(/\s+/)[1]);
-    expect(parts).toEqual(["configuration", "database", "migrations", "clock", "keys", "tokens", "gateway", "tls", "mail", "storage"]);
+    expect(parts).toEqual(["configuration", "database", "migrations", "clock", "keys", "domain", "stamps", "tokens", "gateway", "tls", "mail", "storage"]);
     expect(out).toContain("✓ migrations     All ");
     expect(existsSync(join(place.env.DATA_DIR ?? "", "objects"))).toBe(true);
     if (!place.env.DATABASE_URL) return;
@@ -93,6 +93,8 @@ describe("certitude doctor", () => {
       expect(messageOf(found, "provider clock")).toContain(words);
     }
     expect(judgeClock({ whose: "The database's", aheadMs: -86_400_000 })).toMatchObject({ state: "failed" });
+    const stops = { state: "failed", message: expect.stringContaining("nothing that is due by the clock") };
+    expect(judgeClock({ whose: "The database's", aheadMs: 432_000_000, stopsJobs: true })).toMatchObject(stops);
     expect(judgeClock({ whose: "The database's", aheadMs: 2_000 })).toMatchObject({ state: "warning" });
   });
 
@@ -119,6 +121,29 @@ describe("certitude doctor", () => {
     await other.remove();
   });
 
+  test("warns, as serve does, where several organizations share a server whose domain is no one's", async () => {
+    const other = await newPlace();
+    const look = async (env: Record<string, string> = {}) => {
+      const { out } = await run(["doctor", "--json"], { ...other.env, ...env });
+      return (JSON.parse(out) as Finding[]).find(({ part }) => part === "domain");
+    };
+    const add = (name: string) => {
+      const id = crypto.randomUUID();
+      return run(["admin", "create-organization", "--name", name, "--admin-user", id, "--admin-email", `${id}@people.example`], other.env);
+    };
+    await run(["migrate"], other.env);
+    await add("One");
+    expect((await look())?.state).toBe("ok");
+    await add("Other");
+    expect(await look()).toMatchObject({ state: "warning", message: expect.stringContaining("it does not know its name") });
+    const named = { PUBLIC_URL: "https://certs.example.com" };
+    expect(await look(named)).toMatchObject({ state: "warning", message: expect.stringContaining("none is named for example.com") });
+    const server = serve({ ...other.env, ...named });
+    expect(await server.says("Several organizations share this server")).toContain("none is named for example.com");
+    await server.exit("SIGTERM");
+    await other.remove();
+  });
+
   // The embedded database belongs to one process, and cannot be away.
   if (place.env.DATABASE_URL)
     test("1 where this machine's clock is a day ahead; a migration that is pending is a warning", async () => {
@@ -131,7 +156,7 @@ describe("certitude doctor", () => {
       const findings: Finding[] = await doctor.stdout.json();
       expect(await doctor.exited).toBe(1);
       expect(messageOf({ findings }, "clock")).toBe(
-        "The database's clock is 24 hours behind this machine's: set both by NTP, or certificates and tokens are judged wrongly.",
+        "The database's clock is 24 hours behind this machine's: set both by NTP, or certificates and tokens are judged wrongly. Until then the server does nothing that is due by the clock.",
       );
       expect(findings).toContainEqual({ part: "migrations", state: "warning", message: expect.stringMatching(/^1 of \d+ migrations are pending\. /) });
       await other.remove();

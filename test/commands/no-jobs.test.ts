@@ -68,7 +68,7 @@ if (Bun.env.TEST_DATABASE_URL)
       const replica = serve(env, "--no-jobs", ...options);
       const url = await replica.url();
       expect(JSON.parse(await replica.says("server listening"))).toMatchObject({ jobs: false });
-      expect(await (await fetch(`${url}/health/ready`)).json()).toEqual({ status: "ok", jobs: { late: [] } });
+      expect(await (await fetch(`${url}/health/ready`)).json()).toEqual({ status: "ok", jobs: { late: [] }, clock: { aheadSeconds: 0 } });
       const email = `${crypto.randomUUID()}@people.example`;
       const invited = await fetch(`${url}/organizations/${organizationId}/members`, {
         method: "POST",

@@ -69,6 +69,7 @@ describe("certitude secrets rotate, with SECRETS_KEY in the environment", () => 
         "certificates: 1 of status_stamp stamped",
         "assignments: 1 of stamp stamped",
         "members: 1 of stamp stamped",
+        "agents: 1 of stamp stamped",
         expect.stringMatching(/^Done: 1 values resealed \(certificates 1, connections 0, ingest_keys 0.*\)\.$/),
         `Nothing is sealed with ${idOf(old)} any more: SECRETS_KEY may drop it. Older backups still need it.`,
       ],

@@ -17,7 +17,7 @@ const file = pathOf("whole");
 const atHand = { PATH: Bun.env.PATH ?? "", DATA_DIR: pathOf("data"), SECRETS_KEY };
 beforeAll(async () => {
   await populatedOrganization();
-  await writeBackup(file, world.sql, world.deps.store.get, () => {});
+  await writeBackup(file, world.sql, world.deps.stamps, world.deps.store.get, () => {});
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
@@ -59,13 +59,13 @@ describe("certitude restore --verify", () => {
     ["has something after its end", (bytes) => Buffer.concat([bytes, Buffer.from("x")]), "It is damaged: something follows its end."],
     [
       "has another checksum",
-      (bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) ?? 0) ^ 1])]),
+      (bytes) => Buffer.concat([bytes.subarray(0, -43), Buffer.from([(bytes.at(-43) ?? 0) ^ 1]), bytes.subarray(-42)]),
       "It is damaged: its checksum is another.",
     ],
     [
       "has another format",
-      (bytes) => Buffer.from(bytes.toString("latin1").replace('{"version":1', '{"version":2'), "latin1"),
-      "Its format is version 2, and this certitude reads version 1 alone.",
+      (bytes) => Buffer.from(bytes.toString("latin1").replace('{"version":2', '{"version":3'), "latin1"),
+      "Its format is version 3, and this certitude reads the versions 1 and 2 alone.",
     ],
   ])("1 for a file that %s", async (_, change, message) => {
     const path = await changed(change);

@@ -73,6 +73,49 @@ test("GET /console/: 200 while the provider is away, and the button is missing",
   }
 });
 
+/** What stands where the provider should be: it counts who asks, and answers as told. */
+function failingProvider(answer: () => Response | Promise<Response>) {
+  let asked = 0;
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch() {
+      asked++;
+      return answer();
+    },
+  });
+  return { issuer: server.url.origin, asked: () => asked, [Symbol.asyncDispose]: () => server.stop(true) };
+}
+
+test("GET /console/sign-in: 200 for many strangers at once and one after the other, while a provider that fails is asked once", async () => {
+  await using provider = failingProvider(() => new Response(null, { status: 500 }));
+  await using started = startWith({ OIDC_ISSUER: provider.issuer, JWT_AUDIENCE: "console", OIDC_CLIENT_ID: "console" });
+  const ask = async (path: string) => (await fetch(`${started.url}${path}`)).status;
+  expect(new Set(await Promise.all(Array.from({ length: 40 }, () => ask("/console/sign-in"))))).toEqual(new Set([200]));
+  for (let count = 0; count < 10; count++) expect(await ask(count % 2 ? "/console/" : "/console/sign-in")).toBe(200);
+  expect(provider.asked()).toBe(1);
+});
+
+test("GET /console/sign-in: strangers who come while a slow provider is asked wait for the one answer", async () => {
+  const release = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  await using provider = failingProvider(async () => {
+    begun.resolve();
+    await release.promise;
+    const endpoints = { authorization_endpoint: `${provider.issuer}/auth`, token_endpoint: `${provider.issuer}/token` };
+    return Response.json({ issuer: provider.issuer, ...endpoints });
+  });
+  await using started = startWith({ OIDC_ISSUER: provider.issuer, JWT_AUDIENCE: "console", OIDC_CLIENT_ID: "console" });
+  const ask = async () => ((await (await fetch(`${started.url}/console/sign-in`)).json()) as { provider: { issuer: string } }).provider?.issuer;
+  const first = ask();
+  await begun.promise;
+  const others = Array.from({ length: 20 }, ask);
+  await fetch(`${started.url}/health/live`);
+  release.resolve();
+  expect(new Set(await Promise.all([first, ...others]))).toEqual(new Set([provider.issuer]));
+  expect(provider.asked()).toBe(1);
+});
+
 test("GET /invitations/accept: 302 to the console, which takes the token of the fragment", async () => {
   const answer = await fetch(`${world.url}/invitations/accept`, { redirect: "manual" });
   expect([answer.status, answer.headers.get("location")]).toEqual([302, "../console/?invitation"]);

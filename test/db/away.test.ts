@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { MAINTENANCE } from "#db/connect";
 import { isDatabaseAway } from "#db/failures";
 import { migrate } from "#db/migrate";
@@ -153,6 +155,21 @@ describe("connectDatabase", () => {
     proxy.thaw();
     await db.$client`select 1`;
     await db.$client.end();
+  });
+
+  test("names a server that takes connections and never answers, and says what to do", async () => {
+    const mute = createServer(() => {}).listen(0, "127.0.0.1");
+    await once(mute, "listening");
+    const { port } = mute.address() as AddressInfo;
+    const db = connectTo(`postgres://127.0.0.1:${port}/x?connect_timeout=2`, { max: 1 });
+    const failure = await failureOf(db.$client`select 1`);
+    expect(failure).toMatchObject({
+      code: "CONNECT_TIMEOUT",
+      message: `127.0.0.1:${port} takes connections, but did not answer within 2 s. See whether Postgres is overloaded or stands still there; connect_timeout of DATABASE_URL lets it take longer`,
+    });
+    expect(isDatabaseAway(failure)).toBe(true);
+    await db.$client.end();
+    mute.close();
   });
 
   test("keeps a connection that rests", async () => {

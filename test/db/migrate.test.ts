@@ -193,6 +193,7 @@ const SHARED = [
   "inbox_reads",
   "secret_keys",
   "stamping",
+  "stamping_levels",
   "mails",
   "notification_preferences",
   "digests",

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { ALL_LEVELS } from "#crypto/stamps";
 import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { CERTIFICATE, LEAF, ORGANIZATION, READER, seedPeers } from "../bench/peers/seed";
@@ -25,7 +26,7 @@ beforeAll(async () => {
   const db = connectTo(postgres.url, { max: 1 });
   sql = db.$client;
   replica = startServer({ ...world.config, databaseUrl: postgres.url }, { db });
-  replica.deps.stamps.trust(true); // no server wrote what stands there
+  replica.deps.stamps.trust(ALL_LEVELS); // no server wrote what stands there
 }, 120_000);
 afterAll(async () => {
   await replica.server.stop(true);

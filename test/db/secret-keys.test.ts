@@ -159,7 +159,7 @@ describe("resealAll", () => {
     await rotateSecrets(sql, { keyring: renewed, secretsFile: undefined }, () => {});
     await rotateSecrets(sql, { keyring: createKeyring([NEW]), secretsFile: undefined }, () => {});
     const events = await sql`select actor, action, target_type as "targetType", target_id as "targetId", details from platform_audit_events`;
-    const counts: Record<string, number> = { certificates: 6, certificate_requests: 3, authorities: 3, issuers: 3 };
+    const counts: Record<string, number> = { certificates: 6, certificate_requests: 3, authorities: 3, issuers: 3, connections: 3, idempotency_keys: 3 };
     const restamped = STAMPED_COLUMNS.map(({ table, column }) => ({ table, column, stamped: counts[table] ?? 0, unproven: 0 }));
     const details = { former: [idOf(OLD)], totals: SEALED_COLUMNS.map(({ table }) => ({ table, resealed: 3, unreadable: 0 })), restamped };
     expect([...events]).toEqual([{ actor: { type: "command-line" }, action: "secrets.rotated", targetType: "secret-key", targetId: idOf(NEW), details }]);

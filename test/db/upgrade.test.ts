@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { createKeyring } from "#crypto/keyring";
-import { createStamps } from "#crypto/stamps";
+import { ALL_LEVELS, createStamps } from "#crypto/stamps";
 import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { updateConnection } from "#modules/core/connections/queries";
@@ -30,6 +30,10 @@ const REPLACED: Record<string, string> = { assignment_drifts: "0028 marks the as
 
 /** What the release before this one sends to its database. `bun run record:release` makes it of the release at hand: run it at each, once it is out. */
 const RECORDING = resolve(import.meta.dir, "../fixtures/previous-release.json.gz");
+
+/** Nothing is stamped here. */
+const trusting = createStamps(createKeyring([randomBytes(32)]));
+trusting.trust(ALL_LEVELS);
 
 let postgres: Awaited<ReturnType<typeof startPostgres>>;
 let sql: Pool;
@@ -135,9 +139,7 @@ describe("0012, which takes the steps of a rollout one ring after the other", ()
       { id: rolledBack, busy: false },
     ]);
 
-    const stamps = createStamps(createKeyring([randomBytes(32)]));
-    stamps.trust(true);
-    await reconcileRollout(sql, stamps, { organizationId, actor: { type: "server" }, requestId: null }, running, new Date(), new AbortController().signal);
+    await reconcileRollout(sql, trusting, { organizationId, actor: { type: "server" }, requestId: null }, running, new Date(), new AbortController().signal);
     expect([...(await steps())]).toEqual([
       { ring: 1, agent: first, taken: true, enabled: true },
       { ring: 2, agent: second, taken: true, enabled: true },
@@ -256,7 +258,7 @@ describe("0061, which knows names whatever their case", () => {
     const [first = "", second = ""] = [await add("connections", "Café"), await add("connections", "CAFÉ")];
     await migrate(sql);
     const change = (id: string, name: string, changed: string[]) =>
-      updateConnection(sql, scope, { id, versions: undefined }, () => ({ name, config: {}, secrets: undefined, changed }));
+      updateConnection(sql, trusting, scope, { id, versions: undefined }, () => ({ name, config: {}, secrets: undefined, changed }));
     const taken = (name: string) => ({ inTheWay: `body.name is taken: another connection is named "${name}".` });
     expect(await change(second, "CAFÉ", ["config"])).toMatchObject({ version: 2 });
     expect(await change(second, "café", ["name"])).toEqual(taken("Café"));

@@ -67,6 +67,14 @@ describe("a connection string", () => {
       ],
     ],
     ["postgres://[::1]:5433/x", [{ host: "::1", port: 5433 }]],
+    [
+      "postgres://ada:s%40fe@a:1,b:2/x?target_session_attrs=read-write",
+      [
+        { host: "a", port: 1 },
+        { host: "b", port: 2 },
+      ],
+    ],
+    ["postgres://a,[::1]:2,%2Frun%2Fpg:3/x", [{ host: "a", port: 5432 }, { host: "::1", port: 2 }, { path: "/run/pg/.s.PGSQL.3" }]],
     ["postgres://%2Frun%2Fpg/x", [{ path: "/run/pg/.s.PGSQL.5432" }]],
     ["postgres:///x?host=/run/pg&port=6", [{ path: "/run/pg/.s.PGSQL.6" }]],
     ["postgres://ada:s%40fe@/x?host=/run/pg", [{ path: "/run/pg/.s.PGSQL.5432" }]],
@@ -110,8 +118,21 @@ describe("a connection string", () => {
     ["port=x", 'DATABASE_URL: port must be a number from 1 to 65535, not "x".'],
     ["port=1,2", "DATABASE_URL: port names 2 ports for 1 host."],
     ["connect_timeout=soon", 'DATABASE_URL: connect_timeout must be a whole number of seconds, not "soon".'],
-    ["target_session_attrs=standby", "DATABASE_URL: target_session_attrs=standby is not supported: "],
+    [
+      "target_session_attrs=master",
+      'DATABASE_URL: target_session_attrs must be one of any, read-write, read-only, primary, standby, prefer-standby, not "master".',
+    ],
   ])("stops the start with a sentence: %s", (parameters, sentence) => {
     expect(databaseUrlFault(`postgres://h/x?${parameters}`)).toStartWith(sentence);
+  });
+
+  test.each([
+    ["a:1,b:x", 'DATABASE_URL: "b:x" is not a server, such as db.example, db.example:5432 or [2001:db8::1]:5432.'],
+    ["a:0", 'DATABASE_URL: port must be a number from 1 to 65535, not "0".'],
+    ["a,b c", 'DATABASE_URL: "b c" is not a server, such as'],
+    ["[::1", 'DATABASE_URL: "[::1" is not a server, such as'],
+    ["a%zz", "DATABASE_URL: a percent sign must begin an escape such as %40."],
+  ])("stops the start with a sentence where the servers are %s", (servers, sentence) => {
+    expect(databaseUrlFault(`postgres://ada@${servers}/x`)).toStartWith(sentence);
   });
 });

@@ -32,7 +32,10 @@ test("the agent's own executable does the agent's work, its commands without the
   expect(readFileSync(agent.pathOf("store", "root.pem"), "utf8")).toBe(authority.root.pem);
   expect((await call("status", ...place)).out).toContain("holds  openssl_ca_dir  root");
   expect((await call("install", "--print", ...own)).out).toContain(`\nExecStart=${AGENT} run --server ${installation.url} `);
-  expect(await call("remove", "--all", ...place, ...policy)).toMatchObject({ code: 0, out: "removed  openssl_ca_dir  root\n" });
+  expect(await call("remove", "--all", ...place, ...policy)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^removed {2}openssl_ca_dir {2}root\nstays /),
+  });
   expect(statSync(AGENT).size).toBeLessThan(statSync(PROGRAM).size);
   authority.remove();
 });

@@ -7,7 +7,7 @@ import { world } from "../support/server/world";
 setDefaultTimeout(900_000);
 
 const { sql } = world;
-const jobs = ["issue-certificates"];
+const jobs = ["issue-own-certificates"];
 const tables = ["issuers", "certificate_requests", "certificate_request_steps", "certificates", "issued_certificates", "audit_events", "notification_events"];
 
 type Ordered = Piece & { organization: TestOrganization; ids: string[] };

@@ -4,7 +4,7 @@ import { createLanes, lanesFor } from "#limits/lanes";
 import { newOrganization } from "../support/server/people";
 import { startServer, world } from "../support/server/world";
 
-const LIMITS = { total: 2, each: 1, waitingEach: 3, waitingTotal: 5, patience: 10_000 };
+const LIMITS = { what: "tests", total: 2, each: 1, waitingEach: 3, waitingTotal: 5, patience: 10_000 };
 
 /** Lanes, and what runs in them until the test ends it. */
 function withWork(limits = {}) {
@@ -57,6 +57,21 @@ describe("the lanes of expensive reads", () => {
     expect(await ask("c")).toBe("429");
     expect(await Promise.all(waiting)).toEqual(["429", "429", "429", "429", "429"]);
     expect([begun, organizations()]).toEqual([["a"], 1]);
+  });
+
+  test("are waited for no longer than a signal says, however patient the caller", async () => {
+    const { run, begun, ask, endOne } = withWork({ total: 1, patience: 10, waitingEach: 1 });
+    const given = new AbortController();
+    void ask("a");
+    const patient = run("a", async () => "done", { isPatient: true });
+    const alsoPatient = run("a", async () => "done", { isPatient: true }); // behind a full queue
+    const waiting = run("b", async () => "done", { signal: given.signal, isPatient: true });
+    expect(await ask("b")).toBe("429");
+    given.abort(new Error("as planned"));
+    await expect(waiting).rejects.toThrow("as planned");
+    await expect(run("a", async () => "done", { signal: given.signal })).rejects.toThrow("as planned");
+    await endOne();
+    expect([await patient, await alsoPatient, begun]).toEqual(["done", "done", ["a"]]);
   });
 
   test("go on after one that failed, and forget organizations without work", async () => {

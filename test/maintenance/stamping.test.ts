@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { ALONE } from "#cluster/channel";
 import { createKeyring } from "#crypto/keyring";
-import { createStamps } from "#crypto/stamps";
+import { ALL_LEVELS, createStamps, levelOf } from "#crypto/stamps";
 import type { Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { createLog } from "#log";
 import { rotateSecrets } from "#maintenance/rotate";
 import { restampAll, STAMPED_COLUMNS } from "#maintenance/stamped-rows";
-import { demandStamps, endTrust, readMarker, stampsOfCommand, trustForAdministrator } from "#maintenance/stamping";
+import { demandStamps, endTrust, stampsOfCommand, trustForAdministrator } from "#maintenance/stamping";
+import { readMarkers, writeMarker } from "#maintenance/stamping-markers";
 import { grantPlatformAdmin } from "#modules/people/users/queries";
 import { exampleRows, fill } from "../support/server/filled";
 import { withQueue } from "../support/server/populated-organization";
@@ -40,8 +41,8 @@ beforeAll(async () => {
 afterAll(() => stop());
 beforeEach(async () => {
   now = Date.now();
-  await restampAll(sql, createStamps(keyring), keyring.ids()[0] ?? "", "what does not hold");
-  await sql`truncate stamping, platform_audit_events`;
+  await restampAll(sql, createStamps(keyring), { choice: "what does not hold", levels: ALL_LEVELS, keyId: keyring.ids()[0] ?? "" });
+  await sql`truncate stamping, stamping_levels, platform_audit_events`;
 });
 
 /** A server of this database, as far as stamps go. */
@@ -50,10 +51,10 @@ function aServer(cluster = ALONE) {
   return { ...services, services };
 }
 
-const forget = () => sql.unsafe(STAMPED_COLUMNS.map(({ table, column }) => `update ${table} set ${column} = null`).join("; "));
+const forget = (columns = STAMPED_COLUMNS) => sql.unsafe(columns.map(({ table, column }) => `update ${table} set ${column} = null`).join("; "));
 /** How many stamps there are of each column, and how many hold. */
 const count = async (ring = keyring) =>
-  (await restampAll(sql, createStamps(ring), "", "what a former key stamped")).reduce(
+  (await restampAll(sql, createStamps(ring), { choice: "what a former key stamped", levels: ALL_LEVELS, keyId: "" })).reduce(
     (sum, { stamped, unproven }) => ({ held: sum.held + stamped, unproven: sum.unproven + unproven }),
     {
       held: 0,
@@ -65,37 +66,83 @@ const events = async () => (await sql`select action from platform_audit_events o
 test("every column of stamps is known", async () => {
   const columns = await sql`
     select table_name || '.' || column_name as name from information_schema.columns
-    where table_schema = 'public' and column_name ~ '(^|_)stamp$' and table_name <> 'stamping' order by 1`;
+    where table_schema = 'public' and column_name ~ '(^|_)stamp$' and table_name not in ('stamping', 'stamping_levels') order by 1`;
   expect(columns.map(({ name }) => name)).toEqual(STAMPED_COLUMNS.map(({ table, column }) => `${table}.${column}`).toSorted());
   const [filled] = await sql.unsafe(`select ${TABLES.map((table) => `(select count(*)::int from ${table}) as ${table}`).join(", ")}`);
   expect(Object.values(filled ?? {}).every((each) => Number(each) > 0)).toBe(true);
 });
 
+const NEWEST = ALL_LEVELS.slice(-1);
+
 describe("the first start after an upgrade", () => {
-  test("trusts what has no stamp for an hour, then stamps it and demands stamps", async () => {
+  test("stamps what stands there at once, so that an upgrade which does not run through its hour accuses nobody", async () => {
+    await forget();
+    await demandStamps(aServer().services);
+    expect(await count()).toMatchObject({ unproven: 0 });
+    now += 30 * 24 * HOUR; // it was stopped at once, and is started again
+    const server = aServer();
+    expect(await demandStamps(server.services)).toBe(false);
+    expect(server.stamps.trusted()).toEqual([]);
+    expect(await count()).toMatchObject({ unproven: 0 });
+  });
+
+  test("goes on at the next start with what a kill has left", async () => {
+    await forget();
+    await demandStamps(aServer().services);
+    await sql`update members set stamp = null`;
+    await demandStamps(aServer().services);
+    expect(await count()).toMatchObject({ unproven: 0 });
+  });
+
+  test("takes what the release before writes as ordered for an hour, then stamps it and demands stamps", async () => {
     await forget();
     const [first, second] = [aServer(), aServer({ ...ALONE, runsJobs: false })];
     expect([await demandStamps(first.services), await demandStamps(second.services)]).toEqual([true, true]);
+    await forget();
     await endTrust(first.services);
-    expect(first.stamps.isTrusting()).toBe(true);
+    expect(first.stamps.trusted()).toEqual(ALL_LEVELS);
+    expect((await count()).unproven).toBeGreaterThan(0);
     now += HOUR;
     await endTrust(second.services);
-    expect(second.stamps.isTrusting()).toBe(true); // the other does the work
+    expect(second.stamps.trusted()).toEqual(ALL_LEVELS); // the other does the work
     await endTrust(first.services);
     await endTrust(second.services);
-    expect([first.stamps.isTrusting(), second.stamps.isTrusting()]).toEqual([false, false]);
+    expect([first.stamps.trusted(), second.stamps.trusted()]).toEqual([[], []]);
     expect(await count()).toMatchObject({ unproven: 0 });
-    expect(await events()).toEqual(["stamps.trust-began", "stamps.trusted"]);
+    expect(await events()).toEqual(["stamps.trust-began", ...ALL_LEVELS.map(() => "stamps.trusted")]);
     expect(await demandStamps(aServer().services)).toBe(false);
+  });
+
+  test("trusts only the level that the release before does not know: what that has stamped is held meanwhile, and stays so", async () => {
+    await writeMarker(sql, createStamps(keyring), 1, { trustsUntil: null });
+    await forget(STAMPED_COLUMNS.filter(({ kind }) => NEWEST.includes(levelOf(kind))));
+    await sql`update members set email = email || '.example'`;
+    const server = aServer();
+    expect(await demandStamps(server.services)).toBe(true);
+    expect(server.stamps.trusted()).toEqual(NEWEST);
+    expect([server.stamps.hold(null, ["agent"]), server.stamps.hold(null, ["member"])]).toEqual([true, false]);
+    now += HOUR;
+    await endTrust(server.services);
+    const [members] = await sql`select count(*)::int as count from members`;
+    expect(await count()).toMatchObject({ unproven: members?.count });
   });
 
   test("stamps at the next start what a server that stood still left, but not after a week", async () => {
     await forget();
     await demandStamps(aServer().services);
+    await sql`update agents set stamp = null`;
     now += 6 * 24 * HOUR;
     const server = aServer();
     expect(await demandStamps(server.services)).toBe(true);
     await endTrust(server.services);
+    expect(await count()).toMatchObject({ unproven: 0 });
+  });
+
+  test("begins once, whichever of several servers is first", async () => {
+    await forget();
+    const servers = Array.from({ length: 4 }, () => aServer());
+    expect(await Promise.all(servers.map(({ services }) => demandStamps(services)))).toEqual([true, true, true, true]);
+    expect(await events()).toEqual(["stamps.trust-began"]);
     expect(await count()).toMatchObject({ unproven: 0 });
   });
 
@@ -104,10 +151,13 @@ describe("the first start after an upgrade", () => {
     await demandStamps(aServer().services);
     const began = await sql`select * from stamping`;
     now += HOUR;
-    await endTrust(aServer().services);
+    const server = aServer();
+    await demandStamps(server.services);
+    await endTrust(server.services);
     await sql`update stamping set trusts_until = now() + interval '1 hour'`;
+    await sql`update stamping_levels set trusts_until = now() + interval '1 hour'`;
     expect(await demandStamps(aServer().services)).toBe(false);
-    await sql`delete from stamping`;
+    await sql`truncate stamping, stamping_levels`;
     expect(await demandStamps(aServer().services)).toBe(false);
     now += 8 * 24 * HOUR;
     await sql`update stamping set trusts_until = ${began[0]?.trusts_until}, stamp = ${began[0]?.stamp}`;
@@ -129,7 +179,7 @@ describe("the first start after an upgrade", () => {
     const fresh = connectTo(postgres.url).$client;
     await migrate(fresh);
     expect(await demandStamps({ ...aServer().services, sql: fresh })).toBe(false);
-    expect(await readMarker(fresh, createStamps(keyring))).toEqual({ trustsUntil: null });
+    expect(await readMarkers(fresh, createStamps(keyring))).toEqual(ALL_LEVELS.map((level) => ({ level, marker: { trustsUntil: null } })));
     await fresh.end();
     await postgres.stop();
   });
@@ -158,7 +208,7 @@ describe("a rotation of SECRETS_KEY", () => {
     const lines: string[] = [];
     await rotateSecrets(sql, { keyring: createKeyring([NEW, KEY]), secretsFile: undefined }, (line) => lines.push(line));
     expect(await count(createKeyring([NEW]))).toEqual(before);
-    expect(await readMarker(sql, createStamps(createKeyring([NEW])))).toEqual({ trustsUntil: null });
+    expect(await readMarkers(sql, createStamps(createKeyring([NEW])))).toEqual(ALL_LEVELS.map((level) => ({ level, marker: { trustsUntil: null } })));
     expect(lines).toContain(`rollouts: ${before.unproven} of stamp are left as they are, because no key of SECRETS_KEY made them: such rows are held.`);
   });
 });

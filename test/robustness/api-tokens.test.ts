@@ -14,7 +14,7 @@ const within = operations.filter((each) => /^(\/portal)?\/organizations\/\{/.tes
 const closed = operations.filter((each) => !isOpenTo(each) && each.security.length > 0);
 
 /** What a person has to decide: a token answers for nobody. */
-const DECISIONS = ["approveCertificateRequest", "refuseCertificateRequest"];
+const DECISIONS = ["approveCertificateRequest", "refuseCertificateRequest", "approveIssuancePolicy", "refuseIssuancePolicy"];
 const [decisions = [], writes = []] = [true, false].map((isDecision) => within.filter((each) => isWriting(each) && DECISIONS.includes(each.id) === isDecision));
 
 const bearer = ({ keys }: PopulatedOrganization) => ({ authorization: `Bearer ${keys.apiToken}` });

@@ -16,6 +16,13 @@ async function awaitApproval({ organization, ids, user }: PopulatedOrganization)
   return { headers: { authorization: `Bearer ${user.token}` } };
 }
 
+/** An issuance policy that waits for another admin; and the token of a user who is one. */
+async function proposePolicy({ organization, ids, user }: PopulatedOrganization): Promise<Wish> {
+  await organization.admin("PUT", "/issuance-policy", { body: { needsApproval: true } });
+  ids.proposalId = (await organization.admin("PUT", "/issuance-policy", { body: {} })).body.proposal.id;
+  return { headers: { authorization: `Bearer ${user.token}` } };
+}
+
 /** A request that waits for a key of the agent. */
 async function awaitKey({ organization, ids }: PopulatedOrganization) {
   const deployment = {
@@ -44,6 +51,8 @@ export const NEEDS: Record<string, (everything: PopulatedOrganization) => Promis
     return { body: { token }, headers: { authorization: `Bearer ${user.token}` } };
   },
   approveCertificateRequest: awaitApproval,
+  approveIssuancePolicy: proposePolicy,
+  refuseIssuancePolicy: proposePolicy,
   refuseCertificateRequest: awaitApproval,
   createCertificateRequest: ({ ids }) => ({ body: { issuerId: ids.issuerId, names: [`${crypto.randomUUID()}.example`], key: { location: "server" } } }),
   renewCertificate: async ({ organization, ids }) => {

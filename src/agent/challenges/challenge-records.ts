@@ -21,24 +21,29 @@ export async function openChallengeRecords(stateDirectory: string, own: Attribut
   const { answers, directories } = parse((await readFile(file, "utf8").catch(absent)) ?? "");
   const records = new Map(answers.map((record) => [record.id, record]));
   const made = new Set(directories);
-  const save = () => writeAtomically(file, JSON.stringify({ answers: [...records.values()], directories: [...made] } satisfies Kept), own);
+  let isChanged = false;
 
   return {
     records,
     /** Directories that the agent made for answers. */
     directories: made,
-    /** Keeps a record, and directories that are about to be made. */
-    async save(record: ChallengeRecord, missing: string[] = []) {
+    /** Takes note of a record, and of directories that are about to be made: on disk with the next `flush`. */
+    note(record: ChallengeRecord, missing: string[] = []) {
       if (missing.length === 0 && Bun.deepEquals(records.get(record.id), record)) return;
       records.set(record.id, { ...record });
       for (const each of missing) made.add(each);
-      await save();
+      isChanged = true;
     },
-    async forget(id: string) {
-      if (records.delete(id)) await save();
+    forget(id: string) {
+      if (records.delete(id)) isChanged = true;
     },
-    async forgetDirectory(path: string) {
-      if (made.delete(path)) await save();
+    forgetDirectory(path: string) {
+      if (made.delete(path)) isChanged = true;
+    },
+    /** Writes what has changed, once for all challenges of a pass: a server may send ten thousand. */
+    async flush() {
+      if (isChanged) await writeAtomically(file, JSON.stringify({ answers: [...records.values()], directories: [...made] } satisfies Kept), own);
+      isChanged = false;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { createSecureContext, createServer, type SecureContext, type TLSSocket } from "node:tls";
 import type { HostProof } from "#modules/issuance/hosts/schema";
+import { foreign } from "../host/foreign";
 import { makeAlpnCertificate, serverNameOf } from "./alpn-certificate";
 
 /** What is answered at a listener. */
@@ -150,5 +151,5 @@ function inWords({ code, message }: NodeJS.ErrnoException, proof: HostProof) {
   if (code === "EACCES")
     return new Error(`${place} is not for the agent's user: ports below 1024 take root, or CAP_NET_BIND_SERVICE. Or have one above forwarded (proof.port).`);
   if (code === "EADDRNOTAVAIL") return new Error(`This host has no address ${proof.address}. Correct proof.address.`);
-  return new Error(`${place} cannot be listened on (${message}).`);
+  return new Error(`${place} cannot be listened on (${code}): ${foreign(message)}.`);
 }

@@ -4,13 +4,13 @@ import { type ChallengeReport, HostChallenge } from "#modules/issuance/hosts/sch
 import type { Work } from "../attempt";
 import { inWords } from "../host/files";
 import { expectShowable, Refused } from "../policy/host-policy";
-import { failed, refused } from "../report";
+import { failed, refused, told } from "../report";
 import type { DesiredState, ServerClient } from "../server-client";
 import { expectUnderstood } from "../targets";
 import { Unreachable } from "../transport";
 import type { ChallengeRecord } from "./challenge-records";
 import { type Listeners, portOf } from "./listeners";
-import { removeAnswer, removeEmptied, writeAnswer } from "./webroot";
+import { planAnswer, removeAnswer, removeEmptied } from "./webroot";
 
 type Answering = Work & {
   listeners: Listeners;
@@ -36,11 +36,15 @@ export async function showChallenges({ challenges = [] }: Pick<DesiredState, "ch
   if (work.isDryRun) return tellPlans(asked, work);
   let failures = await forgetUnasked(new Set(asked.map(({ id }) => id)), work);
   const reports = new Map<string, ChallengeReport[]>();
-  for (const challenge of asked) {
-    const { report, isFailure } = await showOne(challenge, work);
+  const plans = [];
+  for (const challenge of asked) plans.push({ challenge, show: await planOne(challenge, work) });
+  await work.state.challenges.flush(); // before anything is made
+  for (const { challenge, show } of plans) {
+    const { report, isFailure } = await show();
     if (isFailure) failures++;
     if (report) reports.getOrInsertComputed(challenge.requestId, () => []).push(report);
   }
+  await work.state.challenges.flush();
   return isAway ? { failed: failures } : { failed: failures, ...(await deliver(reports, work)) };
 }
 
@@ -68,35 +72,50 @@ export async function forgetUnasked(
     await attempt(async () => {
       await removeAnswer(record);
       if (record.path !== undefined) log.info({ path: record.path }, "removed the answer to a challenge");
-      await known.forget(record.id);
+      known.forget(record.id);
     });
   if (known.directories.size > 0) await attempt(() => removeEmptied(known));
+  await known.flush();
   return failures;
 }
 
 type Outcome = { report?: ChallengeReport; isFailure: boolean };
 
-async function showOne(challenge: HostChallenge, work: Answering): Promise<Outcome> {
+/** Plans one answer; returns what gives it, and says what is to be reported. */
+async function planOne(challenge: HostChallenge, work: Answering): Promise<() => Promise<Outcome>> {
   const { id, isShown } = challenge;
   const { challenges: known } = work.state;
   const record: ChallengeRecord = { id, ...known.records.get(id) };
   const log = work.log.child({ request: challenge.requestId, name: challenge.name });
-  try {
-    await answer(challenge, record, work);
-    if (record.since === undefined) log.info({ proof: challenge.proof }, "answering a challenge of a CA");
-    await known.save({ ...record, since: record.since ?? work.clock().getTime(), told: undefined });
-    return { isFailure: false, ...(!isShown && { report: { id, state: "shown" } }) };
-  } catch (error) {
+
+  function fail(error: Error): Outcome {
     work.listeners.drop(id);
     const isRefused = error instanceof Refused;
-    const { message = "" } = isRefused ? refused(error, log) : failed((error as Error).message, log);
+    const { message: reason = "" } = isRefused ? refused(error, log) : failed(error, log);
+    const message = told(reason, [challenge], work);
     const isTold = record.told === message && !isShown;
-    await known.save(record);
+    known.note(record);
     return { isFailure: true, ...(!isTold && { report: { id, state: isRefused ? "refused" : "failed", message } }) };
+  }
+
+  async function show(give: () => Promise<void>): Promise<Outcome> {
+    await give();
+    if (record.since === undefined) log.info({ proof: challenge.proof }, "answering a challenge of a CA");
+    known.note({ ...record, since: record.since ?? work.clock().getTime(), told: undefined });
+    return { isFailure: false, ...(!isShown && { report: { id, state: "shown" } }) };
+  }
+
+  try {
+    const give = await planOf(challenge, record, work);
+    return () => show(give).catch(fail);
+  } catch (error) {
+    const outcome = fail(error as Error);
+    return async () => outcome;
   }
 }
 
-async function answer(challenge: HostChallenge, record: ChallengeRecord, work: Answering) {
+/** Throws Refused where the host's policy does not permit it. */
+async function planOf(challenge: HostChallenge, record: ChallengeRecord, work: Answering): Promise<() => Promise<void>> {
   expectUnderstood(HostChallenge, challenge);
   const { id, name, token, thumbprint, proof } = challenge;
   const fault = findProofFault(proof);
@@ -104,14 +123,15 @@ async function answer(challenge: HostChallenge, record: ChallengeRecord, work: A
   if (!TOKEN.test(token) || !THUMBPRINT.test(thumbprint) || !NAME.test(name)) throw new Error("What the server sent is no challenge of a CA.");
   const content = `${token}.${thumbprint}`;
   if (proof.webroot !== undefined) {
+    await expectShowable({ kind: "webroot", path: proof.webroot, field: "webroot" }, work);
     const webroot = await realpath(proof.webroot).catch(inWords(proof.webroot, "read"));
-    for (const path of [proof.webroot, webroot]) await expectShowable({ kind: "webroot", path, field: "webroot" }, work); // its links may be others by now
-    return writeAnswer({ webroot, token, answer: content }, record, work.state.challenges);
+    await expectShowable({ kind: "webroot", path: webroot, field: "webroot" }, work); // its links may be others by now
+    return planAnswer({ webroot, token, answer: content }, record, work.state.challenges);
   }
   await expectShowable({ kind: "challenge port", port: portOf(proof) }, work);
   if (work.isOnce)
     throw new Error("The agent answers on a port of its own only while it runs, and this is one pass (--once). Run it as a service, or name a webroot.");
-  return work.listeners.answer(id, proof, { name, token, answer: content });
+  return () => work.listeners.answer(id, proof, { name, token, answer: content });
 }
 
 /** Tells the server; why something is not answered is told once. */
@@ -122,12 +142,14 @@ async function deliver(
   try {
     for (const [requestId, challenges] of reports) {
       await client.reportChallenges(requestId, challenges);
-      for (const { id, message: told } of challenges) await known.save({ ...known.records.get(id), id, told });
+      for (const { id, message: told } of challenges) known.note({ ...known.records.get(id), id, told });
     }
     return {};
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     log.warn({ reason: error.message }, "the server cannot be told which challenges are answered");
     return { unreachable: error };
+  } finally {
+    await known.flush();
   }
 }

@@ -1,6 +1,7 @@
 import { constants, mkdirSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import { argvOf, hostWord, serverWord } from "./arguments";
 import type { Attributes } from "./files";
 import { type HeldDirectory, withDirectory } from "./held-directory";
 import type { Host } from "./host";
@@ -27,7 +28,7 @@ async function makeIn(parent: HeldDirectory, path: string, mode: number) {
 export function restoreDirectory(host: Host, path: string, { mode, uid, gid }: Attributes) {
   return withDirectory(dirname(path), async (parent) => {
     if (uid === process.getuid?.() && gid === process.getgid?.()) return makeIn(parent, path, mode).catch(present);
-    const argv = ["mkdir", "-p", "-m", mode.toString(8), "--", basename(path)];
+    const argv = argvOf("mkdir", "-p", "-m", hostWord(mode.toString(8)), "--", serverWord(basename(path)));
     if (!parent.isOwn()) return runProgram(host, argv, { user: { uid, gid }, directory: dirname(path) });
     await makeIn(parent, path, 0o700).catch(present);
     const handle = await open(parent.at(basename(path)), DIRECTORY);

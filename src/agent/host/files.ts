@@ -1,6 +1,7 @@
 import { constants, type Stats } from "node:fs";
 import { lstat, open, readlink, rename, unlink } from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import { foreign } from "./foreign";
 import { type HeldDirectory, withDirectory } from "./held-directory";
 
 /** A file as it was: enough to put it back. */
@@ -42,7 +43,7 @@ function placeIn(directory: HeldDirectory, path: string): Place {
   async function read() {
     const found = await lstat(file).catch(absent).catch(inWords(path, "read"));
     if (!found) return undefined;
-    if (found.isSymbolicLink()) throw new Error(`${path} is a symbolic link to ${await readlink(file)}. Name the file itself, or remove the link.`);
+    if (found.isSymbolicLink()) throw new Error(`${path} is a symbolic link to ${foreign(await readlink(file))}. Name the file itself, or remove the link.`);
     if (!found.isFile()) throw new Error(`${path} is not a plain file.`);
     return readPlain(file, path);
   }

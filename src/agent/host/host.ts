@@ -1,5 +1,6 @@
 import { release } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { type Argv, argvOf } from "./arguments";
 import type { Entries } from "./entries";
 
 /** The machine as the agent sees it; tests give it other places. */
@@ -10,9 +11,11 @@ export type Host = {
    * The system's trust store: where anchors are dropped, what its tool makes of them, how the tool is called, the hooks that it tells of each
    * change, and the keystore that one of those fills.
    */
-  system: { anchors: string; bundle: string; update: string[]; hooks: string; javaStore: string };
+  system: { anchors: string; bundle: string; update: Argv; hooks: string; javaStore: string };
   /** The system's trust store of Red Hat's kind: the same, of another tool. */
-  caTrust: { anchors: string; bundle: string; update: string[] };
+  caTrust: { anchors: string; bundle: string; update: Argv };
+  /** The directory of the host's own programs that run after a change. */
+  hooks: string;
   /** Milliseconds that it waits: for a tool, for one connection to an endpoint, for a server to present its new certificate after a reload. */
   patience: { tool: number; connection: number; reload: number };
   /** What tools have read from stores, so that one that stays as it is costs no tool. */
@@ -25,15 +28,16 @@ export const thisHost = (environment: Host["environment"]): Host => ({
   system: {
     anchors: "/usr/local/share/ca-certificates",
     bundle: "/etc/ssl/certs/ca-certificates.crt",
-    update: ["update-ca-certificates"],
+    update: argvOf("update-ca-certificates"),
     hooks: "/etc/ca-certificates/update.d",
     javaStore: "/etc/ssl/certs/java/cacerts",
   },
   caTrust: {
     anchors: "/etc/pki/ca-trust/source/anchors",
     bundle: "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    update: ["update-ca-trust", "extract"],
+    update: argvOf("update-ca-trust", "extract"),
   },
+  hooks: "/etc/certitude-agent/hooks.d",
   patience: { tool: 60_000, connection: 5_000, reload: 10_000 },
   entries: new Map(),
 });

@@ -1,4 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
+import { foreign } from "./foreign";
 import type { Host } from "./host";
 
 const MAX_PASSWORD = 4_096;
@@ -18,7 +19,7 @@ export async function resolvePassword({ environment }: Host, reference: string):
 /** The first line of the file. */
 async function readPasswordFile(path: string) {
   const found = await stat(path).catch((error: Error) => {
-    throw new Error(`The file that config.storePasswordRef names cannot be read: ${error.message}`);
+    throw new Error(`The file that config.storePasswordRef names cannot be read: ${foreign(error.message)}.`);
   });
   if (!found.isFile() || found.size > MAX_PASSWORD)
     throw new Error(`${path}, which config.storePasswordRef names, is not a file of at most ${MAX_PASSWORD} bytes.`);

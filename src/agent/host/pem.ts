@@ -26,6 +26,23 @@ export function toPem(label: string, bytes: Uint8Array) {
 /** The first private key of a PEM text. */
 export const privateKeyIn = (text: string) => /-----BEGIN ([A-Z ]{0,20})PRIVATE KEY-----[^-]*(?:-(?!----)[^-]*)*-----END \1PRIVATE KEY-----/.exec(text)?.[0];
 
+/** The first bytes of a file that is ASN.1, such as a key in DER or PKCS #12, or of one of Java's older keystores. */
+const [ASN1, ...KEYSTORES] = [0x30, 0xfe, 0xce];
+
+/** Returns true where a file may hold a private key: in PEM, in DER or in a keystore. */
+export function mayHoldKey(bytes: Buffer) {
+  const [first = 0] = bytes;
+  return bytes.includes("PRIVATE KEY-----") || KEYSTORES.includes(first) || (first === ASN1 && !isCertificate(bytes));
+}
+
+function isCertificate(der: Uint8Array) {
+  try {
+    return new X509Certificate(der).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
 /** Whether the private key is known to be another certificate's. One that is encrypted or of a rare kind only its server can read. */
 export function isForeignKey(certificate: string, privateKey: string) {
   try {
@@ -52,4 +69,10 @@ export const isAuthority = (pem: string) => new X509Certificate(pem).ca;
 function isSelfSigned(pem: string) {
   const { subject, issuer } = new X509Certificate(pem);
   return subject === issuer;
+}
+
+/** The certificates in their order, and the keys, however the text around them is laid out. */
+export function essenceOf(text: string) {
+  const keys = text.match(/-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[^-]*(?:-(?!----)[^-]*)*-----END/g) ?? [];
+  return [...certificatesIn(text).map(fingerprintOf), ...keys.map((key) => sha256(key.replace(/\s/g, "")))].join();
 }

@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process";
+import type { Argv } from "./arguments";
+import { foreign } from "./foreign";
 import { withDirectory } from "./held-directory";
 import type { Host } from "./host";
 
@@ -28,7 +30,7 @@ const MAX_ERROR = 4_000;
 const SHOWN = 500;
 
 /** Runs a program of the host, without a shell. Returns what it printed. One that fails, or takes longer than the host's patience, is an error in words. */
-export function runProgram(host: Host, argv: readonly string[], { directory, ...options }: Options = {}): Promise<Outcome> {
+export function runProgram(host: Host, argv: Argv, { directory, ...options }: Options = {}): Promise<Outcome> {
   if (directory === undefined) return runIn("/", host, argv, options);
   return withDirectory(directory, (held) => {
     const { uid, gid } = held.attributes();
@@ -40,7 +42,7 @@ export function runProgram(host: Host, argv: readonly string[], { directory, ...
 
 type Run = Omit<Options, "directory">;
 
-async function runIn(cwd: string, host: Host, [program = "", ...args]: readonly string[], { environment, user, input }: Run): Promise<Outcome> {
+async function runIn(cwd: string, host: Host, [program = "", ...args]: Argv, { environment, user, input }: Run): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const { PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", JAVA_HOME, TMPDIR } = host.environment;
   const env = { PATH, HOME: host.home, LC_ALL: "C.UTF-8", ...(JAVA_HOME && { JAVA_HOME }), ...(TMPDIR && { TMPDIR }), ...environment };
@@ -95,13 +97,12 @@ function endGroup(pid: number | undefined) {
 
 function whyNotStarted(program: string, { code, message }: NodeJS.ErrnoException) {
   if (code === "ENOENT") return `${program} is not installed on this host, or not on the agent's PATH.`;
-  return `${program} could not be started: ${message}`;
+  return `${program} could not be started: ${foreign(message)}.`;
 }
 
 /** The end of what a failed program said, on one line. */
 function lastWords({ stdout, stderr }: Outcome) {
   const words = (stderr.trim() || stdout.trim()).replace(/\s+/g, " ");
   if (words === "") return "it said nothing.";
-  const ended = /[.!?]$/.test(words) ? words : `${words}.`;
-  return ended.length > SHOWN ? `… ${ended.slice(-SHOWN)}` : ended;
+  return `${foreign(words.length > SHOWN ? `… ${words.slice(-SHOWN)}` : words)}.`;
 }

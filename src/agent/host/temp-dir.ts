@@ -1,5 +1,6 @@
 import { chmod, chown, lstat, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { hostWord } from "./arguments";
 import { absent } from "./files";
 import type { User } from "./program";
 
@@ -7,7 +8,7 @@ export const makeTempDir = (path: string) => mkdir(path, { mode: 0o700 });
 
 /** Writes a file of any name that only the agent may read and, where it is given, this user. */
 export async function writeTemp(directory: string, content = "", user?: User) {
-  const path = join(directory, crypto.randomUUID());
+  const path = hostWord(join(directory, crypto.randomUUID()));
   await writeFile(path, content, { mode: 0o600, flag: "wx" });
   if (user) {
     await chown(path, user.uid, user.gid);

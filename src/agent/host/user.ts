@@ -1,4 +1,6 @@
 import { readFile } from "node:fs/promises";
+import { argvOf, serverWord } from "./arguments";
+import { foreign } from "./foreign";
 import type { Host } from "./host";
 import { ProgramFailure, runProgram, type User } from "./program";
 
@@ -19,7 +21,7 @@ async function entryOf(host: Host, database: "passwd" | "group", name: string, m
   const lines = (await readFile(`/etc/${database}`, "utf8")).split("\n");
   const own = lines.find((line) => line.startsWith(`${name}:`));
   if (own !== undefined) return own.split(":");
-  const { stdout } = await runProgram(host, ["getent", database, "--", name]).catch((error: Error) => {
+  const { stdout } = await runProgram(host, argvOf("getent", database, "--", serverWord(name))).catch((error: Error) => {
     throw error instanceof ProgramFailure ? new Error(missing) : error;
   });
   return stdout.trimEnd().split(":");
@@ -29,6 +31,7 @@ async function entryOf(host: Host, database: "passwd" | "group", name: string, m
 export function actAs({ uid, gid }: User, belonging: string): User | undefined {
   const own = process.getuid?.();
   if (uid === own) return undefined;
-  if (own !== 0) throw new Error(`${belonging} belongs to the user with the id ${uid}, for whom this agent cannot act. Run it as root, or as that user.`);
+  if (own !== 0)
+    throw new Error(`${belonging} belongs to the user with the id ${foreign(`${uid}`)}, for whom this agent cannot act. Run it as root, or as that user.`);
   return { uid, gid };
 }

@@ -3,7 +3,7 @@ import { requestComponents } from "#crypto/agent-messages";
 import { readPrivateKey } from "#crypto/ed25519";
 import { signMessage } from "#crypto/message-signature";
 import { type Send, type Sent, Unreachable } from "../transport";
-import type { Identity } from "./identity-files";
+import { type Identity, isCredential } from "./identity-files";
 
 /** Returns the answer to a request that shows who asks, and the nonce that was sent with it: a signed answer names it. */
 export type Ask = (request: Sent) => Promise<{ response: Response; nonce: string }>;
@@ -55,15 +55,27 @@ export function keyAccess({ identity, save, send, log }: Keyed): Access {
   async function renew() {
     const { response } = await ask({ method: "POST", path: "/agent/credentials" }, undefined);
     if (response.status !== 201) return false;
-    const { credential, expiresAt, name } = (await response.json()) as Pick<Identity, "credential" | "expiresAt" | "name">;
+    const renewed: unknown = await response.json().catch(() => undefined);
+    if (!isCredential(renewed)) {
+      log.error("the server answered with a credential that no request can carry: it is not kept");
+      return false;
+    }
+    const { credential, expiresAt, name } = renewed;
     current = { ...current, credential, expiresAt, name };
     await save(current);
     log.info({ expiresAt }, "credential renewed");
     return true;
   }
 
+  /** By a new credential, where an earlier release has kept one that no request can carry. */
+  async function askAfresh(request: Sent) {
+    await renew();
+    return ask(request, isCredential(current) ? current.credential : undefined);
+  }
+
   return {
     async ask(request) {
+      if (!isCredential(current)) return askAfresh(request);
       if (Date.parse(current.expiresAt) - signer.now() < HALF_A_DAY_MS) await renew().catch(ignoreUnreachable);
       const answer = await ask(request, current.credential);
       if (answer.response.status !== 401 || !(await renew())) return answer;

@@ -1,6 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { KeyPair } from "#crypto/ed25519";
+import { Value } from "@sinclair/typebox/value";
+import { t } from "elysia";
+import { isPublicKey, type KeyPair } from "#crypto/ed25519";
+import { Uuid } from "#http/schema";
 import { absent, removeFile, writeAtomically } from "../host/files";
 
 /** Who this host is: the agent that it joined as, its key, and the credential of the day. */
@@ -9,6 +12,17 @@ export type Identity = KeyPair & { server: string; organizationId: string; agent
 export type Joining = KeyPair & { server: string };
 /** The desired states that this host takes: those of this agent, signed with this key. */
 export type TrustedKey = { organizationId: string; agentId: string; publicKey: string };
+
+/** A credential as the server sent it, in a form that can be kept and shown: a token of one word, the time when it ends, and a name for a line. */
+const Credential = t.Object({
+  credential: t.String({ pattern: "^[\\w.~+/-]{1,500}=*$" }),
+  expiresAt: t.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?Z$" }),
+  name: t.String({ pattern: "^[^\\x00-\\x1f\\x7f-\\x9f]{1,500}$" }),
+});
+const Access = t.Composite([Credential, t.Object({ organizationId: Uuid, agentId: Uuid, signingKey: t.String() })]);
+
+export const isCredential = (value: unknown): value is typeof Credential.static => Value.Check(Credential, value);
+export const isAccess = (value: unknown): value is typeof Access.static => Value.Check(Access, value) && isPublicKey(value.signingKey);
 
 export type IdentityFiles = ReturnType<typeof openIdentityFiles>;
 

@@ -3,9 +3,8 @@ import { generateKeyPair } from "#crypto/ed25519";
 import type { Send, Sent } from "../transport";
 import { Unreachable } from "../transport";
 import { createSigner, inWords } from "./access";
-import type { Identity, IdentityFiles } from "./identity-files";
+import { type Identity, type IdentityFiles, isAccess } from "./identity-files";
 
-type Joined = Pick<Identity, "organizationId" | "agentId" | "name" | "credential" | "expiresAt"> & { signingKey: string };
 type Wish = { server: string; token: string; name?: string | undefined; facts: object };
 
 /**
@@ -16,7 +15,7 @@ export async function joinServer({ server, token, name = hostname(), facts }: Wi
   const begun = await files.readJoining();
   if (begun?.server === server) {
     const { status, joined } = await ask(begun, send, { method: "POST", path: "/agent/credentials" }, undefined);
-    if (status === 201 && joined) return keep({ ...begun, ...joined }, joined.signingKey, files);
+    if (status === 201 && joined) return keep({ ...joined, ...begun }, joined.signingKey, files);
   }
   const key = { server, ...generateKeyPair() };
   await files.saveJoining(key);
@@ -27,7 +26,7 @@ export async function joinServer({ server, token, name = hostname(), facts }: Wi
     body: JSON.stringify({ name: name.slice(0, 120), host: facts }),
   };
   const { status, joined, message } = await ask(key, send, request, token);
-  if (status === 201 && joined) return keep({ ...key, ...joined }, joined.signingKey, files);
+  if (status === 201 && joined) return keep({ ...joined, ...key }, joined.signingKey, files);
   await files.forgetJoining();
   throw new Unreachable(refusalOf(server, status, message));
 }
@@ -50,12 +49,13 @@ async function ask(key: { publicKey: string; privateKey: string }, send: Send, r
     response = await send(signer.sign(request, token).signed);
   }
   const body: unknown = await response.json().catch(() => undefined);
-  const message = body instanceof Object && "message" in body ? String(body.message) : undefined;
-  return { status: response.status, message, joined: response.status === 201 ? (body as Joined) : undefined };
+  const message = body instanceof Object && "message" in body && typeof body.message === "string" ? body.message : undefined;
+  return { status: response.status, message, joined: response.status === 201 && isAccess(body) ? body : undefined };
 }
 
 function refusalOf(server: string, status: number, message: string | undefined) {
   if (status === 401) return `${server} does not know this token (401): it was mistyped or deleted, or is of another server. Ask for another.`;
+  if (status === 201) return `${server} answered something else than a credential. Is it a Certitude server?`;
   if (status === 404 || status === 405) return `${server} answered ${status}: it is no Certitude server, or one of a release without join tokens.`;
   return `${server} did not let this host join (${status}). ${message ?? ""}`.trim();
 }

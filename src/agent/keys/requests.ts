@@ -5,7 +5,7 @@ import { isWithinBackoff } from "../backoff";
 import { writeAtomically } from "../host/files";
 import { makeCsr, makePrivateKey, signerOf } from "../host/private-key";
 import { expectPermitted, Refused } from "../policy/host-policy";
-import { failed, refused } from "../report";
+import { failed, refused, told } from "../report";
 import type { DesiredState, ServerClient } from "../server-client";
 import type { Target } from "../store";
 import { storeOf } from "../stores/stores";
@@ -44,7 +44,7 @@ async function answer(request: KeyRequest, work: Answering) {
   try {
     const target = readKeyRequest(request);
     const { keyInside } = storeOf(target.storeType);
-    await expectPermitted(target, keyInside === undefined, work);
+    await expectPermitted(target, keyInside === undefined, undefined, work);
     if (!work.ignoreBackoff && record.retry && isWithinBackoff(record.retry.at - work.clock().getTime())) return true;
     if (work.isDryRun) {
       if (!hasCsr) log.info("would make a private key and have its certificate issued");
@@ -56,7 +56,7 @@ async function answer(request: KeyRequest, work: Answering) {
     return true;
   } catch (error) {
     if (error instanceof Unreachable) throw error;
-    await tell(error as Error, record, { ...work, log });
+    await tell(error as Error, request, record, { ...work, log });
     return false;
   }
 }
@@ -96,9 +96,12 @@ async function send({ requestId, algorithm, commonName, names }: KeyRequest, sig
 }
 
 /** Tells the server, once, why there is no key; a failure is tried again later, a refusal as soon as the policy is another. */
-async function tell(error: Error, record: KeyRecord, { client, state: { keys, records }, log, clock, isDryRun }: Answering) {
+async function tell(error: Error, request: KeyRequest, record: KeyRecord, work: Answering) {
+  const { client, log, clock, isDryRun } = work;
+  const { keys, records } = work.state;
   const isRefused = error instanceof Refused;
-  const { message = "" } = isRefused ? refused(error, log) : failed(error.message, log);
+  const { message: reason = "" } = isRefused ? refused(error, log) : failed(error, log);
+  const message = told(reason, [request], work);
   if (isDryRun) return;
   const failures = (record.retry?.failures ?? 0) + 1;
   const retry = isRefused ? undefined : { failures, at: retryAt(failures, records.get(record.assignmentId), clock()) };

@@ -55,10 +55,12 @@ export const isKeyReadable = async (target: Target, host: Work["host"]) => (awai
 /** Takes away each key that no certificate will come for, or that is installed by now. */
 export async function forgetUnasked({ keys: requests = [], items, keep }: Pick<DesiredState, "keys" | "items" | "keep">, work: Work) {
   const asked = new Set(requests.map(({ requestId }) => requestId));
+  const kept = new Set(keep);
+  const desired = new Map(items.map((item) => [item.id, item]));
   for (const record of work.state.keys.records.values()) {
     const { requestId, assignmentId } = record;
-    if (asked.has(requestId) || keep.includes(assignmentId)) continue;
-    const item = items.find(({ id }) => id === assignmentId);
+    if (asked.has(requestId) || kept.has(assignmentId)) continue;
+    const item = desired.get(assignmentId);
     if (item && (await isStillWaiting(record, item, work))) continue;
     await forgetKey(record, work);
   }

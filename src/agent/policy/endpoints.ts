@@ -1,4 +1,6 @@
 import { isIP } from "node:net";
+import type { Target } from "../store";
+import type { Policy } from "./policy";
 
 const LOCALHOST = /^(localhost|127(\.\d{1,3}){3}|::1)$/i;
 
@@ -7,6 +9,10 @@ export function endpointOf(uri: string) {
   const { hostname, port } = new URL(uri.replace(/^tls:/i, "https:"));
   return `${hostname.toLowerCase()}:${port || 443}`;
 }
+
+/** Returns true where the host's policy names the endpoint of the config, beyond what is permitted without one. */
+export const isEndpointNamed = ({ config: { verifyEndpoint } }: Target, { policy }: { policy: Policy }) =>
+  verifyEndpoint !== undefined && policy.endpoints?.includes(endpointOf(verifyEndpoint)) === true;
 
 /** Returns true for this host itself: by loopback, its names and its addresses. */
 export function isOwnEndpoint(endpoint: string, ownNames: readonly string[]) {

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
+import { foreign } from "../host/foreign";
 import type { Host } from "../host/host";
-import type { Target } from "../store";
-import { type Demand, demandsOf, readingDemandsOf, removalDemandsOf } from "./demands";
+import type { Material, Target } from "../store";
+import { anchorDemandsOf, type Demand, demandsOf, readingDemandsOf, removalDemandsOf } from "./demands";
 import { readPolicyFile } from "./file";
 import { type Calling, consentLine, judge, refusalMessage } from "./judge";
 import type { Policy } from "./policy";
-import type { Facts } from "./rules";
+import { type Facts, isPermitted } from "./rules";
 import { factsOf, seeDemands } from "./see";
 
 export const POLICY_FILE = "/etc/certitude-agent/policy.json";
@@ -50,11 +51,20 @@ export function policyReader({ file, command }: PolicySource, log: Logger) {
   };
 }
 
-type Asking = { host: Host; policy: HostPolicy };
+/** The host that asks, and what it permits. */
+export type Asking = { host: Host; policy: HostPolicy };
 
 /** Throws Refused where the host does not permit what an assignment asks. Nothing of it has touched the host before. */
-export const expectPermitted = (target: Target, hasPrivateKey: boolean, asking: Asking) =>
-  expect(target.storeType, demandsOf(target, hasPrivateKey, asking.host), asking);
+export const expectPermitted = (target: Target, hasPrivateKey: boolean, material: Material | undefined, asking: Asking) =>
+  expect(
+    target.storeType,
+    [...(material ? anchorsIn(target, material, hasPrivateKey && material.privateKey === null, asking) : []), ...demandsOf(target, hasPrivateKey, asking.host)],
+    asking,
+  );
+
+/** Signatures are checked only where the policy says who may be trusted. */
+const anchorsIn = (target: Target, material: Material, isOwnKey: boolean, { host, policy: { policy } }: Asking) =>
+  policy.anchors === undefined ? [] : anchorDemandsOf(target, material, host, isOwnKey);
 
 /** The same for taking away what was installed. */
 export const expectRemovable = (target: Target, asking: Asking) => expect(target.storeType, removalDemandsOf(target, asking.host), asking);
@@ -66,7 +76,15 @@ export const expectReadable = (target: Target, asking: Asking) => expect(target.
 export const expectShowable = (demand: Demand, asking: Asking) => expect(undefined, [demand], asking);
 
 async function expect(storeType: Target["storeType"] | undefined, demands: Demand[], { host, policy: { policy, fault, facts, calling } }: Asking) {
-  if (fault && demands.length > 0) throw new Refused(`The policy of this host cannot be used, so that it permits nothing: ${fault}`);
-  const refusal = judge(await seeDemands(demands, storeType, host), policy, facts);
+  if (fault && demands.length > 0) throw new Refused(`The policy of this host cannot be used, so that it permits nothing: ${foreign(fault)}`);
+  const seen = await seeDemands(demands.filter(isWithinAccounts(demands, policy, facts)), storeType, host);
+  const refusal = judge(seen, policy, facts);
   if (refusal) throw new Refused(refusalMessage(refusal, calling), refusal.grants && consentLine(refusal.grants, calling));
+  for (const each of seen) if ("fault" in each && each.fault) throw each.fault; // told where it is permitted alone: else it says what is on this host
+}
+
+/** A home is looked up where its account is permitted alone: what is said of it would tell whether this host has that account. */
+function isWithinAccounts(demands: Demand[], policy: Policy, facts: Facts) {
+  const refused = demands.flatMap((each) => (each.kind === "account" && !isPermitted(each, policy, facts) ? each.name : []));
+  return (each: Demand) => !("account" in each && each.account !== undefined && refused.includes(each.account));
 }

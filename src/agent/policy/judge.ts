@@ -28,12 +28,14 @@ export function consentLine(grants: readonly Grant[], { command, file }: Calling
 }
 
 const MAX_MESSAGE = 1_000;
+/** The words before the command. */
+export const CONSENT = "An administrator of the host permits it by: ";
 
 /** Returns the refusal in words that a report can hold whole: a command that was cut short would permit something else. */
 export function refusalMessage({ denied, grants }: Refusal, calling: Calling) {
   const what = denied.map((each) => each.replace(/\p{C}/gu, "�")).join("; ");
   if (!grants) return shorten(`The policy of this host does not permit ${what}. No policy can: correct the assignment.`);
-  const consent = `An administrator of the host permits it by: ${consentLine(grants, calling)}`;
+  const consent = CONSENT + consentLine(grants, calling);
   const whole = `The policy of this host does not permit ${what}. ${consent}`;
   if (whole.length <= MAX_MESSAGE) return whole;
   const brief = `The policy of this host does not permit this assignment. ${consent}`;

@@ -2,6 +2,7 @@ import { Value } from "@sinclair/typebox/value";
 import { findMeant } from "#misspelled";
 import { INSTALLABLE } from "#modules/fleet/trust-stores/rules/installable";
 import { quoteWords } from "#shell-words";
+import { anchorFault } from "./anchors";
 import { endpointFault } from "./endpoints";
 import { pathFault } from "./paths";
 import { FIELD_NAMES, type Field, type Grant, type Policy, PolicySchema } from "./policy";
@@ -67,6 +68,8 @@ export function grantFault({ field, value }: Grant): string | undefined {
       return value[0] === "" ? "must begin with a program" : undefined;
     case "reloadPatterns":
       return patternFault(value);
+    case "anchors":
+      return anchorFault(value);
     case "endpoints":
       return endpointFault(value);
     default:

@@ -31,7 +31,7 @@ const inDirectory =
     const { trustStorePath: given, keyDirectory } = config;
     const directory = given === undefined ? usual(host) : pathOn(host, given, "trustStorePath");
     if (directory === undefined) return []; // which the store itself refuses
-    const secrets = resolve(directory, keyDirectory ?? "");
+    const secrets = resolve(directory, keyDirectory === undefined ? "" : pathOn(host, keyDirectory, "keyDirectory"));
     const places: PathDemand[] = given === undefined ? [] : [{ kind: "directory", path: directory, field: "trustStorePath" }];
     if (secrets !== directory) places.push({ kind: "directory", path: secrets, field: "keyDirectory" });
     return [...places, ...FILE_NAMES.flatMap((field) => oddName(field, config[field], KEY_FILES.includes(field) ? secrets : directory))];

@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { configRulesOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import { INSTALLABLE } from "#modules/fleet/trust-stores/rules/installable";
 import { PRESET_RELOADS } from "#modules/fleet/trust-stores/rules/presets";
+import { quoteWords } from "#shell-words";
 
 const ANY = "*";
 
@@ -30,6 +31,12 @@ const RUNNERS = new Set(
 export const isSameCommand = (one: readonly string[], other: readonly string[]) =>
   one.length === other.length && one.every((word, index) => word === other[index]);
 
+/** The reloads that need no policy, in words for a person. */
+export const KNOWN_RELOADS = [
+  `systemctl reload of ${[...SERVICES].join(", ")}, postgresql@…`,
+  ...new Set(OTHERS.map(quoteWords).filter((line) => !line.startsWith("systemctl reload "))),
+];
+
 /** Returns true for a reload that needs no policy. */
 export function isKnownReload(argv: readonly string[]) {
   const [program, action, unit = "", ...rest] = argv;
@@ -47,18 +54,30 @@ function runsOthers(program: string) {
   return RUNNERS.has(name.slice(0, end));
 }
 
-/** Returns true if the command is the pattern's: `*` is one word, never an option, and never one for a program that runs others. */
+/**
+ * Returns true if the command is the pattern's: `*` is one word, never an option, and never one for a program that runs others; for
+ * systemctl a service.
+ */
 export function matchesPattern(pattern: readonly string[], argv: readonly string[]) {
-  if (pattern.length !== argv.length || runsOthers(argv[0] ?? "")) return false;
-  return pattern.every((word, index) => word === argv[index] || (word === ANY && index > 0 && isPlainWord(argv[index] ?? "")));
+  const [program = ""] = argv;
+  if (pattern.length !== argv.length || patternFault(pattern) !== undefined) return false;
+  const stands = isSystemctl(program) ? isService : isPlainWord;
+  return pattern.every((word, index) => word === argv[index] || (word === ANY && stands(argv[index] ?? "")));
 }
+
+const isSystemctl = (program: string) => basename(program) === "systemctl";
+/** Units of another kind can stop the machine or open it, and so can some of systemd's own services. */
+const OTHER_UNIT = /\.(target|socket|timer|mount|automount|swap|path|slice|scope|device)$/;
+const OWN_SERVICE = /^(systemd-|initrd-|emergency|rescue|debug-shell)/;
+const isService = (word: string) => /^[\w@:.-]+$/.test(word) && isPlainWord(word) && !OTHER_UNIT.test(word) && !OWN_SERVICE.test(word);
 
 /** Returns why a pattern cannot stand in a policy. */
 export function patternFault([program = "", ...rest]: readonly string[]) {
   if (program.includes(ANY)) return "must name its program, as the first word";
   if (!rest.includes(ANY)) return "holds no word *; one without belongs into reloads";
   if (runsOthers(program)) return `names ${program}, which runs whatever an argument says: permit each command word for word, in reloads`;
+  if (isSystemctl(program) && rest.find((word) => !word.startsWith("-")) === ANY) return "must name what systemctl does: only the service may be *";
 }
 
-/** A word that a program takes neither for an option, nor for a setting, nor for a file that it should read. */
-const isPlainWord = (word: string) => /^[\w@%+,.:]/.test(word) && !/[/=\s]/.test(word) && !word.includes("..");
+/** A word that a program takes neither for an option, nor for a setting, nor for a file that it should read (`@file`). */
+const isPlainWord = (word: string) => /^[\w%+,.:]/.test(word) && !/[/=\s]/.test(word) && !word.includes("..");

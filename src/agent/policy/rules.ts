@@ -1,6 +1,9 @@
 import { basename, dirname } from "node:path";
 import { presetValues } from "#modules/fleet/trust-stores/rules/presets";
+import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
+import { valueFault } from "#modules/fleet/trust-stores/rules/values";
 import { quoteWords } from "#shell-words";
+import { permitsAnchor } from "./anchors";
 import type { Demand } from "./demands";
 import { isOwnEndpoint } from "./endpoints";
 import { isHarmlessFlag } from "./node-flags";
@@ -9,8 +12,8 @@ import type { PathDemand } from "./places";
 import type { Grant, Policy } from "./policy";
 import { isKnownReload, isSameCommand, matchesPattern } from "./reloads";
 
-/** A demand as this host sees it: a path by where it leads, and whether that is a place of the store's own. */
-type SeenPath = PathDemand & { real: string; isOwn: boolean };
+/** A demand as this host sees it: a path by where it leads, and whether that is a place of the store's own; or as it stands, with why it leads nowhere. */
+type SeenPath = PathDemand & { real: string; isOwn: boolean; fault?: Error };
 export type Seen = Exclude<Demand, PathDemand> | SeenPath;
 /** What the rules know of the host. */
 export type Facts = { ownNames: readonly string[] };
@@ -35,12 +38,19 @@ const STRICTEST = { withKey: 0o640, without: 0o644 };
 /** Accounts and groups of servers, to which their own files may belong. */
 const OWNERS = new Set([...presetValues("fileOwner"), ...presetValues("fileGroup").map((each) => `:${each}`)]);
 
+const faultOfValue = (storeType: TrustStoreType, field: string, value: unknown) => valueFault(field, value) ?? valueFault(field, value, storeType);
+
 /** One rule for each kind of thing: pure, so that it can be read and tested alone. */
 const RULES: { [Kind in Seen["kind"]]: Rule<Kind> } = {
   store: {
     isPermitted: ({ type }, { stores }) => stores === undefined || stores.includes(type),
     describe: ({ type }) => `the store ${type}`,
     grant: ({ type }) => ({ field: "stores", value: type }),
+  },
+  anchor: {
+    isPermitted: ({ type, authority }, { anchors }) => anchors === undefined || anchors.some((each) => permitsAnchor(each, type, authority)),
+    describe: ({ type, authority: { commonName, fingerprint } }) => `trusting the authority "${commonName}" (sha256:${fingerprint}) in the store ${type}`,
+    grant: ({ type, authority: { fingerprint } }) => ({ field: "anchors", value: `sha256:${fingerprint} stores:${type}` }),
   },
   directory: {
     isPermitted: ({ real, isOwn }, { directories }) => isOwn || within(directories, real),
@@ -109,10 +119,9 @@ const RULES: { [Kind in Seen["kind"]]: Rule<Kind> } = {
     describe: ({ name, field }) => `giving files to ${name} (config.${field})`,
     grant: ({ name }) => ({ field: "fileOwners", value: name }),
   },
-  // It is spoken to servers in their own protocols.
-  "server name": {
-    isPermitted: ({ name }) => /^[\w.:-]+$/.test(name),
-    describe: ({ name }) => `the server name ${name} (config.verifyServerName)`,
+  value: {
+    isPermitted: ({ storeType, field, value }) => faultOfValue(storeType, field, value) === undefined,
+    describe: ({ storeType, field, value }) => `this config.${field}, which ${faultOfValue(storeType, field, value)}`,
     grant: () => undefined,
   },
   "key mode": {

@@ -1,13 +1,12 @@
-import { lstatSync, realpathSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
-import { basename, dirname, join, normalize } from "node:path";
+import { join, normalize } from "node:path";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
-import { inWords } from "../host/files";
 import type { Host } from "../host/host";
 import { findUser } from "../host/user";
 import type { Demand } from "./demands";
+import { leadsTo, seenFrom } from "./links";
 import { isWithin } from "./paths";
-import { OWN_PLACES } from "./places";
+import { OWN_PLACES, type PathDemand } from "./places";
 import type { Facts, Seen } from "./rules";
 
 /** Returns the demands as this host sees them: each path by where its links lead. Reads only. */
@@ -18,39 +17,21 @@ export async function seeDemands(demands: readonly Demand[], storeType: TrustSto
   const seen: Seen[] = [];
   for (const each of demands) {
     if ("path" in each) {
-      const path = each.account === undefined ? normalize(each.path) : join((await findUser(host, each.account)).home, each.path.slice(2));
-      const real = leadsTo(path);
-      seen.push({ ...each, path, real, isOwn: ownFiles.includes(real) || ownDirectories.some((own) => isWithin(real, own)) });
+      const { real, ...found } = await lookAt(each, host);
+      seen.push({ ...each, ...found, real, isOwn: ownFiles.includes(real) || ownDirectories.some((own) => isWithin(real, own)) });
     } else seen.push(each);
   }
   return seen;
 }
 
-/** The path without links; none where the agent may not look, for nothing leads there. */
-function seenFrom(path: string): string[] {
+/** A path and where it leads; where that cannot be said, the path itself, and why. */
+async function lookAt({ path: given, account }: PathDemand, host: Host) {
+  let path = normalize(given);
   try {
-    return [leadsTo(path)];
-  } catch {
-    return [];
-  }
-}
-
-/** Returns the path without links; what does not exist yet is taken as it stands. Synchronous: fifty assignments are judged at every pass. */
-function leadsTo(path: string): string {
-  try {
-    return realpathSync(path);
+    if (account !== undefined) path = join((await findUser(host, account)).home, given.slice(2));
+    return { path, real: leadsTo(path) };
   } catch (error) {
-    if (!["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return inWords(path, "read")(error as Error);
-  }
-  if (isLink(path)) throw new Error(`${path} is a link that leads nowhere. Remove it, or name another place.`);
-  return join(leadsTo(dirname(path)), basename(path));
-}
-
-function isLink(path: string) {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-  } catch {
-    return false; // a path that cannot be looked at is told of by its parent
+    return { path, real: path, fault: error as Error };
   }
 }
 

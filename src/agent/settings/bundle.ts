@@ -1,3 +1,4 @@
+import { expectLoads } from "../host/bundle-reader";
 import type { Host } from "../host/host";
 import { certificatesIn, fingerprintOf } from "../host/pem";
 import type { Store } from "../store";
@@ -45,6 +46,7 @@ export function bundleAt(path: string, setting?: OneValue): Store {
         );
       await changeText(transaction, path, (text) => withBlock(roots ? withBlock(text, ROOTS, roots) : text, assignmentId, linesOf(certificate)));
       await transaction.addReference(CLAIM + path);
+      await expectLoads(path, host);
     },
 
     /** The roots go with the last certificate, unless another owner has pointed a program here. */

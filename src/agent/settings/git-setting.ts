@@ -1,3 +1,4 @@
+import { type Argv, argvOf, hostWord, serverWord } from "../host/arguments";
 import { readSnapshot, textOf } from "../host/files";
 import type { Host } from "../host/host";
 import { runProgram } from "../host/program";
@@ -30,14 +31,16 @@ export function gitSetting(place: Place, value: string): OneValue {
   const madeClaim = `made ${file}`;
 
   async function read(host: Host) {
-    const entries = (await readSnapshot(file)) ? (await runProgram(host, ["git", "config", "--file", file, "--null", "--list"])).stdout.split("\0") : [];
+    const entries = (await readSnapshot(file))
+      ? (await runProgram(host, argvOf("git", "config", "--file", hostWord(file), "--null", "--list"))).stdout.split("\0")
+      : [];
     const valuesOf = (key: string) => entries.flatMap((each) => (each.startsWith(`${key.toLowerCase()}\n`) ? each.slice(key.length + 1) : []));
     return { values: valuesOf(name), isMarked: valuesOf(mark).length > 0, marks: valuesOf(mark) };
   }
 
-  const edit = (transaction: Transaction, ...commands: string[][]) =>
+  const edit = (transaction: Transaction, ...commands: Argv[]) =>
     transaction.editWith(file, async (copy) => {
-      for (const each of commands) await transaction.run(["git", "config", "--file", copy, ...each]);
+      for (const each of commands) await transaction.run(argvOf("git", "config", "--file", hostWord(copy), each));
     });
 
   return {
@@ -53,7 +56,7 @@ export function gitSetting(place: Place, value: string): OneValue {
       if (other !== undefined && !(isMarked && values.length === 1)) throw taken(place, other);
       if (values.length > 0 && !isMarked) return;
       if (transaction.isOthers(madeClaim) || !(await readSnapshot(file))) await transaction.addReference(madeClaim);
-      if (values[0] !== value) await edit(transaction, [name, value], [mark, value]);
+      if (values[0] !== value) await edit(transaction, argvOf(hostWord(name), serverWord(value)), argvOf(hostWord(mark), serverWord(value)));
       await transaction.addReference(claimOf(place, value));
     },
 
@@ -61,7 +64,7 @@ export function gitSetting(place: Place, value: string): OneValue {
       if (await transaction.dropReference(claimOf(place, value))) {
         const { values, marks } = await read(transaction.host);
         const unset = [...(values.includes(value) ? [name] : []), ...(marks.includes(value) ? [mark] : [])];
-        if (unset.length > 0) await edit(transaction, ...unset.map((each) => ["--fixed-value", "--unset-all", each, value]));
+        if (unset.length > 0) await edit(transaction, ...unset.map((each) => argvOf("--fixed-value", "--unset-all", hostWord(each), serverWord(value))));
       }
       const hasMore = transaction.owned("").some((each) => each.endsWith(` in ${file}`));
       if (!hasMore && (await transaction.dropReference(madeClaim)) && textOf(await readSnapshot(file)) === "") await transaction.editShared(file, null);

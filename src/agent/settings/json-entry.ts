@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { bytesOf, readSnapshot } from "../host/files";
+import { foreign } from "../host/foreign";
 import type { Transaction } from "../transaction/transaction";
 import type { Setting } from "./setting";
 
@@ -17,7 +18,7 @@ async function read(file: string) {
     const root: unknown = JSON.parse(text);
     if (isObject(root)) return { text, root };
   } catch (error) {
-    throw new Error(`${file} is not JSON, and its reader takes nothing of it: ${(error as Error).message}. Correct it.`);
+    throw new Error(`${file} is not JSON, and its reader takes nothing of it: ${foreign((error as Error).message)}. Correct it.`);
   }
   throw new Error(`${file} is not an object of JSON. Correct it.`);
 }

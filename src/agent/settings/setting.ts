@@ -1,3 +1,4 @@
+import { foreign } from "../host/foreign";
 import type { Host } from "../host/host";
 import type { Transaction } from "../transaction/transaction";
 import { hasMarker, holdsBlock, outsideBlocks, readBlock, withBlock, withoutBlock } from "./block";
@@ -18,10 +19,10 @@ export type OneValue = Setting & { /** Whether another owner has set it so. */ i
 export type Place = { file: string; name: string; format?: Format };
 
 export const taken = ({ file, name }: Place, value: string) =>
-  new Error(`${file} sets ${name} to ${value || "on"}, and not by this agent. Remove that, or let config.trustStorePath name that file.`);
+  new Error(`${file} sets ${name} to ${value ? foreign(value) : "on"}, and not by this agent. Remove that, or let config.trustStorePath name that file.`);
 export const takenByOther = ({ file, name }: Place, value: string) =>
   new Error(
-    `${file} sets ${name} to ${value} for another assignment on this host. Let this one have the same config.trustStorePath and preferOsStore, or take that one away first.`,
+    `${file} sets ${name} to ${foreign(value)} for another assignment on this host. Let this one have the same config.trustStorePath and preferOsStore, or take that one away first.`,
   );
 
 /** A setting of one value, in a marked block of a file. */

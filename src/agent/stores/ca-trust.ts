@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import { expectLoads } from "../host/bundle-reader";
 import { readSnapshot, textOf } from "../host/files";
 import type { Host } from "../host/host";
 import { certificatesIn, fingerprintOf } from "../host/pem";
@@ -17,5 +18,9 @@ export const caTrustStore = directoryStore({
     if (relative(anchors, directory).startsWith(".."))
       throw new Error(`config.trustStorePath must lie in ${anchors}: ${update[0]} takes every file there for an anchor.`);
   },
-  refresh: (_directory, _target, transaction) => transaction.rebuild(transaction.host.caTrust.update),
+  async refresh(_directory, _target, transaction, isRemoval) {
+    const { host } = transaction;
+    await transaction.rebuild(host.caTrust.update);
+    if (!isRemoval) await expectLoads(host.caTrust.bundle, host);
+  },
 });

@@ -1,5 +1,7 @@
 import { dirname } from "node:path";
+import { type Argv, argvOf } from "../host/arguments";
 import { absent, findEntry, ownerOf } from "../host/files";
+import { foreign } from "../host/foreign";
 import { type Host, pathOn } from "../host/host";
 import { runProgram } from "../host/program";
 import { osAnchor } from "../settings/os-anchor";
@@ -28,7 +30,7 @@ async function storeFor(target: Target, host: Host) {
   const path = await bundleOf(target, host, python);
   if (path === host.system.bundle) return osAnchor;
   if (!target.config.preferOsStore) return bundleOfOthers(() => path);
-  await python("-c", "import truststore").catch(({ message }: Error) => {
+  await python(argvOf("-c", "import truststore")).catch(({ message }: Error) => {
     throw new Error(`config.preferOsStore needs Python's truststore package, beside certifi: ${message}`);
   });
   return osAnchor;
@@ -38,10 +40,10 @@ type Python = Awaited<ReturnType<typeof pythonFor>>;
 
 /** A virtual environment may be anyone's: what root runs there runs as its owner, and sees nothing of the directory but the environment. */
 async function pythonFor(target: Target, host: Host) {
-  if (target.config.pythonVenvPath === undefined) return (...args: string[]) => runProgram(host, ["python3", ...args]);
+  if (target.config.pythonVenvPath === undefined) return (args: Argv) => runProgram(host, argvOf("python3", args));
   const directory = venvOf(target, host);
   await ownerOfVenv(directory);
-  return (...args: string[]) => runProgram(host, ["./bin/python", "-I", ...args], { directory });
+  return (args: Argv) => runProgram(host, argvOf("./bin/python", "-I", args), { directory });
 }
 
 const venvOf = ({ config: { pythonVenvPath = "" } }: Target, host: Host) => pathOn(host, pythonVenvPath, "pythonVenvPath");
@@ -56,10 +58,10 @@ async function ownerOfVenv(directory: string) {
 async function bundleOf(target: Target, host: Host, python: Python) {
   const { trustStorePath } = target.config;
   if (trustStorePath !== undefined) return pathOn(host, trustStorePath, "trustStorePath");
-  const path = (await python("-m", "certifi")).stdout.trim();
+  const path = (await python(argvOf("-m", "certifi"))).stdout.trim();
   if (target.config.pythonVenvPath === undefined || path === host.system.bundle) return path;
   const owner = await ownerOfVenv(venvOf(target, host));
   const { uid } = (await findEntry(path)) ?? (await ownerOf(dirname(path)));
-  if (uid !== owner.uid) throw new Error(`${path}, where certifi leads, belongs to another user than ${venvOf(target, host)}. It is left alone.`);
+  if (uid !== owner.uid) throw new Error(`${foreign(path)}, where certifi leads, belongs to another user than ${venvOf(target, host)}. It is left alone.`);
   return path;
 }

@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { absent, findEntry } from "../host/files";
+import { foreign } from "../host/foreign";
 import { type Host, pathOn } from "../host/host";
 import { certificatesIn, fingerprintOf, toPem } from "../host/pem";
 import { jsonEntry, readList } from "../settings/json-entry";
@@ -39,7 +40,7 @@ export const chromePolicy: Store = {
     const files = ((await readdir(directory).catch(absent)) ?? []).map((name) => join(directory, name));
     const clauses: string[] = [];
     for (const file of files.filter((each) => each.endsWith(".json")))
-      if ((await readList({ file, names: [POLICY] })).some((each) => isSame(each, fingerprint))) clauses.push(`${file} lists it in ${POLICY}`);
+      if ((await readList({ file, names: [POLICY] })).some((each) => isSame(each, fingerprint))) clauses.push(`${foreign(file)} lists it in ${POLICY}`);
     return clauses;
   },
 
@@ -49,7 +50,7 @@ export const chromePolicy: Store = {
     for (const other of ((await readdir(directory).catch(absent)) ?? []).filter((each) => each.endsWith(".json") && each !== name)) {
       const file = join(directory, other);
       if ((await readList({ file, names: [POLICY] })).length > 0)
-        throw new Error(`${file} sets ${POLICY} too, and the browser takes the list of one file alone. Let config.certFileName be ${other}.`);
+        throw new Error(`${foreign(file)} sets ${POLICY} too, and the browser takes the list of one file alone. Let config.certFileName be ${foreign(other)}.`);
     }
     await transaction.makeDirectory(directory);
     await jsonEntry(list, entryOf(certificate)).install(transaction);

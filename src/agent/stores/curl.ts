@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { argvOf } from "../host/arguments";
 import type { Host } from "../host/host";
 import { runProgram } from "../host/program";
 import { curlrc } from "../settings/formats";
@@ -16,7 +17,7 @@ export const curlBundle = pointedStore(async (target, host) => {
 
 /** Releases before 8.2 are told the system's bundle by name. */
 const knowsCaNative = (host: Host) =>
-  runProgram(host, ["curl", "--ca-native", "--version"]).then(
+  runProgram(host, argvOf("curl", "--ca-native", "--version")).then(
     () => true,
     (error: Error) => {
       if (error.message.includes("is unknown")) return false;

@@ -1,47 +1,14 @@
 import { dirname, resolve } from "node:path";
-import { sha256 } from "#crypto/sha256";
 import { findEntry, readSnapshot, type Snapshot, textOf } from "../host/files";
+import { foreign } from "../host/foreign";
 import { type Host, pathOn } from "../host/host";
-import { certificatesIn, fingerprintOf, isAuthority, isForeignKey, presented, privateKeyIn } from "../host/pem";
+import { certificatesIn, essenceOf, isAuthority, isForeignKey, presented, privateKeyIn } from "../host/pem";
+import { isKeyOf } from "../host/private-key";
 import type { User } from "../host/program";
 import { keyModeOf, type Material, type Misplaced, type Store, type Target } from "../store";
 import type { Journal } from "../transaction/journal";
 import type { Transaction } from "../transaction/transaction";
-
-/**
- * One file of a store, by its name in the directory or its path, and what it holds: the certificate alone, followed by its
- * intermediates, those alone, the private key, or certificate, intermediates and key; then a key that the operator keeps may also lie
- * beside it, in a file of its name and `.key`.
- */
-export type Part = { name: string; holds: "certificate" | "chain" | "issuers" | "key" | "chain and key" };
-
-/** A store that is a directory of files, and what is particular to it. */
-export type Layout = {
-  /** Where the directory is when the config does not say. */
-  defaultDirectory?: (host: Host, target: Target) => string | Promise<string>;
-  /** Whether the directory must be there already: the one that a running server reads. */
-  mustExist?: boolean;
-  parts: (target: Target) => Part[];
-  /** Whether an earlier release gave its files other names, or another directory. */
-  hasMoved?: boolean;
-  /** Whether a server may have started with a file that the agent now takes over, and gives back on removal. */
-  takesOver?: boolean;
-  /** Whether the store's reader fails without a key in its place. */
-  needsKey?: boolean;
-  passwordVariable?: string;
-  /** As in a Store. */
-  dropsReloads?: boolean;
-  /** To whom the files are to belong; to whom the ones before them did, else their directory, where it does not say. */
-  ownerOf?: (target: Target, host: Host) => Promise<Partial<User>>;
-  /** Throws where the config does not suit the store. */
-  check?: (directory: string, target: Target, host: Host) => void | Promise<void>;
-  /** What else must hold, once the files are right: the faults, as in an Observation. */
-  observe?: (directory: string, target: Target, material: Material, host: Host) => Promise<string[]>;
-  /** Where the reader would find the certificate besides: as in a Store. Without it, it reads the files of the target alone. */
-  findRemains?: (directory: string, target: Target, material: Material, host: Host) => Promise<string[]>;
-  /** Makes the store's reader take note of what was written or removed. */
-  refresh?: (directory: string, target: Target, transaction: Transaction, isRemoval: boolean) => Promise<void>;
-};
+import type { Layout, Part } from "./layout";
 
 type File = Part & { path: string; found: Snapshot | undefined; text: string };
 
@@ -58,7 +25,7 @@ export function directoryStore(layout: Layout): Store {
     return pathOn(host, given, "trustStorePath");
   }
 
-  const placesIn = (directory: string, target: Target) => parts(target).map(({ name }) => resolve(directory, name));
+  const placesIn = (directory: string, target: Target, host: Host) => parts(target, host).map(({ name }) => resolve(directory, name));
 
   async function expectDirectory(directory: string) {
     if (mustExist && !(await findEntry(directory)))
@@ -75,7 +42,7 @@ export function directoryStore(layout: Layout): Store {
   /** The files of ours that are none of the target's. */
   async function misplaced(target: Target, ownership: Journal["ownership"], host: Host): Promise<Misplaced> {
     const directory = await directoryOf(target, host);
-    const places = placesIn(directory, target);
+    const places = placesIn(directory, target, host);
     const names = Object.keys(ownership).filter((name) => ownership[name]?.digest !== undefined && !places.includes(name));
     return { names, remove: (transaction) => takeAway(names, directory, target, transaction) };
   }
@@ -89,7 +56,7 @@ export function directoryStore(layout: Layout): Store {
     async observe(target, material, host) {
       const directory = await directoryOf(target, host);
       await check?.(directory, target, host);
-      const files = await readFiles(directory, parts(target));
+      const files = await readFiles(directory, parts(target, host));
       const owner = await ownerOf?.(target, host);
       const differences: string[] = [];
       for (const file of files) {
@@ -103,14 +70,18 @@ export function directoryStore(layout: Layout): Store {
     async install(target, material, transaction) {
       const directory = await directoryOf(target, transaction.host);
       await expectDirectory(directory);
-      const files = await readFiles(directory, parts(target));
+      const files = await readFiles(directory, parts(target, transaction.host));
       for (const file of files) {
         const fault = await faultOfKey(file, material, needsKey);
         if (fault) throw new Error(`${file.path} ${fault}. Include the private key in the assignment, or put the right one there first.`);
       }
+      refuseAuthorities(files, target, transaction);
       const owner = await ownerOf?.(target, transaction.host);
-      for (const file of files.filter((each) => !isLeft(each, material)))
-        await transaction.writeOwned(file.path, demandContent(file, material), { mode: modeOf(file, target), owner, takesOver: takesOver && isServer(target) });
+      for (const file of files.filter((each) => !isLeft(each, material))) {
+        const writing = { mode: modeFor(file, target, material), takesOver: takesOver && isServer(target) };
+        const whose = keepsKey(file, material) ? { keeps: file.found } : { owner };
+        await transaction.writeOwned(file.path, demandContent(file, material), { ...writing, ...whose });
+      }
       await refresh?.(directory, target, transaction, false);
     },
 
@@ -118,7 +89,7 @@ export function directoryStore(layout: Layout): Store {
       const directory = await directoryOf(target, host);
       await check?.(directory, target, host);
       await expectDirectory(directory);
-      const part = parts(target).find(holdsKey);
+      const part = parts(target, host).find(holdsKey);
       if (!part) throw new Error("The config names no file for the private key: name config.keyFileName or config.combinedFileName.");
       const path = resolve(directory, part.name);
       const found = await readSnapshot(path);
@@ -127,9 +98,21 @@ export function directoryStore(layout: Layout): Store {
 
     async remove(target, transaction) {
       const directory = await directoryOf(target, transaction.host);
-      return takeAway(placesIn(directory, target), directory, target, transaction);
+      return takeAway(placesIn(directory, target, transaction.host), directory, target, transaction);
     },
   };
+}
+
+/** Of authorities whom a reader may trust by this file: what is presented never takes their place, but that of a certificate with its key. */
+function refuseAuthorities(files: File[], target: Target, transaction: Transaction) {
+  if (!isServer(target)) return;
+  const keys = files.flatMap(({ text }) => privateKeyIn(text) ?? []);
+  const isOthers = ({ path, holds, text }: File) => {
+    const [first, ...more] = holds === "key" || transaction.owns(path) ? [] : certificatesIn(text);
+    return first !== undefined && [first, ...more].every(isAuthority) && !(holds !== "issuers" && keys.some((key) => isKeyOf(first, key)));
+  };
+  const found = files.find(isOthers);
+  if (found) throw new Error(`${found.path} holds authorities, whose place a server's own certificate does not take. Choose another file name.`);
 }
 
 /** A file name that the store's defaults or the assignment give. */
@@ -153,13 +136,14 @@ function faultOf(file: File, target: Target, material: Material) {
   if (isLeft(file, material)) return;
   if (!file.found) return "is missing";
   if (essenceOf(file.text) !== essenceOf(contentOf(file, material))) return "holds something else";
-  if (holdsKey(file) && file.found.mode !== modeOf(file, target)) return `has mode ${file.found.mode.toString(8)}`;
+  if (holdsKey(file) && file.found.mode !== modeFor(file, target, material)) return `has mode ${file.found.mode.toString(8)}`;
 }
 
 function faultOfOwner(file: File, owner: Partial<User> | undefined, material: Material) {
-  if (!owner || !file.found || isLeft(file, material)) return;
+  if (!owner || !file.found || isLeft(file, material) || keepsKey(file, material)) return;
   const { uid, gid } = { ...file.found, ...owner };
-  if (file.found.uid !== uid || file.found.gid !== gid) return `belongs to ${file.found.uid}:${file.found.gid}, not to ${uid}:${gid}`;
+  if (file.found.uid !== uid || file.found.gid !== gid)
+    return `belongs to ${foreign(`${file.found.uid}:${file.found.gid}`)}, not to ${foreign(`${uid}:${gid}`)}`;
 }
 
 /** Why the key that was left to the operator cannot serve the certificate. */
@@ -175,6 +159,10 @@ const isServer = ({ materialType }: Target) => materialType === "server_certific
 const holdsKey = ({ holds }: Part) => holds === "key" || holds === "chain and key";
 /** Without a private key, the one that the operator put there is left to the operator. */
 const isLeft = ({ holds }: Part, { privateKey }: Material) => privateKey === null && holds === "key";
+/** Returns true where the file holds a key that the assignment does not bring: whatever the config says, it keeps its owner, and is opened to no one else. */
+const keepsKey = ({ holds, text }: File, { privateKey }: Material) => privateKey === null && holds === "chain and key" && privateKeyIn(text) !== undefined;
+const modeFor = (file: File, target: Target, material: Material) =>
+  file.found && keepsKey(file, material) ? file.found.mode & modeOf(file, target) : modeOf(file, target);
 const modeOf = (part: Part, target: Target) => (holdsKey(part) ? (keyModeOf(target) ?? KEY_MODE) : CERTIFICATE_MODE);
 
 function contentOf({ holds, text }: File, { certificate, chain, privateKey }: Material) {
@@ -191,9 +179,3 @@ function demandContent(file: File, material: Material) {
 }
 
 const lined = (pem: string) => (pem === "" ? "" : `${pem.trimEnd()}\n`);
-
-/** The certificates in their order, and the keys, however the text around them is laid out. */
-function essenceOf(text: string) {
-  const keys = text.match(/-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[^-]*(?:-(?!----)[^-]*)*-----END/g) ?? [];
-  return [...certificatesIn(text).map(fingerprintOf), ...keys.map((key) => sha256(key.replace(/\s/g, "")))].join();
-}

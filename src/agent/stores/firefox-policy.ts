@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { absent, readSnapshot } from "../host/files";
+import { foreign } from "../host/foreign";
 import { type Host, pathOn } from "../host/host";
 import { fingerprintOf } from "../host/pem";
 import { jsonEntry } from "../settings/json-entry";
@@ -53,7 +54,7 @@ async function findInProfiles(fingerprint: string, host: Host) {
     for (const name of (await readdir(root).catch(absent)) ?? []) {
       const database = await readSnapshot(join(root, name, "cert9.db")).catch(() => undefined); // not a profile
       const isThere = database && certificatesInDatabase(database).some(({ pem }) => fingerprintOf(pem) === fingerprint);
-      if (isThere) clauses.push(`${join(root, name)} holds it, where Firefox keeps what a policy has installed; delete it there with certutil -D`);
+      if (isThere) clauses.push(`${foreign(join(root, name))} holds it, where Firefox keeps what a policy has installed; delete it there with certutil -D`);
     }
   return clauses;
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { readSnapshot, textOf } from "../host/files";
+import { foreign } from "../host/foreign";
 import type { Host } from "../host/host";
 
 /** Where Firefox and Thunderbird keep profiles in a home: of Mozilla and Debian, of snap, of flatpak. */
@@ -27,7 +28,7 @@ export async function findProfile(home: string) {
     const path = /^Default=(.+)$/m.exec(started ?? "")?.[1] ?? pathOf(sections.find((each) => /^Default=1$/m.test(each))) ?? pathOf(text);
     if (path) return isAbsolute(path) ? path : join(root, path);
   }
-  throw new Error(`${home} has no profile of Firefox or Thunderbird. Let it start once, or set config.trustStorePath to the profile's directory.`);
+  throw new Error(`${foreign(home)} has no profile of Firefox or Thunderbird. Let it start once, or set config.trustStorePath to the profile's directory.`);
 }
 
 const pathOf = (section = "") => /^Path=(.+)$/m.exec(section)?.[1];

@@ -1,6 +1,8 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
+import { argvOf } from "../host/arguments";
 import { absent } from "../host/files";
+import { foreign } from "../host/foreign";
 import { type Host, pathOn } from "../host/host";
 import { runProgram } from "../host/program";
 import { gitSetting, otherClaims } from "../settings/git-setting";
@@ -54,12 +56,16 @@ const pair = pointedStore((target, host) => ({
 
 /** What git of this user takes, whichever file of settings says so: one that the user's own includes may come after the agent's lines. */
 async function faultsInUse(target: Target, host: Host) {
-  const { stdout } = await runProgram(host, ["git", "config", "--includes", "--null", "--list"]);
+  const { stdout } = await runProgram(host, argvOf("git", "config", "--includes", "--null", "--list"));
   const entries = stdout.split("\0");
   return optionsOf(target, host).flatMap(({ name, value }) => {
     const key = `${name.toLowerCase()}\n`;
     const used = entries.findLast((each) => each.startsWith(key))?.slice(key.length);
-    return used === value ? [] : [`git takes ${used ?? "nothing"} as ${name}, not ${value}: git config --show-origin --get ${name} tells where that is set`];
+    return used === value
+      ? []
+      : [
+          `git takes ${used === undefined ? "nothing" : foreign(used)} as ${name}, not ${value}: git config --show-origin --get ${name} tells where that is set`,
+        ];
   });
 }
 

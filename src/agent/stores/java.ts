@@ -14,12 +14,18 @@ export const javaKeystorePkcs12 = keystoreStore((target, host) => locate(target,
 
 async function locate({ config }: Target, host: Host, format: "JKS" | "PKCS12"): Promise<Keystore> {
   const { trustStorePath = "", storePasswordRef = "" } = config; // both are required for these stores
-  return { path: pathOn(host, trustStorePath, "trustStorePath"), password: await resolvePassword(host, storePasswordRef), format };
+  return {
+    path: pathOn(host, trustStorePath, "trustStorePath"),
+    password: await resolvePassword(host, storePasswordRef),
+    format,
+    passwordRef: storePasswordRef,
+  };
 }
 
 const locateCacerts = async ({ config }: Target, host: Host): Promise<Keystore> => ({
   path: config.trustStorePath === undefined ? await findCacerts(host) : pathOn(host, config.trustStorePath, "trustStorePath"),
   password: config.storePasswordRef === undefined ? SHIPPED_PASSWORD : await resolvePassword(host, config.storePasswordRef),
+  passwordRef: config.storePasswordRef,
 });
 const cacerts = keystoreStore(locateCacerts);
 

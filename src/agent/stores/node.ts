@@ -1,4 +1,5 @@
 import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
+import { argvOf } from "../host/arguments";
 import { runProgram } from "../host/program";
 import { bundleAt } from "../settings/bundle";
 import { osAnchor } from "../settings/os-anchor";
@@ -34,7 +35,7 @@ const LIST_FLAGS = "console.log([...process.allowedNodeEnvironmentFlags].join('\
 async function expectTaken({ host }: Transaction, flags: string[], all: string) {
   if ([OPENSSL_CA, BUNDLED_CA].every((each) => all.includes(each)))
     throw new Error(`node does not start with both ${OPENSSL_CA} and ${BUNDLED_CA} in NODE_OPTIONS. Take one of them away.`);
-  const taken = new Set((await runProgram(host, ["node", "--eval", LIST_FLAGS])).stdout.trim().split("\n"));
+  const taken = new Set((await runProgram(host, argvOf("node", "--eval", LIST_FLAGS))).stdout.trim().split("\n"));
   const unknown = flags.find((each) => !taken.has(each.split("=")[0] ?? ""));
   if (unknown === undefined) return;
   const help = unknown === SYSTEM_CA ? " It reads the system's store with config.useOpensslCa beside config.preferOsStore." : "";

@@ -1,6 +1,7 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { dirname, join } from "node:path";
 import { sha256 } from "#crypto/sha256";
+import { type Argv, argvOf, serverWord } from "../host/arguments";
 import { type Entry, readOnce } from "../host/entries";
 import { bytesOf, findEntry, inWords, missingDirectories, ownerOf, readSnapshot, type Snapshot } from "../host/files";
 import { type Host, pathOn } from "../host/host";
@@ -52,7 +53,7 @@ export async function readDatabase({ directory, user }: Database, host: Host): P
   const [certificates, keys] = await Promise.all(["cert9.db", "key4.db"].map((name) => readSnapshot(join(directory, name))));
   if (!certificates) return [];
   return readOnce(host, directory, sha256(`${certificates.base64} ${keys?.base64}`), async () => {
-    const { stdout } = await runProgram(host, ["certutil", "-d", HERE, "-L"], { directory, ...(user && { user }) }).catch(explain({ directory }));
+    const { stdout } = await runProgram(host, argvOf("certutil", "-d", HERE, "-L"), { directory, ...(user && { user }) }).catch(explain({ directory }));
     const trust = [...stdout.matchAll(/^(.*\S) +([a-zA-Z]*,[a-zA-Z]*,[a-zA-Z]*) *$/gm)];
     const kindOf = (name: string) => [...new Set(trust.flatMap(([, each, flags]) => (each === name && flags ? flags : [])))].join(" and ");
     return certificatesInDatabase(certificates).map(({ name, pem }) => ({ name, kind: kindOf(name), certificates: [pem] }));
@@ -78,19 +79,21 @@ export async function openDatabase({ directory, user, password }: Database, tran
   const as = { directory, ...(user && { user }) };
   const secret = async (text: string) => writeTemp(await transaction.tempDirectory(), `${text}\n`, user);
   const file = password === undefined ? undefined : await secret(password);
-  const certutil = (...args: string[]) => ["certutil", "-d", HERE, ...args, ...(file ? ["-f", file] : [])];
-  const pk12util = (...args: string[]) => ["pk12util", "-d", HERE, ...args, ...(file ? ["-k", file] : [])];
+  const certutil = (args: Argv) => argvOf("certutil", "-d", HERE, args, ...(file ? ["-f" as const, file] : []));
+  const pk12util = (args: Argv) => argvOf("pk12util", "-d", HERE, args, ...(file ? ["-k" as const, file] : []));
+  const on = (action: "-D" | "-F", name: string) => certutil(argvOf(action, "-n", serverWord(name)));
+  const trusting = (name: string, trust: string) => certutil(argvOf("-A", "-n", serverWord(name), "-t", serverWord(trust), "-a"));
   const run: Transaction["run"] = (argv, options) => transaction.run(argv, { ...options, ...as }).catch(explain({ directory, password }));
 
   /** An empty database is like none, so it stays after a failure. */
   async function create() {
     await transaction.makeDirectory(directory, user);
-    await run(certutil("-N", ...(file ? [] : ["--empty-password"])));
+    await run(certutil(file ? argvOf("-N") : argvOf("-N", "--empty-password")));
   }
 
   /** With a wrong password a tool does half of its work: it is tried before. */
   async function authenticate() {
-    await runProgram(transaction.host, certutil("-K"), as)
+    await runProgram(transaction.host, certutil(argvOf("-K")), as)
       .catch((error: Error) => {
         if (!(error instanceof ProgramFailure && /no keys found/.test(error.output.stdout + error.output.stderr))) throw error;
       })
@@ -99,23 +102,23 @@ export async function openDatabase({ directory, user, password }: Database, tran
 
   async function add({ name, certificate, trust, privateKey }: NewEntry) {
     if (privateKey === null) {
-      const undo = { argv: certutil("-D", "-n", name), ignoredError: "could not find certificate" };
-      return run(certutil("-A", "-n", name, "-t", trust, "-a"), { input: certificate, undo });
+      const undo = { argv: on("-D", name), ignoredError: "could not find certificate" };
+      return run(trusting(name, trust), { input: certificate, undo });
     }
     const source = await writePkcs12(transaction, { name, certificates: [certificate], privateKey }, user);
-    const undo = { argv: certutil("-F", "-n", name), ignoredError: "Could not find cert" };
-    return run(pk12util("-i", source.path, "-w", await secret(source.password)), { undo });
+    const undo = { argv: on("-F", name), ignoredError: "Could not find cert" };
+    return run(pk12util(argvOf("-i", source.path, "-w", await secret(source.password))), { undo });
   }
 
   async function erase({ name, kind, certificates }: Entry) {
     if (!kind.includes("u")) {
-      const undo = { argv: certutil("-A", "-n", name, "-t", kind, "-a"), input: certificates.join("") };
-      return run(certutil("-D", "-n", name), { undo });
+      const undo = { argv: trusting(name, kind), input: certificates.join("") };
+      return run(on("-D", name), { undo });
     }
     const copy = await writeTemp(await transaction.tempDirectory(), "", user);
     const copyPassword = await secret(crypto.randomUUID());
-    await run(pk12util("-o", copy, "-n", name, "-w", copyPassword));
-    return run(certutil("-F", "-n", name), { undo: { argv: pk12util("-i", copy, "-w", copyPassword) } });
+    await run(pk12util(argvOf("-o", copy, "-n", serverWord(name), "-w", copyPassword)));
+    return run(on("-F", name), { undo: { argv: pk12util(argvOf("-i", copy, "-w", copyPassword)) } });
   }
 
   await ((await findEntry(join(directory, "cert9.db"))) ? authenticate() : create());

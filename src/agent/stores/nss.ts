@@ -1,4 +1,5 @@
 import { type Entry, holds } from "../host/entries";
+import { foreign } from "../host/foreign";
 import { fingerprintOf, presented } from "../host/pem";
 import type { Material, Store, Target } from "../store";
 import type { Transaction } from "../transaction/transaction";
@@ -21,7 +22,7 @@ export const nssDatabase: Store = {
   async findRemains(target, { fingerprint }, host) {
     const database = await locateDatabase(target, host);
     const found = (await readDatabase(database, host)).filter((each) => holds(each, fingerprint));
-    return found.map(({ name }) => `${database.directory} holds it as ${name}`);
+    return found.map(({ name }) => `${database.directory} holds it as ${foreign(name)}`);
   },
 
   async install(target, material, transaction) {
@@ -60,8 +61,6 @@ export const nssDatabase: Store = {
 
 /** The certificate and, for a client's, the intermediates that it presents with it. */
 function wantedOf({ alias, materialType }: Target, { certificate, chain, privateKey }: Material): Wanted[] {
-  // A colon would stand between the name of a token and a nickname.
-  if (alias.includes(":")) throw new Error("config.alias must be without a colon in an NSS database.");
   const own = { name: alias, certificate, privateKey, trust: materialType === "trust_anchor" ? "C,," : ",," };
   const issuers = materialType === "client_certificate" ? presented(certificate, chain).slice(1) : [];
   return [own, ...issuers.map((issuer, index) => ({ name: `${alias} issuer ${index + 1}`, certificate: issuer, privateKey: null }))];
@@ -70,8 +69,8 @@ function wantedOf({ alias, materialType }: Target, { certificate, chain, private
 function faultOf({ name, certificate, trust, privateKey }: Wanted, entries: Entry[]) {
   const found = entries.find((each) => holds(each, fingerprintOf(certificate)));
   if (!found) return entries.some((each) => each.name === name) ? `holds another certificate as ${name}` : `lacks ${name}`;
-  if (trust !== undefined && found.kind.replace(/u/g, "") !== trust) return `has ${found.name} with the trust ${found.kind}, not ${trust}`;
-  if (privateKey !== null && !found.kind.includes("u")) return `lacks the private key of ${found.name}`;
+  if (trust !== undefined && found.kind.replace(/u/g, "") !== trust) return `has ${foreign(found.name)} with the trust ${foreign(found.kind)}, not ${trust}`;
+  if (privateKey !== null && !found.kind.includes("u")) return `lacks the private key of ${foreign(found.name)}`;
 }
 
 function refuseAmbiguous(entries: Entry[], name: string, { directory }: Database) {
@@ -80,8 +79,8 @@ function refuseAmbiguous(entries: Entry[], name: string, { directory }: Database
 }
 
 function refuseForeign(entries: Entry[], place: string, transaction: Transaction) {
-  const foreign = entries.find(({ name }) => !transaction.owns(place + name));
-  if (!foreign) return;
-  const how = `as ${foreign.name} with the trust ${foreign.kind}`;
+  const found = entries.find(({ name }) => !transaction.owns(place + name));
+  if (!found) return;
+  const how = `as ${foreign(found.name)} with the trust ${foreign(found.kind)}`;
   throw new Error(`${place.slice(0, -1)} holds a certificate ${how} already, and not by this agent. Remove it by certutil -D, or choose another alias.`);
 }

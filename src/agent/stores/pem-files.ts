@@ -2,15 +2,17 @@ import { join } from "node:path";
 import { type Host, pathOn } from "../host/host";
 import { findGroup, findUser } from "../host/user";
 import { type Store, storeBy, type Target } from "../store";
-import { directoryStore, type Part } from "./directory";
+import { directoryStore } from "./directory";
+import type { Part } from "./layout";
 import { bundleOfOthers } from "./pem-bundle";
 
 /** The certificate and key of whatever reads them from PEM files. */
 const certificateFiles = directoryStore({
   takesOver: true,
+  hasMoved: true, // a keyDirectory that begins with ~/ was a directory of that name
   parts: partsOf,
-  check(_directory, target) {
-    const names = partsOf(target).map(({ name }) => name);
+  check(_directory, target, host) {
+    const names = partsOf(target, host).map(({ name }) => name);
     const double = names.find((name, index) => names.indexOf(name) !== index);
     if (double) throw new Error(`The config names ${double} twice. A file of certificate and key together is config.combinedFileName.`);
   },
@@ -24,7 +26,7 @@ const certificateFiles = directoryStore({
 const certificateAndKey: Store = {
   ...certificateFiles,
   install(target, material, transaction) {
-    const isKeyless = !partsOf(target).some(({ holds }) => holds.endsWith("key"));
+    const isKeyless = !partsOf(target, transaction.host).some(({ holds }) => holds.endsWith("key"));
     if (material.privateKey !== null && isKeyless)
       throw new Error("The assignment includes the private key, but its config names no file for it: name config.keyFileName or config.combinedFileName.");
     return certificateFiles.install(target, material, transaction);
@@ -42,9 +44,9 @@ function directoryOf({ config: { trustStorePath } }: Target, host: Host) {
   return pathOn(host, trustStorePath, "trustStorePath");
 }
 
-function partsOf({ config }: Target): Part[] {
+function partsOf({ config }: Target, host: Host): Part[] {
   const { certFileName, chainFileName, fullChainFileName, keyFileName, combinedFileName, keyDirectory } = config;
-  const secret = (name: string) => (keyDirectory === undefined ? name : join(keyDirectory, name));
+  const secret = (name: string) => (keyDirectory === undefined ? name : join(pathOn(host, keyDirectory, "keyDirectory"), name));
   const isAlone = chainFileName !== undefined || fullChainFileName !== undefined;
   const parts: (Part | undefined)[] = [
     certFileName === undefined ? undefined : { name: certFileName, holds: isAlone ? "certificate" : "chain" },

@@ -1,6 +1,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { algorithmOf, type Hash, publicHalfOf, type Signer } from "#modules/certificates/certificates/x509/signing-request";
+import { type Argv, argvOf, hostWord } from "../host/arguments";
 import type { Host } from "../host/host";
 import { resolvePassword } from "../host/password";
 import { runProgram } from "../host/program";
@@ -22,7 +23,7 @@ export const noKey = ({ module }: Token, alias: string) =>
 
 const readPublicKey = (token: Token, id: string, host: Host) =>
   withScratch(host, async (pathOf) => {
-    await run(token, ["--read-object", "--type", "pubkey", "--id", id, "--output-file", pathOf("key")], host);
+    await run(token, argvOf("--read-object", "--type", "pubkey", "--id", hostWord(id), "--output-file", pathOf("key")), host);
     return new Uint8Array(await readFile(pathOf("key")));
   });
 
@@ -32,12 +33,12 @@ type Signing = { data: Uint8Array; hash: Hash; isElliptic: boolean };
 const signInside = (token: Token, id: string, { data, hash, isElliptic }: Signing, host: Host) =>
   withScratch(host, async (pathOf) => {
     await writeFile(pathOf("data"), isElliptic ? createHash(hash).update(data).digest() : data);
-    const how = isElliptic ? ["--mechanism", "ECDSA", "--signature-format", "openssl"] : ["--mechanism", "SHA256-RSA-PKCS"];
-    await run(token, ["--sign", ...how, "--id", id, "--input-file", pathOf("data"), "--output-file", pathOf("signature")], host);
+    const how = isElliptic ? argvOf("--mechanism", "ECDSA", "--signature-format", "openssl") : argvOf("--mechanism", "SHA256-RSA-PKCS");
+    await run(token, argvOf("--sign", how, "--id", hostWord(id), "--input-file", pathOf("data"), "--output-file", pathOf("signature")), host);
     return new Uint8Array(await readFile(pathOf("signature")));
   });
 
-async function run({ module, argv, secret }: Token, words: string[], host: Host) {
+async function run({ module, argv, secret }: Token, words: Argv, host: Host) {
   const environment = { [PIN]: await resolvePassword(host, secret.reference) };
-  await runProgram(host, [...argv, ...words], { environment }).catch(explain(module));
+  await runProgram(host, argvOf(argv, words), { environment }).catch(explain(module));
 }

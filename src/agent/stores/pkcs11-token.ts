@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Argv, argvOf, hostWord, serverWord, type Word } from "../host/arguments";
 import { type Host, pathOn } from "../host/host";
 import { resolvePassword } from "../host/password";
 import { toPem } from "../host/pem";
@@ -10,13 +11,13 @@ import type { Secret } from "../transaction/undo-step";
 
 export const PIN = "CERTITUDE_PIN";
 
-export type Token = { module: string; argv: string[]; secret: Secret };
+export type Token = { module: string; argv: Argv; secret: Secret };
 export type Certificate = { id: string; pem: string };
 
 /** The module's token that the tool takes by itself. */
 export function tokenOf({ config }: Target, host: Host): Token {
   const module = pathOn(host, config.trustStorePath ?? "", "trustStorePath");
-  const argv = ["pkcs11-tool", "--module", module, "--login", "--pin", `env:${PIN}`];
+  const argv = argvOf("pkcs11-tool", "--module", serverWord(module), "--login", "--pin", `env:${PIN}`);
   return { module, argv, secret: { variable: PIN, reference: config.storePasswordRef ?? "" } };
 }
 
@@ -24,10 +25,10 @@ export function tokenOf({ config }: Target, host: Host): Token {
 export async function openToken(target: Target, host: Host): Promise<Token> {
   const token = tokenOf(target, host);
   const { module, argv } = token;
-  const slots = initializedSlots((await runProgram(host, ["pkcs11-tool", "--module", module, "--list-slots"])).stdout);
+  const slots = initializedSlots((await runProgram(host, argvOf("pkcs11-tool", "--module", serverWord(module), "--list-slots"))).stdout);
   if (slots.length !== 1)
     throw new Error(`${module} has ${slots.length} initialized tokens, and this agent writes where there is one. Name a module with one.`);
-  return { ...token, argv: [...argv, "--slot", slots.join("")] };
+  return { ...token, argv: argvOf(argv, "--slot", hostWord(slots.join(""))) };
 }
 
 const initializedSlots = (text: string) =>
@@ -51,8 +52,8 @@ const objectsIn = (text: string, alias: string) =>
 export async function glance({ module, argv, secret }: Token, alias: string, host: Host): Promise<Certificate[] | undefined> {
   const environment = { [PIN]: await resolvePassword(host, secret.reference) };
   return readByFile(host, async (file) => {
-    const words = ["--list-slots", "--list-objects", "--read-object", "--type", "cert", "--label", alias, "--output-file", file];
-    const answer = await runProgram(host, [...argv, ...words], { environment }).catch((error: Error) =>
+    const words = argvOf("--list-slots", "--list-objects", "--read-object", "--type", "cert", "--label", serverWord(alias), "--output-file", file);
+    const answer = await runProgram(host, argvOf(argv, words), { environment }).catch((error: Error) =>
       isPinFault(error) ? explain(module)(error) : undefined,
     );
     const found = answer && initializedSlots(answer.stdout).length === 1 ? objectsIn(answer.stdout, alias) : [];
@@ -63,29 +64,29 @@ export async function glance({ module, argv, secret }: Token, alias: string, hos
 /** The certificates with the label, and the id of the private key with it, where there is one. */
 export async function look({ module, argv, secret }: Token, alias: string, host: Host) {
   const environment = { [PIN]: await resolvePassword(host, secret.reference) };
-  const { stdout } = await runProgram(host, [...argv, "--list-objects"], { environment }).catch(explain(module));
+  const { stdout } = await runProgram(host, argvOf(argv, "--list-objects"), { environment }).catch(explain(module));
   const own = objectsIn(stdout, alias);
   const certificates: Certificate[] = [];
   for (const { id } of own.filter(({ kind }) => kind === "Certificate")) {
-    const words = ["--read-object", "--type", "cert", "--label", alias, "--id", id, "--output-file"];
-    const found = await readByFile(host, (file) => runProgram(host, [...argv, ...words, file], { environment }).then(() => ({ id })));
+    const words = argvOf("--read-object", "--type", "cert", "--label", serverWord(alias), "--id", hostWord(id), "--output-file");
+    const found = await readByFile(host, (file) => runProgram(host, argvOf(argv, words, file), { environment }).then(() => ({ id })));
     if (found) certificates.push(found);
   }
   return { certificates, keyId: own.find(({ kind }) => kind === "Private Key")?.id };
 }
 
 /** The tool writes bytes, so they go by a file. Returns undefined where `write` says that it holds nothing of use. */
-const readByFile = (host: Host, write: (file: string) => Promise<{ id: string } | undefined>): Promise<Certificate | undefined> =>
+const readByFile = (host: Host, write: (file: Word) => Promise<{ id: string } | undefined>): Promise<Certificate | undefined> =>
   withScratch(host, async (pathOf) => {
     const written = await write(pathOf("certificate"));
     return written && { ...written, pem: toPem("CERTIFICATE", await readFile(pathOf("certificate"))) };
   });
 
 /** Lends a directory for what the tool reads from files and writes to them. */
-export async function withScratch<Result>(host: Host, use: (pathOf: (name: string) => string) => Promise<Result>) {
+export async function withScratch<Result>(host: Host, use: (pathOf: (name: string) => Word) => Promise<Result>) {
   const directory = await mkdtemp(join(host.environment.TMPDIR ?? tmpdir(), "certitude-agent-"));
   try {
-    return await use((name) => join(directory, name));
+    return await use((name) => hostWord(join(directory, name)));
   } finally {
     await rm(directory, { recursive: true });
   }

@@ -1,3 +1,4 @@
+import { type Argv, argvOf, hostWord, serverWord, type Word } from "../host/arguments";
 import { resolvePassword } from "../host/password";
 import { fingerprintOf } from "../host/pem";
 import { writeTemp } from "../host/temp-dir";
@@ -56,9 +57,10 @@ export const pkcs11Token: Store = {
 
 const claimOf = ({ module }: Token, alias: string) => `${module}#${alias}`;
 
-const object = ({ argv }: Token, alias: string, id: string, action: string[]) => [...argv, ...action, "--type", "cert", "--label", alias, "--id", id];
-const addition = (token: Token, alias: string, id: string, file: string) => object(token, alias, id, ["--write-object", file]);
-const deletion = (token: Token, alias: string, id: string) => object(token, alias, id, ["--delete-object"]);
+const object = ({ argv }: Token, alias: string, id: string, action: Argv) =>
+  argvOf(argv, action, "--type", "cert", "--label", serverWord(alias), "--id", hostWord(id));
+const addition = (token: Token, alias: string, id: string, file: Word) => object(token, alias, id, argvOf("--write-object", file));
+const deletion = (token: Token, alias: string, id: string) => object(token, alias, id, argvOf("--delete-object"));
 
 /** A file that stays until the attempt ends, for undoing it too: the tool cannot read from a pipe. */
 const fileOf = async (pem: string, transaction: Transaction) => writeTemp(await transaction.tempDirectory(), pem);
@@ -68,7 +70,7 @@ async function erase(token: Token, alias: string, { id, pem }: Certificate, tran
   await runWithPin(token, deletion(token, alias, id), transaction, { undo });
 }
 
-async function runWithPin({ module, secret }: Token, argv: string[], transaction: Transaction, options: Parameters<Transaction["run"]>[1]) {
+async function runWithPin({ module, secret }: Token, argv: Argv, transaction: Transaction, options: Parameters<Transaction["run"]>[1]) {
   const environment = { [PIN]: await resolvePassword(transaction.host, secret.reference) };
   await transaction.run(argv, { ...options, environment }).catch(explain(module));
 }

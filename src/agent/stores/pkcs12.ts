@@ -1,3 +1,4 @@
+import { argvOf, serverWord } from "../host/arguments";
 import type { User } from "../host/program";
 import { writeTemp } from "../host/temp-dir";
 import type { Transaction } from "../transaction/transaction";
@@ -8,7 +9,7 @@ type Contents = { name: string; certificates: string[]; privateKey: string };
 export async function writePkcs12(transaction: Transaction, { name, certificates, privateKey }: Contents, user?: User) {
   const password = crypto.randomUUID();
   const path = await writeTemp(await transaction.tempDirectory(), "", user);
-  await transaction.run(["openssl", "pkcs12", "-export", "-name", name, "-passout", "env:CERTITUDE_PASSWORD", "-out", path], {
+  await transaction.run(argvOf("openssl", "pkcs12", "-export", "-name", serverWord(name), "-passout", "env:CERTITUDE_PASSWORD", "-out", path), {
     input: [privateKey.trimEnd(), ...certificates].join("\n"),
     environment: { CERTITUDE_PASSWORD: password },
   });

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { argvOf, hostWord, serverWord } from "../host/arguments";
 import { ownerOf, readSnapshot, textOf } from "../host/files";
 import { secretIn, serverStore } from "./servers";
 
@@ -16,18 +17,18 @@ export const postgres = serverStore({
     const user = process.getuid?.() === 0 ? { uid, gid } : undefined;
     const { dbUser } = target.config;
     if (dbUser) {
-      const argv = ["psql", "-X", "-w", ...(await addressOf(directory)), "-d", "postgres", "-U", dbUser, "-c", "SELECT pg_reload_conf()"];
+      const argv = argvOf("psql", "-X", "-w", await addressOf(directory), "-d", "postgres", "-U", serverWord(dbUser), "-c", "SELECT pg_reload_conf()");
       return transaction.reload(argv, { user, secret: secretIn(PASSWORD, target) });
     }
     const isOwn = user !== undefined || uid === process.getuid?.();
-    await transaction.reload([isOwn ? await findPgCtl(directory) : "pg_ctl", "reload", "-D", directory], { user });
+    await transaction.reload(argvOf(hostWord(isOwn ? await findPgCtl(directory) : "pg_ctl"), "reload", "-D", serverWord(directory)), { user });
   },
 });
 
 /** Where a running server listens for programs of this host, by its own word; where that is not known, psql knows the usual place. */
 async function addressOf(directory: string) {
   const [, , , port, socketDirectory] = textOf(await readSnapshot(join(directory, "postmaster.pid"))).split("\n");
-  return port && socketDirectory ? ["-h", socketDirectory, "-p", port] : [];
+  return port && socketDirectory ? argvOf("-h", serverWord(socketDirectory), "-p", serverWord(port)) : argvOf();
 }
 
 /** Beside the server's own program, which Debian does not have on the PATH. */

@@ -1,10 +1,12 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { absent } from "../host/files";
+import { foreign } from "../host/foreign";
 import { certificatesIn, fingerprintOf } from "../host/pem";
 import type { Material, Store, Target } from "../store";
-import { directoryStore, type Layout, type Part } from "./directory";
+import { directoryStore } from "./directory";
 import { addToHosts, type Names, observeHosts, removeFromHosts } from "./hosts-toml";
+import type { Layout, Part } from "./layout";
 
 /** The directory of a registry, from which container tools read the anchors in *.crt and a client certificate in *.cert with its *.key. */
 const registryStore = (particulars: Pick<Layout, "observe" | "refresh"> = {}): Store =>
@@ -23,7 +25,7 @@ async function findRemains(directory: string, target: Target, { fingerprint }: M
   const clauses: string[] = [];
   for (const name of names) {
     const [own] = certificatesIn((await readFile(join(directory, name), "utf8").catch(absent)) ?? "");
-    if (own && fingerprintOf(own) === fingerprint) clauses.push(`${join(directory, name)} holds it`);
+    if (own && fingerprintOf(own) === fingerprint) clauses.push(`${foreign(join(directory, name))} holds it`);
   }
   return clauses;
 }

@@ -1,15 +1,17 @@
 import { join } from "node:path";
 import { configRulesOf } from "#modules/fleet/trust-stores/rules/catalogue";
+import { argvOf, hostWord, joined, permittedCall, serverWord } from "../host/arguments";
 import type { Store, Target } from "../store";
 import type { Transaction } from "../transaction/transaction";
 import { execute } from "../transaction/undo-step";
-import { directoryStore, type Layout, nameOf, type Part } from "./directory";
+import { directoryStore, nameOf } from "./directory";
+import type { Layout, Part } from "./layout";
 
 type Server = Pick<Layout, "check" | "dropsReloads" | "needsKey" | "passwordVariable"> & {
   /** The files of a server's certificate and key. */
   parts?: Layout["parts"];
   /** The command that proves the server's configuration before it is reloaded by this reloadCommand. */
-  revision?: (reloadCommand: string[]) => string[] | undefined;
+  revision?: (reloadCommand: string[]) => readonly string[] | undefined;
   /** Makes the server read its files where the config has no reloadCommand. */
   reload?: (directory: string, target: Target, transaction: Transaction) => Promise<void>;
 };
@@ -21,11 +23,11 @@ export function serverStore({ parts = certificateAndKey, revision, reload, ...re
     mustExist: true,
     takesOver: true,
     hasMoved: true, // an anchor without an alias had the name of the server's own certificate
-    parts: (target) => (isAnchor(target) ? [{ name: anchorName(target), holds: "certificate" }] : parts(target)),
+    parts: (target, host) => (isAnchor(target) ? [{ name: anchorName(target), holds: "certificate" }] : parts(target, host)),
     async refresh(directory, target, transaction) {
       const { reloadCommand } = target.config;
       const command = reloadCommand && revision?.(reloadCommand);
-      if (command) await transaction.run(command);
+      if (command) await transaction.run(permittedCall(command));
       if (!reloadCommand) await reload?.(directory, target, transaction);
     },
   });
@@ -84,14 +86,14 @@ export const redis = serverStore({
   async reload(directory, target, transaction) {
     const { dbUser } = target.config;
     const secret = secretIn(REDIS_PASSWORD, target);
-    const config = ["redis-cli", "-e", ...(dbUser ? ["--user", dbUser] : []), "CONFIG"];
+    const config = argvOf("redis-cli", "-e", ...(dbUser ? ["--user" as const, serverWord(dbUser)] : []), "CONFIG");
     if (!isAnchor(target)) {
       const [certificate = "", key = ""] = certificateAndKey(target).map(({ name }) => join(directory, name));
-      return transaction.reload([...config, "SET", "tls-cert-file", certificate, "tls-key-file", key], { secret });
+      return transaction.reload(argvOf(config, "SET", "tls-cert-file", serverWord(certificate), "tls-key-file", serverWord(key)), { secret });
     }
-    const { stdout } = await execute(transaction.host, { argv: [...config, "GET", ANCHORS], ...(secret && { secret }) });
+    const { stdout } = await execute(transaction.host, { argv: argvOf(config, "GET", ANCHORS), ...(secret && { secret }) });
     const [, present = ""] = stdout.split("\n");
-    await transaction.reload([...config, "SET", ANCHORS, present], { secret });
+    await transaction.reload(argvOf(config, "SET", ANCHORS, hostWord(present)), { secret });
   },
 });
 
@@ -100,7 +102,7 @@ const MARIADB_PASSWORD = "MYSQL_PWD";
 export const mariadb = serverStore({
   passwordVariable: MARIADB_PASSWORD,
   async reload(_directory, target, transaction) {
-    const argv = ["mariadb", `--user=${target.config.dbUser}`, "--execute=FLUSH SSL"];
+    const argv = argvOf("mariadb", joined("--user=", serverWord(target.config.dbUser ?? "")), "--execute=FLUSH SSL");
     await transaction.reload(argv, { secret: secretIn(MARIADB_PASSWORD, target) });
   },
 });

@@ -1,9 +1,11 @@
-import { relative } from "node:path";
+import { join, relative } from "node:path";
+import { argvOf } from "../host/arguments";
+import { expectLoads } from "../host/bundle-reader";
 import { readSnapshot, textOf } from "../host/files";
 import { certificatesIn, fingerprintOf } from "../host/pem";
 import type { Target } from "../store";
 import { directoryStore } from "./directory";
-import { findInJava, tellAfterRollback, tellHooks } from "./system-hooks";
+import { claimLink, expectOwnEntry, findInJava, removeOwnLink, tellAfterRollback, tellHooks } from "./system-hooks";
 
 /** The file of an anchor. */
 export const nameOf = ({ config, alias }: Target) => config.certFileName ?? `${alias}.crt`;
@@ -30,11 +32,20 @@ export const systemStore = directoryStore({
   },
 
   /** What has gone leaves links that lead nowhere, unless everything is made afresh. */
-  async refresh(_directory, target, transaction, isRemoval) {
-    const { update } = transaction.host.system;
-    const afresh = [...update, "--fresh"];
-    if (!isRemoval) await tellAfterRollback(transaction, nameOf(target));
-    await transaction.rebuild(isRemoval ? afresh : update, afresh);
+  async refresh(directory, target, transaction, isRemoval) {
+    const { host } = transaction;
+    const anchor = join(directory, nameOf(target));
+    const afresh = argvOf(host.system.update, "--fresh");
+    if (isRemoval) {
+      await transaction.afterRollback({ argv: afresh });
+      await removeOwnLink(transaction, anchor);
+    } else {
+      await claimLink(transaction, anchor);
+      await expectOwnEntry(host, anchor);
+      await tellAfterRollback(transaction, nameOf(target));
+    }
+    await transaction.rebuild(isRemoval ? afresh : host.system.update, afresh);
+    if (!isRemoval) await expectLoads(host.system.bundle, host);
     if (isRemoval) await tellHooks(transaction, nameOf(target), "-");
   },
 });

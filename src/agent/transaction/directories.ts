@@ -1,4 +1,5 @@
 import { basename, dirname, join } from "node:path";
+import { argvOf, serverWord } from "../host/arguments";
 import { makeDirectory as makeDirectoryAt } from "../host/directories";
 import { findEntry, inWords, missingDirectories } from "../host/files";
 import { runProgram, type User } from "../host/program";
@@ -16,7 +17,9 @@ export function createDirectories({ host, journal, isOthers, addStep }: Steps, {
     for (const each of await missingDirectories(path)) {
       journal.ownership[each] = {};
       await addStep({ kind: "directory", path: each });
-      const making = user ? runProgram(host, ["mkdir", "-m", "700", "--", basename(each)], { user, directory: dirname(each) }) : makeDirectoryAt(each, 0o755);
+      const making = user
+        ? runProgram(host, argvOf("mkdir", "-m", "700", "--", serverWord(basename(each))), { user, directory: dirname(each) })
+        : makeDirectoryAt(each, 0o755);
       await making.catch(inWords(each, "made"));
     }
   }

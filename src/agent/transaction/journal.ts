@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Snapshot } from "../host/files";
+import { sentenceOf } from "../host/foreign";
 import type { Host } from "../host/host";
 import { removeTempDir } from "../host/temp-dir";
 import type { AwaitRebuild } from "./turns";
@@ -53,7 +54,7 @@ export async function rollBack({ host, log, journal, save, awaitRebuild }: Rolli
   const { again = [], directory = [], rest = [] } = Object.groupBy(journal.undo, ({ kind }) => (kind === "again" || kind === "directory" ? kind : "rest"));
   // A directory goes last: only then a program that was made to reread it has taken away what it made there itself.
   for (const step of [...rest.toReversed(), ...again.filter(isLastOfItsKind), ...directory.toReversed()])
-    await undoStep(host, step, awaitRebuild).catch((error: Error) => failures.push(error.message));
+    await undoStep(host, step, awaitRebuild).catch((error: Error) => failures.push(sentenceOf(error)));
   if (journal.ownershipBefore) journal.ownership = journal.ownershipBefore;
   await commit({ journal, save });
   return failures;

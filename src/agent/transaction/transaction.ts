@@ -1,3 +1,4 @@
+import type { Argv } from "../host/arguments";
 import { runProgram, type User } from "../host/program";
 import { createDirectories } from "./directories";
 import { createFiles } from "./files";
@@ -7,7 +8,7 @@ import type { Rebuild } from "./turns";
 import { type Command, execute, type Secret, type UndoCommand } from "./undo-step";
 
 type Running = { undo?: UndoCommand; user?: User; directory?: string; environment?: Record<string, string>; input?: string };
-type Reloading = { user?: User | undefined; directory?: string; secret?: Secret | undefined; rerun?: string[] };
+type Reloading = { user?: User | undefined; directory?: string; secret?: Secret | undefined; rerun?: Argv };
 export type Transaction = ReturnType<typeof beginTransaction>;
 
 /**
@@ -21,7 +22,7 @@ export function beginTransaction(attempt: Attempt) {
   const directories = createDirectories(steps, ownership);
 
   /** Runs a program; `undo` is the command that reverts its effect. */
-  async function run(argv: readonly string[], { undo, ...options }: Running = {}) {
+  async function run(argv: Argv, { undo, ...options }: Running = {}) {
     const { user, directory } = options;
     if (undo) await steps.addStep({ kind: "run", ...undo, ...(user && { user }), ...(directory && { directory }) });
     log.info({ argv }, "running a program");
@@ -29,7 +30,7 @@ export function beginTransaction(attempt: Attempt) {
   }
 
   /** Runs a command that makes a program read the files; it, or `rerun`, runs once more after a rollback. */
-  async function reload(argv: string[], { user, directory, secret, rerun = argv }: Reloading = {}) {
+  async function reload(argv: Argv, { user, directory, secret, rerun = argv }: Reloading = {}) {
     const by = { ...(user && { user }), ...(directory && { directory }), ...(secret && { secret }) };
     await steps.addStep({ kind: "again", argv: rerun, ...by });
     log.info({ argv }, "running a reload command");
@@ -44,7 +45,7 @@ export function beginTransaction(attempt: Attempt) {
   }
 
   /** The same for what makes a store of the files; it makes everything afresh after a rollback. */
-  async function rebuild(argv: string[], rerun = argv) {
+  async function rebuild(argv: Argv, rerun = argv) {
     await afterRollback({ argv: rerun });
     await runTogether({ argv, rerun });
   }

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
+import { type Argv, argvOf } from "../host/arguments";
 
 /** A program that reads what many assignments have written, so that one run is enough for all of them. */
 export type Rebuild = {
-  argv: string[];
+  argv: Argv;
   /** The command that makes all of it afresh; it runs where some wait for the one and some for the other. */
-  rerun: string[];
+  rerun: Argv;
   /** What it reads from its standard input: that of each who waits. */
   input?: string;
 };
@@ -59,7 +60,7 @@ export async function takeTurns<Outcome>(tasksOf: (awaitRebuild: AwaitRebuild) =
 }
 
 function merge(rebuilds: Rebuild[]): Rebuild {
-  const [{ argv, rerun } = { argv: [], rerun: [] }] = rebuilds;
+  const [{ argv, rerun } = { argv: argvOf(), rerun: argvOf() }] = rebuilds;
   const inputs = rebuilds.flatMap(({ input }) => input ?? []);
   const isOne = rebuilds.every((each) => isDeepStrictEqual(each.argv, argv));
   return { argv: isOne ? argv : rerun, rerun, ...(inputs.length > 0 && { input: inputs.join("") }) };

@@ -1,6 +1,7 @@
 import { lstat, rmdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { sha256 } from "#crypto/sha256";
+import type { Argv } from "../host/arguments";
 import { restoreDirectory } from "../host/directories";
 import { type Attributes, absent, bytesOf, inWords, type Snapshot, withPlace } from "../host/files";
 import { withDirectory } from "../host/held-directory";
@@ -11,10 +12,10 @@ import { removeTempDir } from "../host/temp-dir";
 import type { AwaitRebuild } from "./turns";
 
 /** The command that reverts a program's effect; a failure that contains `ignoredError` means that there was nothing to revert. */
-export type UndoCommand = { argv: string[]; input?: string; ignoredError?: string; secret?: Secret };
+export type UndoCommand = { argv: Argv; input?: string; ignoredError?: string; secret?: Secret };
 /** A password that a command takes from its environment: the variable's name, and where on this host the password is found. */
 export type Secret = { variable: string; reference: string };
-export type Command = { argv: string[]; input?: string; user?: User; directory?: string; secret?: Secret };
+export type Command = { argv: Argv; input?: string; user?: User; directory?: string; secret?: Secret };
 
 /**
  * How one step of an attempt is undone: `after` is the digest of what the step left, null where it removed the file; a command that

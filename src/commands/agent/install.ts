@@ -2,16 +2,17 @@ import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { writeAtomically } from "#agent/host/files";
-import { renderUnit, UNIT_NAME } from "#agent/unit";
+import { renderUnit, UNIT_DIRECTORY, UNIT_NAME } from "#agent/unit";
 import { CommandError } from "../command-error";
 import { type ConnectionFiles, readConnection } from "./connection";
-import { addRunOptions, callOf } from "./options";
+import { addRunOptions, callOf, MIB } from "./options";
 import { checkRunArguments } from "./run";
 
 type Options = ConnectionFiles & {
   server?: string;
   stateDir: string;
   interval: number;
+  maxAnswer?: number;
   policy?: string;
   user?: string;
   write: string[];
@@ -20,10 +21,8 @@ type Options = ConnectionFiles & {
   print?: boolean;
 };
 
-const UNITS = "/etc/systemd/system";
-
 const HELP = `
-It writes ${join(UNITS, UNIT_NAME)} and makes the state directory, and changes nothing that is as it should be. What stands
+It writes ${join(UNIT_DIRECTORY, UNIT_NAME)} and makes the state directory, and changes nothing that is as it should be. What stands
 after -- is handed to the agent as it is: certitude agent install -- --dry-run
 
 The service sees the file system read-only but for /etc, /usr/local/share/ca-certificates, /var/log, /run, its own directory
@@ -48,19 +47,19 @@ export const addInstall = (agent: Command) =>
 const collect = (path: string, paths: string[]) => [...paths, absolute(path, "--write")];
 
 async function install(more: string[], options: Options, command: Command) {
-  const { stateDir, user, write, root = "/", now = false, print = false } = options;
+  const { stateDir, user, write, root = "/", now = false, print = false, maxAnswer } = options;
   refuseContradictions(options);
   checkRunArguments(more, command.parent);
   readConnection(options, Bun.env);
   const stateDirectory = absolute(stateDir, "--state-dir");
-  const unit = renderUnit({ command: [...programOf(command), ...argumentsOf(options), ...more], stateDirectory, user, writable: write });
+  const unit = renderUnit({ command: [...programOf(command), ...argumentsOf(options), ...more], stateDirectory, user, writable: write, maxAnswer });
   if (print) return console.info(unit.trimEnd());
   if (root === "/") refuseMissing(options, stateDirectory);
   if (process.getuid?.() !== 0) throw new CommandError("Only root can install a service: run it with sudo, or look at it with --print.");
   const owner = user ? await ensureUser(user, stateDirectory) : { uid: 0, gid: 0 };
   refuseClosedToken(options, owner.uid);
   await ensureStateDirectory(join(root, stateDirectory), owner);
-  const isNew = await ensureUnit(join(root, UNITS), unit);
+  const isNew = await ensureUnit(join(root, UNIT_DIRECTORY), unit);
   if (root === "/") await start(isNew, now);
 }
 
@@ -105,7 +104,7 @@ function programOf(command: Command) {
   return [...program, ...callOf(command.parent).split(" ").slice(1), "run"];
 }
 
-function argumentsOf({ server, tokenFile, caFile, clientCert, clientKey, stateDir, policy, interval }: Options) {
+function argumentsOf({ server, tokenFile, caFile, clientCert, clientKey, stateDir, policy, interval, maxAnswer }: Options) {
   const files = {
     "--token-file": tokenFile,
     "--ca-file": caFile,
@@ -115,7 +114,8 @@ function argumentsOf({ server, tokenFile, caFile, clientCert, clientKey, stateDi
     "--policy": policy,
   };
   const named = Object.entries(files).flatMap(([name, path]) => (path === undefined ? [] : [name, resolve(path)]));
-  return [...(server ? ["--server", server] : []), ...named, "--interval", `${interval}s`];
+  const limit = maxAnswer === undefined ? [] : ["--max-answer", `${maxAnswer / MIB}MiB`];
+  return [...(server ? ["--server", server] : []), ...named, ...limit, "--interval", `${interval}s`];
 }
 
 function absolute(path: string, option: string) {

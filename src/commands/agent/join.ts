@@ -8,6 +8,7 @@ import { openIdentityFiles } from "#agent/identity/identity-files";
 import { joinServer } from "#agent/identity/join";
 import { openState } from "#agent/state";
 import { createTransport } from "#agent/transport";
+import { printable } from "#printable";
 import { version } from "../../../package.json";
 import { CommandError } from "../command-error";
 import { type ConnectionFiles, readConnection } from "./connection";
@@ -48,7 +49,9 @@ async function joinHost({ server, token: given, tokenFile, stateDir, name, ...fi
     const send = createTransport({ server, connection: () => connection, environment: Bun.env, signal: new AbortController().signal });
     const facts = await describeHost(hostname(), version);
     const { agentId, organizationId, name: known } = await joinServer({ server, token, name, facts }, openIdentityFiles(stateDir), send);
-    console.info(`This host is the agent ${known} (${agentId}) of the organization ${organizationId}. Its agent runs with --state-dir ${stateDir} alone.`);
+    console.info(
+      printable(`This host is the agent ${known} (${agentId}) of the organization ${organizationId}. Its agent runs with --state-dir ${stateDir} alone.`),
+    );
   } catch (error) {
     state.close();
     await removeEmpty(made);

@@ -36,7 +36,21 @@ export const addRunOptions = (command: Command) =>
       .option("--token-file <path>", "file with the agent's long-lived token, where the host has not joined"),
   )
     .option("--state-dir <path>", "the agent's own directory", STATE_DIRECTORY)
+    .addOption(
+      new Option("--max-answer <size>", "what is read of an answer at most: 16MiB (default: 8MiB, or twice what this host had last, up to 32MiB)").argParser(
+        readSize,
+      ),
+    )
     .addOption(new Option("--interval <duration>", "time between two passes, at most a day: 30s, 5m, 1h").argParser(readInterval).default(60, "60s"));
+
+export const MIB = 1024 * 1024;
+
+/** Returns the bytes of a size such as 16MiB. */
+function readSize(value: string) {
+  const [, mib] = /^([1-9]\d{0,3})MiB$/.exec(value) ?? [];
+  if (mib === undefined) throw new InvalidArgumentError("It must be a size such as 16MiB.");
+  return Number(mib) * MIB;
+}
 
 function readInterval(value: string) {
   const seconds = readDuration(value);

@@ -1,15 +1,15 @@
 import { resolve } from "node:path";
-import type { Command } from "commander";
-import { readPolicyFile } from "#agent/policy/file";
+import { type Command, Option } from "commander";
+import { readPolicyFile, writePolicyFile } from "#agent/policy/file";
 import { POLICY_FILE } from "#agent/policy/host-policy";
-import { type Policy, PolicySchema } from "#agent/policy/policy";
+import { type Policy, PolicySchema, PROFILES } from "#agent/policy/policy";
 import { CommandError } from "../command-error";
-import { addAllow } from "./policy-allow";
+import { addAllow, addRevoke } from "./policy-change";
 import { policyTable } from "./policy-table";
 
 const HELP = `
 What the agent may do on this host, whatever its server says. Without a file it may install public certificates into the
-stores' own places, and reload the services that it knows. The file must belong to root or to the agent's user, and no
+stores' own places, of any authority that the server names, and reload the services that it knows (show names them all). The file must belong to root or to the agent's user, and no
 other user may change it or a directory above it. The agent takes a change up at its next pass.
 
 Exit codes: 0 done, 1 the file is faulty or cannot be written, 2 wrong usage.`;
@@ -17,7 +17,7 @@ Exit codes: 0 done, 1 the file is faulty or cannot be written, 2 wrong usage.`;
 /** Adds the commands that show, check and change what this host permits. */
 export function addPolicy(agent: Command) {
   const policy = agent.command("policy").description("Show, check and change what this host permits its agent.").addHelpText("after", HELP);
-  for (const add of [addShow, addCheck, addAllow, addSchema]) add(policy).exitOverride().showHelpAfterError();
+  for (const add of [addShow, addCheck, addAllow, addRevoke, addInit, addSchema]) add(policy).exitOverride().showHelpAfterError();
   return policy;
 }
 
@@ -43,6 +43,24 @@ const addCheck = (policy: Command) =>
       const found = await read(file);
       if (!found && file !== POLICY_FILE) throw new CommandError(`${resolve(file)} does not exist.`);
       console.info(found ? `${resolve(file)} is in order.` : `${resolve(file)} does not exist: the agent keeps to the stores' own places.`);
+    });
+
+const INIT_HELP = `
+server: no kind of store, and no authority, until each is permitted. For a web server, for instance:
+  policy init --profile server
+  policy allow --store nginx_tls --private-keys`;
+
+const addInit = (policy: Command) =>
+  policy
+    .command("init")
+    .description("Make a policy to begin with, where there is none.")
+    .addOption(new Option("--profile <name>", "the kind of host").choices(Object.keys(PROFILES)).makeOptionMandatory())
+    .option("--policy <file>", "the policy", POLICY_FILE)
+    .addHelpText("after", INIT_HELP)
+    .action(async ({ policy: file, profile }: { policy: string; profile: string }) => {
+      if (await read(file)) throw new CommandError(`${resolve(file)} is there already, and was not changed.`);
+      await writePolicyFile(resolve(file), PROFILES[profile] ?? {});
+      console.info(`${resolve(file)} made: it permits what policy show says.`);
     });
 
 const addSchema = (policy: Command) =>

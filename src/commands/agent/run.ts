@@ -3,11 +3,11 @@ import { Command } from "commander";
 import { thisHost } from "#agent/host/host";
 import { POLICY_FILE } from "#agent/policy/host-policy";
 import { NotJoined, runAgent } from "#agent/run";
-import { createLog } from "#log";
 import { version } from "../../../package.json";
 import { CommandError } from "../command-error";
 import { type ConnectionFiles, followConnection } from "./connection";
 import { listenToHangups } from "./hangups";
+import { createAgentLog, type LogFormat, logFormatOption } from "./log-format";
 import { addRunOptions, callOf } from "./options";
 
 type Options = ConnectionFiles & {
@@ -18,6 +18,8 @@ type Options = ConnectionFiles & {
   once?: boolean;
   dryRun?: boolean;
   metricsFile?: string;
+  maxAnswer?: number;
+  logFormat: LogFormat;
 };
 
 const HELP = `
@@ -27,6 +29,10 @@ goes by what it was told last. Run it as root where the stores belong to root.
 
 A host that has joined (certitude agent join) needs neither --server nor --token-file: its key is in the state directory.
 Else the token is the one that enrolling the agent showed; its file must be readable by the agent's user alone.
+After each change it runs root's own programs in /etc/certitude-agent/hooks.d, with the variables CERTITUDE_EVENT (installed,
+healed or removed), CERTITUDE_ASSIGNMENT, CERTITUDE_STORE, CERTITUDE_FINGERPRINT, CERTITUDE_NAMES, CERTITUDE_PATHS
+and, as certbot's hooks have them, RENEWED_DOMAINS and RENEWED_LINEAGE where a server's or client's certificate has come.
+
 A changed token file, or one of the certificates, is taken up by itself; SIGHUP has a pass made at once, in which failures are tried again.
 
 The server's certificate must lead to an authority of the system's store (/etc/ssl/certs/ca-certificates.crt, or
@@ -38,6 +44,7 @@ export const addRun = (agent: Command) =>
   addRunOptions(agent.command("run", { isDefault: true }).description("Run the agent; this is what the agent does without a command."))
     .option("--policy <file>", "what this host permits (see agent policy --help)", POLICY_FILE)
     .option("--metrics-file <path>", "after each pass, write metrics there for node_exporter's textfile collector (name it …/certitude.prom)")
+    .addOption(logFormatOption())
     .option("--once", "one pass, then end; failures are tried again at once")
     .option("--dry-run", "only log what would be done: nothing is written or reported")
     .addHelpText("after", HELP)
@@ -57,14 +64,18 @@ function refuseExcess({ args: [unknown] }: Command, agent: Command | null) {
   if (unknown !== undefined) throw new CommandError(`There is no command ${unknown}: ${callOf(agent)} --help shows what there is.`, 2);
 }
 
-async function run({ server, stateDir, policy: file, interval, once = false, dryRun = false, metricsFile, ...files }: Options, command: Command) {
+async function run(
+  { server, stateDir, policy: file, interval, once = false, dryRun = false, metricsFile, maxAnswer, logFormat, ...files }: Options,
+  command: Command,
+) {
   refuseExcess(command, command.parent);
-  const log = createLog("info");
+  const log = createAgentLog(logFormat);
   const connection = followConnection(files, Bun.env, log);
   const stopping = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stopping.abort(signal));
   const policy = { file: resolve(file), command: callOf(command.parent) };
-  const options = { server, connection, stateDirectory: stateDir, policy, interval: interval * 1_000, isOnce: once, isDryRun: dryRun, metricsFile };
+  const where = { server, connection, stateDirectory: stateDir, maxAnswer };
+  const options = { ...where, policy, interval: interval * 1_000, isOnce: once, isDryRun: dryRun, metricsFile };
   const onHangup = (ring: () => void) =>
     listenToHangups(() => {
       log.info("asked for a pass at once (SIGHUP)");

@@ -1,8 +1,9 @@
 import { isSecureUrl } from "#auth/secure-url";
+import { databaseTime, MAX_DIFFERENCE_MS } from "#db/clock-check";
 import type { Sql } from "#db/connect";
 
 /** How far a clock is ahead of this machine's, in milliseconds; 0 where the difference is within the time that asking took. */
-type Compared = { whose: string; aheadMs: number };
+type Compared = { whose: string; aheadMs: number; stopsJobs?: boolean };
 type Judged = { state: "ok" | "warning" | "failed"; message: string };
 
 /** Tokens, signed requests of agents and shares of lifetimes go by the clock. */
@@ -13,9 +14,8 @@ const SECOND_MS = 1_000;
 
 export async function compareWithDatabase(sql: Sql): Promise<Compared> {
   const before = Date.now();
-  const [row] = await sql<{ at: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as at`;
-  const at = row?.at ?? before;
-  return { whose: "The database's", aheadMs: beyond(at, before, Date.now()) };
+  const at = (await databaseTime(sql)) ?? before;
+  return { whose: "The database's", aheadMs: beyond(at, before, Date.now()), stopsJobs: true };
 }
 
 /** By the Date header of the provider's discovery document. */
@@ -31,9 +31,11 @@ export async function compareWithProvider(issuer: string): Promise<Compared> {
 /** Returns how far a moment lies outside of the time in which it was asked for. */
 const beyond = (at: number, before: number, after: number) => Math.round(at < before ? at - before : Math.max(0, at - after));
 
-export function judgeClock({ whose, aheadMs }: Compared): Judged {
+export function judgeClock({ whose, aheadMs, stopsJobs = false }: Compared): Judged {
   const difference = `${whose} clock is ${inWords(Math.abs(aheadMs))} ${aheadMs < 0 ? "behind" : "ahead of"} this machine's`;
-  if (Math.abs(aheadMs) > WRONG_MS) return { state: "failed", message: `${difference}: set both by NTP, or certificates and tokens are judged wrongly.` };
+  const stopped = stopsJobs && Math.abs(aheadMs) > MAX_DIFFERENCE_MS ? " Until then the server does nothing that is due by the clock." : "";
+  if (Math.abs(aheadMs) > WRONG_MS)
+    return { state: "failed", message: `${difference}: set both by NTP, or certificates and tokens are judged wrongly.${stopped}` };
   if (Math.abs(aheadMs) > LATE_MS) return { state: "warning", message: `${difference}. Set both by NTP.` };
   return { state: "ok", message: `${whose} clock and this machine's agree.` };
 }

@@ -1,13 +1,14 @@
 import type { Command } from "commander";
 import { CommandError } from "../command-error";
-import { examine, type Finding, type State } from "./examine";
+import { examine } from "./examine";
+import type { Finding, State } from "./finding";
 
 const MARKS: Record<State, string> = { ok: "✓", warning: "!", failed: "✗", unused: "–" };
 
 export const addDoctor = (program: Command) =>
   program
     .command("doctor")
-    .description("Look at configuration, database, migrations, clock, keys, tokens, gateway, TLS, mail and storage, and say what to do.")
+    .description("Look at configuration, database, migrations, clock, keys, stamps, tokens, gateway, TLS, mail and storage, and say what to do.")
     .option("--json", "print the findings as one JSON array")
     .addHelpText(
       "after",

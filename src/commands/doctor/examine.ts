@@ -2,22 +2,12 @@ import { join } from "node:path";
 import { fetchKeySet } from "#auth/oidc";
 import { type Config, ConfigError, readConfig } from "#config";
 import { readTlsPair, timeFault } from "#crypto/tls-files";
-import { MAINTENANCE, type Pool, type Sql } from "#db/connect";
 import { unavailability } from "#db/failures";
-import { migrationStatus } from "#db/migrate";
-import { reachDatabase } from "#db/open";
-import { checkKeys } from "#db/secret-keys";
 import { createMailTransport } from "#mail/transport";
 import { createFileStore } from "#storage/files";
-import { compareWithDatabase, compareWithProvider, judgeClock } from "./clock";
-
-/** "unused": nothing is configured, and nothing needs to be. */
-export type State = "ok" | "warning" | "failed" | "unused";
-export type Finding = { part: string; state: State; message: string };
-
-type Said = Omit<Finding, "part">;
-const say = (state: State) => (message: string) => ({ state, message });
-const [ok, warning, failed, unused] = [say("ok"), say("warning"), say("failed"), say("unused")];
+import { compareWithProvider, judgeClock } from "./clock";
+import { examineDatabase } from "./database";
+import { attempt, type Finding, failed, type Look, ok, unused, warning, withAdvice } from "./finding";
 
 /** Looks at everything that a server needs, and changes nothing. Each part is told as it is found. */
 export async function* examine(env: Record<string, string | undefined>): AsyncGenerator<Finding> {
@@ -44,71 +34,6 @@ function read(env: Record<string, string | undefined>): Config | ConfigError {
     if (error instanceof ConfigError) return error;
     throw error;
   }
-}
-
-type Look = () => Said | Promise<Said>;
-
-/** What fails by itself says what was wrong, and the advice what to do. */
-const attempt = async (look: Look, advice?: string) => {
-  try {
-    return await look();
-  } catch (error) {
-    return failed(withAdvice(error as Error, advice));
-  }
-};
-const withAdvice = ({ message }: Error, advice?: string) => (advice ? `${message.replace(/\.$/, "")}. ${advice}` : message);
-
-const REACHING = "See that Postgres runs there and lets this machine in, and that DATABASE_URL names its address, user, password and database.";
-
-async function* examineDatabase(config: Config): AsyncGenerator<Finding> {
-  const reached = await reachDatabase(config, { warn: () => {}, info: () => {} }, MAINTENANCE).catch((error: Error) => error);
-  if (reached instanceof Error) return yield { part: "database", ...failed(withAdvice(reached, config.databaseUrl && REACHING)) };
-  const sql = reached.db.$client;
-  try {
-    yield { part: "database", ...(await attempt(() => lookAtDatabase(sql))) };
-    yield { part: "migrations", ...(await attempt(() => lookAtMigrations(sql))) };
-    yield { part: "clock", ...(await attempt(async () => judgeClock(await compareWithDatabase(sql)))) };
-    yield { part: "keys", ...(await attempt(() => lookAtKeys(sql, config))) };
-  } finally {
-    await reached.stop();
-  }
-}
-
-const OLDEST = 15;
-
-async function lookAtDatabase(sql: Sql) {
-  const began = performance.now();
-  const [row] = await sql<{ version: string; name: string; isReadOnly: boolean }[]>`
-    select current_setting('server_version') as version, current_database() as name, pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as "isReadOnly"`;
-  const took = Math.round(performance.now() - began);
-  const { version = "", name = "", isReadOnly } = row ?? {};
-  if (Number.parseInt(version, 10) < OLDEST) return failed(`Postgres ${version} is too old. Use Postgres ${OLDEST} or later.`);
-  if (isReadOnly) return failed(`The database ${name} takes no writes, as a standby does. Point DATABASE_URL at the primary.`);
-  return ok(`Postgres ${version} answers in ${took} ms.`);
-}
-
-async function lookAtMigrations(sql: Sql) {
-  const { migrations, unknown } = await migrationStatus(sql);
-  const pending = migrations.filter(({ applied }) => !applied).length;
-  if (unknown.length > 0) return failed("The database is of a newer certitude. Use that release.");
-  if (pending > 0) return warning(`${pending} of ${migrations.length} migrations are pending. serve applies them at its start, certitude migrate now.`);
-  return ok(`All ${migrations.length} migrations are applied.`);
-}
-
-class Undone extends Error {}
-
-async function lookAtKeys(sql: Pool, { keyring }: Config) {
-  const [table] = await sql`select to_regclass('secret_keys') is not null as "isThere"`;
-  if (!table?.isThere) return unused("The database has no tables yet, so nothing is sealed.");
-  let fault: string | undefined;
-  const look = sql.begin(async (tx) => {
-    fault = await checkKeys(tx, keyring);
-    throw new Undone(); // it would note a new key
-  });
-  await look.catch((error: unknown) => {
-    if (!(error instanceof Undone)) throw error;
-  });
-  return fault === undefined ? ok("SECRETS_KEY opens what the database holds.") : failed(fault);
 }
 
 async function lookAtTokens({ oidcIssuer }: Config) {

@@ -13,6 +13,8 @@ export const acmeHttpAnswers = pgTable(
     name: text().notNull().default(""),
     domain: text().notNull().default(""),
     expiresAt: moment().notNull(),
+    /** Proves that a server had the token from the CA, for the account of the issuer. */
+    stamp: bytes(),
   },
   (table) => [index().on(table.organizationId, table.requestId)],
 );

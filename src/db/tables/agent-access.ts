@@ -17,6 +17,8 @@ export const joinTokens = pgTable(
     tokenHash: bytes().notNull(),
     createdBy: jsonb().notNull(),
     expiresAt: moment().notNull(),
+    /** Proves that a server made it, with what it lets in. */
+    stamp: bytes(),
     version: integer().notNull().default(1),
     createdAt: now(),
   },
@@ -39,6 +41,8 @@ export const agentCredentials = pgTable(
     expiresAt: moment().notNull(),
     /** The newest nonce that was answered with a desired state: nonces are UUIDv7, so a request that is played back has an older one. */
     lastNonce: uuid(),
+    /** Proves that a server gave it to the agent. */
+    stamp: bytes(),
     createdAt: now(),
   },
   (table) => [

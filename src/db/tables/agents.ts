@@ -19,13 +19,22 @@ export const agents = pgTable(
     accessEndsAt: moment(),
     /** When a credential of it was last shown without its key. */
     credentialMisusedAt: moment(),
+    /** Proves that a server gave the agent its token or key, and when that ends. */
+    stamp: bytes(),
+    /** Since when the server lets the agent in no more, because the stamp does not hold. */
+    heldSince: moment(),
     host: jsonb(),
     lastSeenAt: moment(),
     version: integer().notNull().default(1),
     createdAt: now(),
     updatedAt: now(),
   },
-  (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.tokenHash), uniqueIndex().on(table.publicKey)],
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.id] }),
+    uniqueIndex().on(table.tokenHash),
+    uniqueIndex().on(table.publicKey),
+    index("agents_held_index").on(table.organizationId).where(sql`held_since is not null`),
+  ],
 );
 
 export const assignments = pgTable(

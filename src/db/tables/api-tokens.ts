@@ -1,4 +1,5 @@
-import { integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from "drizzle-orm/pg-core";
 import { bytes, exactMoment, id, moment, now } from "./columns";
 import { memberRole } from "./members";
 import { organizationId } from "./organizations";
@@ -22,5 +23,9 @@ export const apiTokens = pgTable(
     version: integer().notNull().default(1),
     createdAt: now(),
   },
-  (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.tokenHash)],
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.id] }),
+    uniqueIndex().on(table.tokenHash),
+    index("api_tokens_held_index").on(table.organizationId).where(sql`held_since is not null`),
+  ],
 );

@@ -43,6 +43,7 @@ export const assignmentPolicies = pgTable(
     foreignKey({ columns: [table.organizationId, table.certificateId], foreignColumns: [certificates.organizationId, certificates.id] }),
     index().on(table.organizationId, table.certificateId),
     index("assignment_policies_rollout_index").on(table.organizationId, table.rolloutId).where(sql`rollout_id is not null`),
+    index("assignment_policies_held_index").on(table.organizationId).where(sql`held_since is not null`),
     index("assignment_policies_unapplied_index").on(table.organizationId, table.id).where(sql`applied_up_to is not null`),
   ],
 );

@@ -15,6 +15,8 @@ export const connections = pgTable(
     /** The secrets as sealed JSON, and their names, which may be shown. */
     sealedSecrets: bytes(),
     secretNames: jsonb().notNull().default([]),
+    /** Proves that a server has set its kind and config, which say where the secrets go. */
+    stamp: bytes(),
     testedAt: moment(),
     testOutcome: text(),
     testMessage: text(),

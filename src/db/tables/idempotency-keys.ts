@@ -14,6 +14,8 @@ export const idempotencyKeys = pgTable(
     bodyHash: bytes().notNull(),
     /** Who is at it: one attempt, in one process. */
     claimId: uuid().notNull(),
+    /** Proves that the claim is of this caller and key: the answer is sealed for the claim. */
+    stamp: bytes(),
     /** Set by the write itself, in its transaction. */
     isDone: boolean().notNull().default(false),
     /** Status, headers and body, sealed: some show a secret once. */

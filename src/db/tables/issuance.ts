@@ -84,7 +84,7 @@ export const certificateRequests = pgTable(
     dueAt: moment(),
     /** Until when a server has it; a killed one lets it go then. */
     claimedUntil: moment(),
-    /** The actors of the audit trail. */
+    /** The actors of the audit trail; who approved it with the digest of what was approved (`terms`), which no answer shows. */
     createdBy: jsonb().notNull(),
     approvedBy: jsonb(),
     /** Null while it is open. */
@@ -136,6 +136,8 @@ export const issuancePolicies = pgTable("issuance_policies", {
   allowedKeyAlgorithms: jsonb(),
   allowedKeyLocations: jsonb(),
   needsApproval: boolean().notNull().default(false),
+  /** A policy that allows more, with its id, who proposed it and when; it waits for another admin. */
+  proposal: jsonb(),
   version: integer().notNull().default(1),
   updatedAt: now(),
 });

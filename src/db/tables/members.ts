@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { index, integer, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { bytes, id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
@@ -37,5 +38,6 @@ export const members = pgTable(
     uniqueIndex().on(table.organizationId, table.userId),
     index().on(table.userId),
     uniqueIndex().on(table.invitationTokenHash),
+    index("members_held_index").on(table.organizationId).where(sql`held_since is not null`),
   ],
 );

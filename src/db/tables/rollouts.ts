@@ -53,6 +53,7 @@ export const rollouts = pgTable(
     foreignKey({ columns: [table.organizationId, table.predecessorId], foreignColumns: [certificates.organizationId, certificates.id] }),
     index().on(table.organizationId, table.predecessorId, table.id),
     uniqueIndex("rollouts_open_rotation_index").on(table.organizationId, table.predecessorId).where(sql`status in ('running', 'halted', 'completed')`),
+    index("rollouts_held_index").on(table.organizationId).where(sql`held_since is not null`),
     index("rollouts_busy_index").on(table.organizationId, table.id).where(sql`is_busy`),
   ],
 );

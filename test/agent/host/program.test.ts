@@ -2,13 +2,14 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { permittedCall } from "#agent/host/arguments";
 import { thisHost } from "#agent/host/host";
 import { ProgramFailure, runProgram } from "#agent/host/program";
 
 setDefaultTimeout(300_000);
 
 const host = thisHost({ PATH: Bun.env.PATH, HOME: "/home/agent", SECRET: "of the agent", LD_PRELOAD: "/evil.so", JAVA_HOME: "/jdk" });
-const run = (argv: string[], options = {}) => runProgram(host, argv, options);
+const run = (argv: string[], options = {}) => runProgram(host, permittedCall(argv), options);
 const failureOf = (argv: string[], options = {}) =>
   run(argv, options).then(
     () => "it did not fail",
@@ -39,14 +40,14 @@ describe("a program of the host", () => {
     const directory = mkdtempSync(join(tmpdir(), "certitude-tool-"));
     const plain = join(directory, "plain");
     writeFileSync(plain, "no program");
-    expect(await failureOf(["sh", "-c", "echo out; echo why >&2; exit 3"])).toBe("sh ended with exit code 3: why.");
-    expect(await failureOf(["sh", "-c", "echo out; exit 3"])).toBe("sh ended with exit code 3: out.");
+    expect(await failureOf(["sh", "-c", "echo out; echo why >&2; exit 3"])).toBe("sh ended with exit code 3: ‹why›.");
+    expect(await failureOf(["sh", "-c", "echo out; exit 3"])).toBe("sh ended with exit code 3: ‹out›.");
     expect(await failureOf(["false"])).toBe("false ended with exit code 1: it said nothing.");
     expect(await failureOf(["sh", "-c", "kill -TERM $$"])).toBe("sh was ended by SIGTERM: it said nothing.");
     expect(await failureOf(["no-such-tool"])).toBe("no-such-tool is not installed on this host, or not on the agent's PATH.");
     expect(await failureOf([plain])).toStartWith(`${plain} could not be started: `);
     const long = await failureOf(["sh", "-c", "seq 100000 >&2; exit 1"]);
-    expect(long).toEndWith(" 99999 100000.");
+    expect(long).toEndWith(" 99999 100000›.");
     expect(long.length).toBeLessThan(600);
     expect(await run(["sh", "-c", "echo out; exit 1"]).catch((error: unknown) => error instanceof ProgramFailure && error.output.stdout)).toBe("out\n");
     rmSync(directory, { recursive: true });

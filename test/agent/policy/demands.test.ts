@@ -15,7 +15,7 @@ function target(storeType: Target["storeType"], config: AssignmentConfig, materi
   if ("invalid" in complete) throw new Error(complete.invalid);
   return { assignmentId: "0193b3c0-0000-7000-8000-000000000001", storeType, materialType, alias: config.alias ?? "certitude-x", config: complete.config };
 }
-const demands = (...given: Parameters<typeof target>) => demandsOf(target(...given), false, HOST).filter(({ kind }) => kind !== "store");
+const demands = (...given: Parameters<typeof target>) => demandsOf(target(...given), false, HOST).filter(({ kind }) => kind !== "store" && kind !== "value");
 const kinds = (...given: Parameters<typeof target>) => demands(...given).map((each) => ("path" in each ? `${each.kind} ${each.path}` : each.kind));
 
 /** A value that no rule permits by itself, for each field that reaches the host. */
@@ -38,10 +38,9 @@ const HOSTILE: AssignmentConfig = {
   keyDirectory: "/srv/keys",
   fileOwner: "mallory",
   fileGroup: "mallets",
-  verifyServerName: "x' to='evil.test",
 };
-/** Fields that say when or how, never where or what; and a preset, which is a config that this host knows. */
-const HARMLESS = ["alias", "autoRenew", "removeOnRevoke", "preferOsStore", "useOpensslCa", "preset", "verifyStartTls"];
+/** Fields that say when or how, never where or what; names that are judged as values alone; and a preset, which is a config that this host knows. */
+const HARMLESS = ["alias", "verifyServerName", "autoRenew", "removeOnRevoke", "preferOsStore", "useOpensslCa", "preset", "verifyStartTls"];
 /** A login of a database, which a fixed statement uses; never an account of the host. */
 const isLogin = (storeType: string, field: string) =>
   field === "dbUser" && !["nss_shared_db", "nss_firefox_profile", "postgresql_client_tls"].includes(storeType);
@@ -57,7 +56,9 @@ describe("what an assignment asks of the host", () => {
       );
       // No endpoint verifies a client certificate; only that has a key in git's settings.
       const before = JSON.stringify(
-        (["client_certificate", "server_certificate"] as const).map((type) => demandsOf(target(storeType, config, type), true, HOST)),
+        (["client_certificate", "server_certificate"] as const).map((type) =>
+          demandsOf(target(storeType, config, type), true, HOST).filter(({ kind }) => kind !== "value"),
+        ),
       );
       for (const field of [...required, ...optional]) {
         if (HARMLESS.includes(field) || isLogin(storeType, field)) continue;
@@ -67,6 +68,20 @@ describe("what an assignment asks of the host", () => {
         expect([field, before.includes(said)]).toEqual([field, true]);
       }
     });
+
+  test("each word of the config is judged as a value, and the alias also where it was made of the id", () => {
+    const valuesOf = (config: AssignmentConfig) =>
+      demandsOf(target("nginx_tls", config, "server_certificate"), false, HOST).flatMap((each) => (each.kind === "value" ? [[each.field, each.value]] : []));
+    expect(
+      Object.fromEntries(valuesOf({ trustStorePath: "/srv/tls", certFileName: "a.crt", reloadCommand: ["nginx", "-s", "reload"], autoRenew: false })),
+    ).toEqual({
+      ...configRulesOf("nginx_tls").defaults,
+      trustStorePath: "/srv/tls",
+      certFileName: "a.crt",
+      reloadCommand: ["nginx", "-s", "reload"],
+      alias: "certitude-x",
+    });
+  });
 
   test("a store's own default place asks for nothing", () => {
     for (const [type, config] of [

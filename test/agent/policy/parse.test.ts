@@ -1,11 +1,17 @@
 import { describe, expect, test } from "bun:test";
 import Ajv from "ajv";
 import { parsePolicy } from "#agent/policy/parse";
-import { type Policy, PolicySchema, withGrant } from "#agent/policy/policy";
+import { type Grant, type Policy, PolicySchema, withGrant, withoutGrant } from "#agent/policy/policy";
+import { INSTALLABLE } from "#modules/fleet/trust-stores/rules/installable";
 
 const WHOLE: Required<Policy> = {
   $schema: "./policy.schema.json",
   stores: ["nginx_tls", "java_cacerts"],
+  anchors: [
+    "any stores:nginx_tls",
+    `sha256:${"0a".repeat(32)} signed-by:${"b1".repeat(32)}`,
+    "names:corp.example,10.0.0.0/8,2001:db8::/32 stores:java_cacerts,nss_shared_db",
+  ],
   directories: ["/etc/ssl/mine", "/"],
   files: ["/etc/environment"],
   reloads: [["sh", "-c", "echo *"]],
@@ -48,7 +54,7 @@ describe("a policy's text", () => {
     ['{"directorys": []}', "directorys is not a field of a policy. Did you mean directories?"],
     ['{"Reloads": []}', "Reloads is not a field of a policy. Did you mean reloads?"],
     ['{"privatekey": true}', "privatekey is not a field of a policy. Did you mean privateKeys?"],
-    ['{"comment": "x"}', "comment is not a field of a policy. There are stores, directories, "],
+    ['{"comment": "x"}', "comment is not a field of a policy. There are stores, anchors, directories, "],
     ['{"__proto__": {}}', "__proto__ is not a field of a policy."],
     ['{"privateKeys": "yes"}', "privateKeys must be true or false."],
     ['{"stores": {}}', "stores must be a list of texts"],
@@ -56,6 +62,13 @@ describe("a policy's text", () => {
     ['{"reloads": [[""]]}', "reloads[0], '', must begin with a program."],
     ['{"stores": ["nginx"]}', "stores[0], nginx, is no kind of store that this agent installs into."],
     ['{"stores": ["nginx_tsl"]}', "Did you mean nginx_tls?"],
+    ['{"anchors": ["corp"]}', "anchors[0], corp, must be any, sha256:…, signed-by:… (64 hexadecimal digits) or names:"],
+    ['{"anchors": ["sha256:AB"]}', '"sha256:AB" is none of these.'],
+    ['{"anchors": ["names:*.corp.example"]}', '"names:*.corp.example" is none of these.'],
+    ['{"anchors": ["names:10.0.0.0/33"]}', '"names:10.0.0.0/33" is none of these.'],
+    ['{"anchors": ["any stores:nginx"]}', '"stores:nginx" is none of these.'],
+    ['{"anchors": ["stores:nginx_tls"]}', "must be any, sha256:…"],
+    ['{"reloadPatterns": [["systemctl", "--no-block", "*", "nginx"]]}', "must name what systemctl does: only the service may be *."],
     ['{"directories": ["etc/ssl"]}', "directories[0], etc/ssl, must be an absolute path."],
     ['{"directories": ["/etc", "/etc/../root"]}', "directories[1], /etc/../root, must be written the direct way, as /root."],
     ['{"directories": ["/etc/"]}', "must be written the direct way, as /etc."],
@@ -103,4 +116,36 @@ test("one thing more is permitted, once, and nothing else changes", () => {
     expect(withGrant(policy, same)).toBe(policy);
   expect(withGrant({ stores: [] }, { field: "stores", value: "nginx_tls" })).toEqual({ stores: ["nginx_tls"] });
   expect(withGrant({ reloads: [["a b"]] }, { field: "reloads", value: ["a", "b"] })).toEqual({ reloads: [["a b"], ["a", "b"]] });
+});
+
+test("one thing is permitted no more, and nothing else changes; of what confines, an empty list stays", () => {
+  const policy: Policy = { files: ["/a", "/b"], reloads: [["a", "b"]], stores: ["nginx_tls"], anchors: ["any"], privateKeys: true };
+  expect(withoutGrant(policy, { field: "files", value: "/b" })).toEqual({ ...policy, files: ["/a"] });
+  expect(withoutGrant(policy, { field: "reloads", value: ["a", "b"] })).toEqual({
+    files: ["/a", "/b"],
+    stores: ["nginx_tls"],
+    anchors: ["any"],
+    privateKeys: true,
+  });
+  expect(withoutGrant(policy, { field: "privateKeys", value: true })).toEqual({
+    files: ["/a", "/b"],
+    reloads: [["a", "b"]],
+    stores: ["nginx_tls"],
+    anchors: ["any"],
+  });
+  expect(withoutGrant(policy, { field: "stores", value: "nginx_tls" })).toEqual({ ...policy, stores: [] });
+  expect(withoutGrant(policy, { field: "anchors", value: "any" })).toEqual({ ...policy, anchors: [] });
+  expect(withoutGrant({}, { field: "stores", value: "nginx_tls" })).toEqual({ stores: INSTALLABLE.filter((each) => each !== "nginx_tls") });
+  const unknown: Grant[] = [
+    { field: "files", value: "/c" },
+    { field: "reloads", value: ["a b"] },
+    { field: "stores", value: "java_cacerts" },
+    { field: "accounts", value: "ada" },
+  ];
+  for (const same of unknown) expect(withoutGrant(policy, same)).toBe(policy);
+  for (const same of [
+    { field: "privateKeys", value: true },
+    { field: "anchors", value: "any" },
+  ] as const)
+    expect(withoutGrant({}, same)).toEqual({});
 });

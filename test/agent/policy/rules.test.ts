@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Policy } from "#agent/policy/policy";
 import { isPermitted, type Seen } from "#agent/policy/rules";
+import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 
 const FACTS = { ownNames: ["web-1", "192.0.2.7", "2001:db8::7"] };
 const permits = (policy: Policy, demand: Seen) => isPermitted(demand, policy, FACTS);
@@ -14,6 +15,12 @@ const path = (
   field: "trustStorePath",
   real,
   isOwn: more.isOwn ?? false,
+});
+const value = (field: string, given: string | string[], storeType: TrustStoreType = "java_cacerts"): Seen => ({
+  kind: "value",
+  storeType,
+  field,
+  value: given,
 });
 const reload = (...argv: string[]): Seen => ({ kind: "reload", argv });
 
@@ -118,11 +125,51 @@ describe("reloads", () => {
   test("in a pattern it stands for one word, which is no option, path or setting", () => {
     const policy = { reloadPatterns: [["systemctl", "restart", "*"]] };
     expect(permits(policy, reload("systemctl", "restart", "my-app@1.service"))).toBe(true);
-    for (const word of ["", "-H", "--host=evil", "/tmp/evil.service", "../evil", "a b", "A=b", "a/../b", "a..b", "$(id)", "a\nb"])
+    for (const word of ["", "-H", "@words", "--host=evil", "/tmp/evil.service", "../evil", "a b", "A=b", "a/../b", "a..b", "$(id)", "a\nb"])
       expect([word, permits(policy, reload("systemctl", "restart", word))]).toEqual([word, false]);
     expect(permits(policy, reload("systemctl", "restart"))).toBe(false);
     expect(permits(policy, reload("systemctl", "restart", "a", "b"))).toBe(false);
     expect(permits(policy, reload("/tmp/systemctl", "restart", "a"))).toBe(false);
+  });
+
+  test("in a pattern for systemctl it stands for a service: never for a unit that stops the machine, for several, or for one of systemd's own", () => {
+    const policy = {
+      reloadPatterns: [
+        ["systemctl", "restart", "*"],
+        ["/usr/bin/systemctl", "--no-block", "start", "*"],
+        ["systemctl", "*", "nginx"],
+      ],
+    };
+    for (const word of ["app", "app.service", "my-app@1.service", "postgresql@15-main"]) {
+      expect([word, permits(policy, reload("systemctl", "restart", word))]).toEqual([word, true]);
+      expect([word, permits(policy, reload("/usr/bin/systemctl", "--no-block", "start", word))]).toEqual([word, true]);
+    }
+    for (const word of [
+      "poweroff.target",
+      "reboot.target",
+      "ssh.socket",
+      "apt-daily.timer",
+      "home.mount",
+      "dev-sda.swap",
+      "user.slice",
+      "session-1.scope",
+      "p*.target",
+      "a*",
+      "a?",
+      "app[1]",
+      "systemd-poweroff.service",
+      "systemd-reboot",
+      "emergency",
+      "rescue.service",
+      "debug-shell",
+    ])
+      for (const argv of [
+        ["systemctl", "restart", word],
+        ["/usr/bin/systemctl", "--no-block", "start", word],
+      ])
+        expect([argv, permits(policy, reload(...argv))]).toEqual([argv, false]);
+    expect(permits(policy, reload("systemctl", "stop", "nginx"))).toBe(false);
+    expect(permits({ reloads: [["systemctl", "isolate", "rescue.target"]] }, reload("systemctl", "isolate", "rescue.target"))).toBe(true);
   });
 
   test.each([
@@ -220,11 +267,28 @@ describe("what is read, reached and released", () => {
     expect(permits({ endpoints: [endpoint] }, { kind: "endpoint", endpoint })).toBe(true);
   });
 
-  test.each(["good.test", "2001:db8::1", "_srv.a-b"])("%s is the name of a server", (name) => expect(permits({}, { kind: "server name", name })).toBe(true));
+  test.each(["good.test", "2001:db8::1", "_srv.a-b"])("%s is the name of a server", (name) => expect(permits({}, value("verifyServerName", name))).toBe(true));
 
-  test.each(["a b", "x' to='evil", "a\r\nMAIL FROM:<x>", "<a/>", ""])("%j is none, whatever the policy says", (name) =>
-    expect(permits({ endpoints: [name] }, { kind: "server name", name })).toBe(false),
+  test.each(["a b", "x' to='evil", "a\r\nMAIL FROM:<x>", "<a/>", "", "-x"])("%j is none, whatever the policy says", (name) =>
+    expect(permits({ endpoints: [name] }, value("verifyServerName", name))).toBe(false),
   );
+
+  test.each([
+    ["alias", "-J-agentlib:jdwp=transport=dt_socket,server=y"],
+    ["alias", "@/etc/passwd"],
+    ["dbUser", "-x"],
+    ["certFileName", "--help"],
+    ["reloadCommand", ["systemctl", "reload", "nginx\n"]],
+    ["nodeFlags", ["x"]],
+  ])("%s may not be %j, whatever the policy says", (field, words) => {
+    const all = { directories: ["/"], files: ["/"], accounts: ["-x"], nodeFlags: ["x"], reloads: [["systemctl", "reload", "nginx\n"]] };
+    expect(permits(all, value(field, words))).toBe(false);
+  });
+
+  test.each(["*", "a b", "_x", ".x", "ä"])("%j is no name of an anchor of the system's, though elsewhere it may be an alias", (alias) => {
+    expect(permits({}, value("alias", alias, "linux_update_ca_certificates"))).toBe(false);
+    expect(permits({}, value("alias", alias))).toBe(true);
+  });
 
   test("stores, accounts, owners and private keys", () => {
     expect(permits({}, { kind: "store", type: "nginx_tls" })).toBe(true);

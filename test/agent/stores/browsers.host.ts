@@ -51,7 +51,7 @@ describe("chrome_policy", () => {
     writeFileSync(join(managed, "theirs.json"), theirs);
     expect(await agent.pass(item({ trustStorePath: managed }))).toMatchObject({
       state: "failed",
-      message: expect.stringContaining("theirs.json sets CACertificates too, and the browser takes the list of one file alone"),
+      message: expect.stringContaining("theirs.json› sets CACertificates too, and the browser takes the list of one file alone"),
     });
     const shared = item({ trustStorePath: managed, certFileName: "theirs.json" });
     expect(await agent.pass(shared)).toMatchObject({ state: "installed" });
@@ -89,7 +89,7 @@ describe("firefox_policy", () => {
       expect(await agent.pass(item)).toMatchObject({ state: "drifted" });
       expect(readFileSync(file, "utf8")).toBe(after);
     }
-    expect(await agent.withdraw(item)).toMatchObject({ state: "kept", message: expect.stringContaining(`${join(profiles, "two")} holds it`) });
+    expect(await agent.withdraw(item)).toMatchObject({ state: "kept", message: expect.stringContaining(`${join(profiles, "two")}› holds it`) });
     expect(readFileSync(file, "utf8")).toBe(theirs);
     expect(readdirSync(dirname(file))).toEqual(["policies.json"]);
     expect(await trusts("three")).toBe(false);

@@ -27,7 +27,7 @@ describe("linux_update_ca_trust, by the tool that Red Hat's update-ca-trust call
       await curlTrusts(parties.server.url, {}, "--cacert", bundle),
       await curlTrusts(parties.knownServer.url, {}, "--cacert", bundle),
     ];
-    expect(await Bun.spawn(agent.host.caTrust.update).exited).toBe(0);
+    expect(await Bun.spawn([...agent.host.caTrust.update]).exited).toBe(0);
     expect(await trusts()).toEqual([false, true]);
     expect(await agent.pass(item)).toMatchObject({ state: "installed" });
     expect(await trusts()).toEqual([true, true]);

@@ -67,7 +67,7 @@ describe("curl_ca_bundle", () => {
       const item = desired(parties.authority.root, { trustStoreType: "curl_ca_bundle" });
       expect(await agent.pass(item)).toMatchObject({
         state: "failed",
-        message: expect.stringContaining("sets cacert to /etc/mine.pem, and not by this agent"),
+        message: expect.stringContaining("sets cacert to ‹/etc/mine.pem›, and not by this agent"),
       });
       expect(contentOf(agent)).toEqual(before);
     }

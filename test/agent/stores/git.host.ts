@@ -148,7 +148,7 @@ describe("git_http_sslcainfo", () => {
     put(agent.pathOf("home/.gitconfig"), `[certitude]\n\tnote = kept\n[http]\n\tproxy =\n[include]\n\tpath = ${agent.pathOf("home/more")}\n`);
     const before = contentOf(agent);
     const item = desiredServer(client, { trustStoreType: "git_http_sslcainfo", materialType: "client_certificate", config: { alias: "corp" } });
-    expect(await agent.pass(item)).toMatchObject({ state: "failed", message: expect.stringContaining("git takes /elsewhere.pem as http.sslCert, not ") });
+    expect(await agent.pass(item)).toMatchObject({ state: "failed", message: expect.stringContaining("git takes ‹/elsewhere.pem› as http.sslCert, not ") });
     expect(contentOf(agent)).toEqual(before);
     writeFileSync(agent.pathOf("home/more"), "");
     expect(await agent.pass(item)).toMatchObject({ state: "installed" });

@@ -33,7 +33,7 @@ describe.each(["system", "cacerts"] as const)("Java, by the hook of ca-certifica
   });
 
   test("kept: an entry of the same certificate that another owner has put into Java's trust store", () => {
-    expect(seen[store].kept).toMatchObject({ state: "kept", message: expect.stringContaining("/etc/ssl/certs/java/cacerts holds it as mine") });
+    expect(seen[store].kept).toMatchObject({ state: "kept", message: expect.stringContaining("/etc/ssl/certs/java/cacerts holds it as ‹mine›") });
     expect(seen[store].whileKept).toBe(true);
   });
 });

@@ -20,7 +20,7 @@ describe("failed with a sentence that helps, and as it was", () => {
     ["a directory in its place", ({ pathOf }) => ({ trustStorePath: pathOf("app") }), "is not a plain file"],
     ["a planted link", ({ pathOf }) => ({ trustStorePath: pathOf("link") }), "is a symbolic link"],
     ["a place where nothing can be made", ({ pathOf }) => ({ trustStorePath: pathOf("notes/trust.store") }), "something on the way to it is not a directory"],
-    ["a password too short", ({ pathOf }) => ({ trustStorePath: pathOf("new"), storePasswordRef: "env:SHORT" }), "password must be at least 6 characters."],
+    ["a password too short", ({ pathOf }) => ({ trustStorePath: pathOf("new"), storePasswordRef: "env:SHORT" }), "password must be at least 6 characters›."],
     ["a path that is not absolute", () => ({ trustStorePath: "trust.store" }), "config.trustStorePath must be an absolute path"],
   ];
 

@@ -62,7 +62,7 @@ describe("php_openssl_cafile", () => {
       desired(parties.authority.root, { trustStoreType: "php_openssl_cafile", config: { envFilePath: fileOf(agent), ...config } });
     expect(await agent.pass(item({}))).toMatchObject({
       state: "failed",
-      message: expect.stringContaining("sets openssl.cafile to /etc/ssl/theirs.pem, and not by this agent"),
+      message: expect.stringContaining("sets openssl.cafile to ‹/etc/ssl/theirs.pem›, and not by this agent"),
     });
     expect(await agent.pass(item({ trustStorePath: agent.pathOf("$HOME.pem") }))).toMatchObject({
       state: "failed",

@@ -71,7 +71,7 @@ describe("nginx_tls", () => {
     const before = stateOf(agent.pathOf("tls"));
     expect(await agent.withdraw(item)).toMatchObject({
       state: "failed",
-      message: expect.stringMatching(/^nginx ended with exit code 1: .*site.crt.*test failed. Rolled back/),
+      message: expect.stringMatching(/^nginx ended with exit code 1: .*site.crt.*test failed›\. Rolled back/),
     });
     expect(stateOf(agent.pathOf("tls"))).toEqual(before);
     await presents(leaves.leaf);

@@ -80,7 +80,10 @@ describe("nss_shared_db, passwords and users", () => {
     const before = contentOf(agent);
     for (const [more, text] of [
       [{ dbUser: "nobody-of-that-name" }, "names the account nobody-of-that-name, which this host does not have"],
-      [{ alias: "token:corp" }, "config.alias must be without a colon"],
+      [
+        { alias: "token:corp" },
+        "config.alias must be one plain name, without slashes and control characters, that does not begin with - or @, and has no colon.",
+      ],
       [{ trustStorePath: agent.pathOf("garbage") }, `The database ${agent.pathOf("garbage")}: certutil ended with exit code 255`],
       [{ trustStorePath: agent.pathOf("closed") }, "SEC_ERROR_READ_ONLY"],
       [{ trustStorePath: agent.pathOf("garbage/cert9.db/nssdb") }, "something on the way to it is not a directory"],

@@ -70,8 +70,8 @@ describe("nss_shared_db, anchors", () => {
         },
         "holds another certificate as corp",
       ],
-      [() => database.certutil(["-M", "-n", "corp", "-t", ",,"]), "has corp with the trust ,,, not C,,"],
-      [() => database.certutil(["-M", "-n", "corp", "-t", "CT,C,C"]), "has corp with the trust CT,C,C, not C,,"],
+      [() => database.certutil(["-M", "-n", "corp", "-t", ",,"]), "has ‹corp› with the trust ‹,,›, not C,,"],
+      [() => database.certutil(["-M", "-n", "corp", "-t", "CT,C,C"]), "has ‹corp› with the trust ‹CT,C,C›, not C,,"],
       [() => rmSync(agent.pathOf("db"), { recursive: true }), "lacks corp"],
     ];
     for (const [each, fault] of tamper) {
@@ -109,7 +109,7 @@ describe("nss_shared_db, anchors", () => {
     const agent = await newHost();
     const database = await newKnowing(agent);
     expect(await agent.pass(anchor(agent, { alias: "known" }))).toMatchObject(
-      failed("holds a certificate as known with the trust C,, already, and not by this agent"),
+      failed("holds a certificate as ‹known› with the trust ‹C,,› already, and not by this agent"),
     );
     for (const alias of ["known", "corp"]) {
       const same = itemOf(agent, known.root, { alias });
@@ -117,7 +117,7 @@ describe("nss_shared_db, anchors", () => {
       expect(await agent.withdraw(same)).toMatchObject({ state: "kept", message: expect.stringContaining("left it there") });
     }
     await database.certutil(["-M", "-n", "known", "-t", ",,"]);
-    expect(await agent.pass(itemOf(agent, known.root))).toMatchObject(failed("holds a certificate as known with the trust ,, already"));
+    expect(await agent.pass(itemOf(agent, known.root))).toMatchObject(failed("holds a certificate as ‹known› with the trust ‹,,› already"));
     expect(await database.list()).toEqual(["known ,,"]);
     const corp = anchor(agent);
     await agent.pass(corp);

@@ -66,7 +66,7 @@ describe("pem_files", () => {
     await agent.pass(item);
     expect(owners()).toEqual([ids, ids]);
     await runs(["chown", "root:root", `${place}/tls.crt`]);
-    expect(await agent.pass(item)).toMatchObject({ state: "drifted", message: expect.stringContaining(`tls.crt belongs to 0:0, not to ${ids.join(":")}`) });
+    expect(await agent.pass(item)).toMatchObject({ state: "drifted", message: expect.stringContaining(`tls.crt belongs to ‹0:0›, not to ‹${ids.join(":")}›`) });
     expect(owners()).toEqual([ids, ids]);
     await agent.withdraw(item);
     expect(stateOf(place)).toEqual(before);

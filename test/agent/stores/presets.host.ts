@@ -11,12 +11,13 @@ import { newLeaves } from "../../support/agent/server-behaviour";
 import { BROKERS } from "../../support/pki/presets/brokers";
 import { MAIL } from "../../support/pki/presets/mail";
 import { accountOf, type PresetServer, startPreset, trustsServer } from "../../support/pki/presets/server";
+import { UNPACKED } from "../../support/pki/presets/unpacked";
 import { WEB } from "../../support/pki/presets/web";
 import { endServers, freePort } from "../../support/pki/tls-servers";
 
 setDefaultTimeout(300_000);
 
-const SERVERS = [...WEB, ...MAIL, ...BROKERS];
+const SERVERS = [...WEB, ...MAIL, ...BROKERS, ...UNPACKED];
 const leaves = await newLeaves();
 afterAll(() => {
   endServers();
@@ -86,25 +87,34 @@ describe("presets of pem_files", () => {
     expect(SERVERS.map(({ preset }) => preset).toSorted()).toEqual(Object.keys(presets).toSorted());
   });
 
-  test.concurrent.each(SERVERS)("$preset: its clients refuse before and trust after, drift is healed, and the operator's files come back", async (server) => {
-    const { preset, item, pass, withdraw, files, secret, calls, reloads, gid, accepts, end } = await begin(server);
-    if (server.unit) expect([server.unit.file, server.unit.says.test(readFileSync(server.unit.file, "utf8"))]).toEqual([server.unit.file, true]);
-    const before = files();
-    await until(async () => expect([await accepts("boot.test"), await accepts("good.test")]).toEqual([true, false]));
-    expect(await pass(item)).toEqual({ state: "installed", observedFingerprint: leaves.leaf.fingerprint });
-    await until(async () => expect(await accepts("good.test")).toBe(true));
-    expect(calls()).toEqual(reloads);
-    const after = files();
-    const name = secret.slice(dirname(secret).length + 1);
-    expect(after[name]).toStartWith(`${(0o100000 + Number.parseInt(preset.keyPermissionMode, 8)).toString(8)} 0:${gid} `);
-    expect(await pass(item)).toMatchObject({ state: "installed" });
-    chmodSync(secret, 0o644);
-    chownSync(secret, 0, 1);
-    expect(await pass(item)).toMatchObject({ state: "drifted", message: expect.stringContaining("Found and healed:") });
-    expect(files()).toEqual(after);
-    expect(await withdraw(item)).toEqual({ state: "removed" });
-    expect(files()).toEqual(before);
-    await until(async () => expect([await accepts("boot.test"), await accepts("good.test")]).toEqual([true, false]));
-    await end();
-  });
+  test.concurrent.each(SERVERS)(
+    "$preset: its clients refuse before and trust after and after a renewal, drift is healed, and the operator's files come back",
+    async (server) => {
+      const { preset, item, pass, withdraw, files, secret, calls, reloads, gid, accepts, end } = await begin(server);
+      if (server.unit) expect([server.unit.file, server.unit.says.test(readFileSync(server.unit.file, "utf8"))]).toEqual([server.unit.file, true]);
+      const before = files();
+      await until(async () => expect([await accepts("boot.test"), await accepts("good.test")]).toEqual([true, false]));
+      expect(await pass(item)).toEqual({ state: "installed", observedFingerprint: leaves.leaf.fingerprint });
+      await until(async () => expect(await accepts("good.test")).toBe(true));
+      expect(calls()).toEqual(reloads);
+      const after = files();
+      const name = secret.slice(dirname(secret).length + 1);
+      expect(after[name]).toStartWith(`${(0o100000 + Number.parseInt(preset.keyPermissionMode, 8)).toString(8)} 0:${gid} `);
+      expect(await pass(item)).toMatchObject({ state: "installed" });
+      chmodSync(secret, 0o644);
+      chownSync(secret, 0, 1);
+      expect(await pass(item)).toMatchObject({ state: "drifted", message: expect.stringContaining("Found and healed:") });
+      expect(files()).toEqual(after);
+      const { pem, fingerprint, privateKeyPem } = leaves.next;
+      expect(await pass({ ...item, version: 2, pem, fingerprintSha256: fingerprint, privateKeyPem })).toEqual({
+        state: "installed",
+        observedFingerprint: fingerprint,
+      });
+      await until(async () => expect([await accepts("good.test"), await accepts("next.test")]).toEqual([false, true]));
+      expect(await withdraw(item)).toEqual({ state: "removed" });
+      expect(files()).toEqual(before);
+      await until(async () => expect([await accepts("boot.test"), await accepts("good.test")]).toEqual([true, false]));
+      await end();
+    },
+  );
 });

@@ -97,7 +97,7 @@ describe("ssl_cert_file_env", () => {
     const foreign = contentOf(agent);
     expect(await agent.pass(anchor(agent))).toMatchObject({
       state: "failed",
-      message: expect.stringContaining("sets SSL_CERT_FILE to /etc/my own.pem, and not by this agent"),
+      message: expect.stringContaining("sets SSL_CERT_FILE to ‹/etc/my own.pem›, and not by this agent"),
     });
     expect(contentOf(agent)).toEqual(foreign);
     agent.remove();

@@ -1,5 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { argvOf, permittedCall } from "#agent/host/arguments";
 import { readSnapshot, writeAtomically } from "#agent/host/files";
 import { newRecord } from "#agent/state";
 import { commit, rollBack } from "#agent/transaction/journal";
@@ -53,7 +54,7 @@ describe("an attempt that is taken back", () => {
     await transaction.editShared(at("shared"), "theirs and ours");
     await transaction.editShared(at("shared"), null);
     await transaction.editWith(at("made"), async (copy) => writeFileSync(copy, "by a tool"));
-    await transaction.run(["touch", at("touched")], { undo: { argv: ["rm", at("touched")] } });
+    await transaction.run(permittedCall(["touch", at("touched")]), { undo: { argv: permittedCall(["rm", at("touched")]) } });
     await transaction.claim("an entry");
     expect(await back()).toEqual([]);
     expect({ state: state(), claims: journal.ownership }).toEqual(before);
@@ -78,9 +79,9 @@ describe("an attempt that is taken back", () => {
     const { agent, at, begin: start, rollBack: back, read } = await begin();
     writeFileSync(at("shared"), "before");
     const transaction = start();
-    await transaction.reload(["cp", at("shared"), at("seen")]);
+    await transaction.reload(permittedCall(["cp", at("shared"), at("seen")]));
     await transaction.editShared(at("shared"), "after");
-    await transaction.reload(["sh", "-c", `[ ! -e ${at("fault")} ]`]);
+    await transaction.reload(permittedCall(["sh", "-c", `[ ! -e ${at("fault")} ]`]));
     writeFileSync(at("fault"), "");
     expect(await back()).toEqual(["sh ended with exit code 1: it said nothing."]);
     expect(read("seen")).toBe("before");
@@ -147,7 +148,7 @@ describe("a file that is written", () => {
     mkdirSync(at("directory"));
     await expect(readSnapshot(at("directory"))).rejects.toThrow("is not a plain file.");
     symlinkSync(at("missing"), at("link"));
-    await expect(readSnapshot(at("link"))).rejects.toThrow(`is a symbolic link to ${at("missing")}. Name the file itself, or remove the link.`);
+    await expect(readSnapshot(at("link"))).rejects.toThrow(`is a symbolic link to ‹${at("missing")}›. Name the file itself, or remove the link.`);
     agent.remove();
   });
 });
@@ -156,8 +157,8 @@ describe("a program that one run of is enough for many", () => {
   /** An attempt that is asked to wait for the run of others, and notes what it waits for. */
   async function beginWaiting() {
     const started = await begin();
-    const awaited: string[][] = [];
-    const awaitRebuild = async ({ argv }: { argv: string[] }) => void awaited.push(argv);
+    const awaited: (readonly string[])[] = [];
+    const awaitRebuild = async ({ argv }: { argv: readonly string[] }) => void awaited.push(argv);
     return { ...started, awaited, begin: () => started.begin(awaitRebuild), rollBack: () => started.rollBack(awaitRebuild) };
   }
 
@@ -167,9 +168,9 @@ describe("a program that one run of is enough for many", () => {
     await end();
     const transaction = start();
     await transaction.restore(at("deep/ours"));
-    await transaction.rebuild(["true"], ["true", "afresh"]);
+    await transaction.rebuild(argvOf("true"), argvOf("true", "afresh"));
     await transaction.writeOwned(at("elsewhere"), "ours", PLAIN);
-    await transaction.rebuild(["true"], ["true", "afresh"]);
+    await transaction.rebuild(argvOf("true"), argvOf("true", "afresh"));
     expect(journal.undo.filter(({ kind }) => kind === "again")).toHaveLength(2);
     expect(await back()).toEqual([]);
     expect(awaited).toEqual([["true"], ["true"], ["true", "afresh"]]);
@@ -180,7 +181,7 @@ describe("a program that one run of is enough for many", () => {
     const { agent, at, begin: start, awaited } = await beginWaiting();
     const transaction = start();
     await transaction.editShared(at("shared"), "theirs and ours");
-    await transaction.rebuild(["touch", at("ran")]);
+    await transaction.rebuild(permittedCall(["touch", at("ran")]));
     expect([awaited, existsSync(at("ran"))]).toEqual([[], true]);
     agent.remove();
   });

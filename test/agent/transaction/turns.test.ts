@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { argvOf } from "#agent/host/arguments";
 import { type AwaitRebuild, type Rebuild, takeTurns } from "#agent/transaction/turns";
 
-const TOOL: Rebuild = { argv: ["rebuild"], rerun: ["rebuild", "--fresh"] };
-const FRESH: Rebuild = { argv: ["rebuild", "--fresh"], rerun: ["rebuild", "--fresh"] };
-const OTHER: Rebuild = { argv: ["other"], rerun: ["other"] };
-const lineOf = (input: string): Rebuild => ({ argv: ["hook"], rerun: ["hook"], input });
+const TOOL: Rebuild = { argv: argvOf("rebuild"), rerun: argvOf("rebuild", "--fresh") };
+const FRESH: Rebuild = { argv: argvOf("rebuild", "--fresh"), rerun: argvOf("rebuild", "--fresh") };
+const OTHER: Rebuild = { argv: argvOf("other"), rerun: argvOf("other") };
+const lineOf = (input: string): Rebuild => ({ argv: argvOf("hook"), rerun: argvOf("hook"), input });
 
 /** Tasks that note when they begin, go on and end, between the programs that run; `failing` is the one that fails. */
 async function conduct(tasks: { [name: string]: Rebuild[] }, failing?: string) {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inTurns, recoverInterrupted, type Work } from "#agent/attempt";
 import { removeEverything } from "#agent/clean";
+import { permittedCall } from "#agent/host/arguments";
 import { type Host, thisHost } from "#agent/host/host";
 import { reconcileAssignment } from "#agent/install";
 import { answerKeyRequests } from "#agent/keys/requests";
@@ -148,7 +149,7 @@ export function withScratchSystem(host: Host, directory: string): Host {
     system: {
       anchors,
       bundle: join(etc, "ca-certificates.crt"),
-      update: ["update-ca-certificates", ...from, "--etccertsdir", etc, "--hooksdir", hooks],
+      update: permittedCall(["update-ca-certificates", ...from, "--etccertsdir", etc, "--hooksdir", hooks]),
       hooks,
       javaStore: join(etc, "java/cacerts"),
     },

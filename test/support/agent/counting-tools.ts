@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { permittedCall } from "#agent/host/arguments";
 import type { Host } from "#agent/host/host";
 import type { Desired } from "#agent/server-client";
 import { newAgentHost, withScratchSystem } from "./agent-host";
@@ -12,14 +13,14 @@ export type Rebuilt = (typeof REBUILT)[number];
 export function withCountedTools(given: Host, directory: string): Host {
   const host = withScratchCaTrust(withScratchSystem(given, directory), directory);
   mkdirSync(join(directory, "bin"), { recursive: true });
-  const wrapped = (update: string[]) => {
+  const wrapped = (update: readonly string[]) => {
     const [program = "", ...args] = update;
     const path = join(directory, "bin", basename(program));
     const note = `echo ${basename(program)} >>${join(directory, "runs")}`;
     const fail = `[ ! -e ${join(directory, "fault")} ] || { . ${join(directory, "fault")}; }`;
     writeFileSync(path, `#!/bin/sh\n${note}\n${fail}\nexec ${Bun.which(program)} "$@"\n`);
     chmodSync(path, 0o755);
-    return [path, ...args];
+    return permittedCall([path, ...args]);
   };
   return {
     ...host,

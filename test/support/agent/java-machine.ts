@@ -57,7 +57,7 @@ if (import.meta.main) {
   const isTrusting = () => java.trusts(parties.server.url, MACHINE);
 
   async function conduct(trustStoreType: "linux_update_ca_certificates" | "java_cacerts", more: Desired["config"]) {
-    const item = (config: Desired["config"] = {}) => desired(parties.authority.root, { trustStoreType, config: { alias: "corp (a b)", ...more, ...config } });
+    const item = (config: Desired["config"] = {}) => desired(parties.authority.root, { trustStoreType, config: { alias: "corp", ...more, ...config } });
     const first = item();
     const seen: Record<string, unknown> = { before: await isTrusting(), installed: await agent.pass(first), trusted: await isTrusting() };
     seen.removed = await agent.withdraw(first);

@@ -1,4 +1,5 @@
 import { chmodSync, mkdirSync } from "node:fs";
+import { permittedCall } from "#agent/host/arguments";
 import type { Host } from "#agent/host/host";
 import { put } from "./store-behaviour";
 
@@ -16,5 +17,5 @@ export function withScratchCaTrust(host: Host, directory: string): Host {
   const bundle = `${made}/tls-ca-bundle.pem`;
   const extract = ["trust", "extract", "--format=pem-bundle", "--filter=ca-anchors", "--overwrite", "--comment", "--purpose", "server-auth", bundle];
   const update = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", `HOME=${directory}/p11`, ...extract];
-  return { ...host, caTrust: { anchors: `${source}/anchors`, bundle, update } };
+  return { ...host, caTrust: { anchors: `${source}/anchors`, bundle, update: permittedCall(update) } };
 }

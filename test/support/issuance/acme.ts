@@ -35,6 +35,11 @@ export const newIssuer = ({ directoryUrl, caBundlePem }: Directory, config: obje
   account: null,
 });
 
+/** Names the organization of an issuer for an address, as staff does. */
+export const nameFor = ({ organizationId }: OpenIssuer, address: string) => world.sql`
+  insert into domain_holders (domain, organization_id) values (${address}, ${organizationId})
+  on conflict (domain) do update set organization_id = excluded.organization_id, until = null`;
+
 export const dnsNames = (...values: string[]): Name[] => values.map((value) => ({ type: "dns", value }));
 export const newName = () => `${crypto.randomUUID()}.example`;
 
@@ -58,7 +63,7 @@ export function keepInMemory() {
   return keep;
 }
 
-const byThisServer: Solvers = (_, __, request) => http01({ sql: world.sql, clock: () => new Date() }, request);
+const byThisServer: Solvers = (_, __, request) => http01({ sql: world.sql, stamps: world.deps.stamps, clock: () => new Date(), ownNames: () => [] }, request);
 
 export const newDriver = ({ allowPrivate = true, solvers = byThisServer, clock = () => new Date(), keep = keepInMemory() } = {}) =>
   createAcmeDriver({ allowPrivate, clock, keep, solvers });
@@ -78,6 +83,7 @@ export async function takeSteps(
     csr: wanted.csr ?? newCsr(wanted.names).csr,
     replaces: null,
     hostProof: null,
+    approvedTerms: null,
     progress: undefined,
     ...wanted,
   };

@@ -144,7 +144,7 @@ const idOf = (flag: string) => Number(Bun.spawnSync(["id", flag, "postgres"]).st
 export const DATABASE_USER = { uid: idOf("-u"), gid: idOf("-g") };
 
 /** The programs of the newest Postgres on this machine. */
-function postgresPrograms() {
+export function postgresPrograms() {
   const versions = readdirSync("/usr/lib/postgresql").toSorted((one, other) => Number(other) - Number(one));
   return `/usr/lib/postgresql/${versions[0]}/bin`;
 }
@@ -153,7 +153,7 @@ function postgresPrograms() {
 export async function newCluster() {
   const data = mkdtempSync(join(tmpdir(), "certitude-cluster-"));
   chownSync(data, DATABASE_USER.uid, DATABASE_USER.gid);
-  const argv = [`${postgresPrograms()}/initdb`, "-D", data, "-A", "trust", "-U", "postgres", "-N", "--no-locale"];
+  const argv = [`${postgresPrograms()}/initdb`, "-D", data, "-A", "trust", "-U", "postgres", "-N", "--no-locale", "-E", "UTF8"];
   const initdb = Bun.spawn(argv, { ...DATABASE_USER, cwd: data, stdout: "ignore", stderr: "pipe" });
   if ((await initdb.exited) !== 0) throw new Error(await initdb.stderr.text());
   return { data, remove: () => rmSync(data, { recursive: true }) };

@@ -1,17 +1,25 @@
-import { deliverDue } from "#modules/notifications/channels/services/deliver";
+import { delivering } from "#modules/notifications/channels/services/deliver";
+import type { Reach } from "#modules/notifications/channels/services/http";
 import { send } from "#outbound/http-client";
 import { connect, privateWorld } from "./connections";
 import type { TestOrganization } from "./people";
+import { DELIVERING, runShared } from "./shared-jobs";
 import { world } from "./world";
 
 const ROUTES = "/notification-routes";
 
 /** One turn of the job that delivers to channels, with the servers of others at `elsewhere`, where that is given. */
 export const deliver = (elsewhere?: string) =>
-  deliverDue(privateWorld.deps, new AbortController().signal, (call, limits) => {
+  runShared(DELIVERING, privateWorld.deps, undefined, (name) =>
+    delivering(privateWorld.deps, { isFailing: name === "deliver-to-failing-channels", reach: to(elsewhere) }),
+  );
+
+const to =
+  (elsewhere?: string): Reach =>
+  (call, limits) => {
     const isOurs = ["localhost", "127.0.0.1"].includes(call.url.hostname);
     return send(isOurs || !elsewhere ? call : { ...call, url: new URL(call.url.pathname, elsewhere) }, limits);
-  });
+  };
 
 /** Makes a connection and a route to it. Returns their ids, and what to ask of them. */
 export async function openChannel(organization: TestOrganization, kind: string, config: object, secrets: object = {}, route: object = {}) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from "bun:test";
 import { prepareJobs } from "#jobs/start";
+import { DEFAULT_POLICY } from "#modules/issuance/requests/rules/policy";
 import { grantPlatformAdmin } from "#modules/people/users/queries";
 import { fillPath, type Operation, plainWay } from "../openapi/document";
 import { certificate, importInto } from "../pki/certificates";
@@ -150,6 +151,9 @@ const MAKERS: ((made: Made) => Promise<void>)[] = [
     const issuerId = must(await organization.admin("POST", "/issuers", { body: other })).body.id; // the first one may be deleted
     const body = { issuerId, names: ["www.certitude.example"], key: { location: "server" } };
     ids.requestId = must(await organization.admin("POST", "/certificate-requests", { body })).body.id;
+    ids.proposalId = Bun.randomUUIDv7();
+    const proposal = { ...DEFAULT_POLICY, id: ids.proposalId, proposedBy: { type: "user", id: crypto.randomUUID() }, proposedAt: new Date().toISOString() };
+    await world.sql`insert into issuance_policies (organization_id, proposal) values (${organization.id}, ${JSON.stringify(proposal)}::text::jsonb)`; // in force, it would have all orders wait
   },
   async function renewCertificates({ organization, ids }) {
     const body = { kind: "acme", name: "One that is gone", config: { directoryUrl: "https://acme.example/directory" } };

@@ -16,9 +16,10 @@ export function viaPort(url: string, port: number, host = "127.0.0.1") {
   return via.href;
 }
 
-/** Stands between a server and `target`, hears all that passes, and can do to them what networks and failovers do. */
-export async function startProxy(target: NetConnectOpts, hear: (bytes: Uint8Array) => void = () => {}) {
+/** Stands between a server and what it connects to, hears all that passes, and can do to them what networks and failovers do. */
+export async function startProxy(first: NetConnectOpts, hear: (bytes: Uint8Array) => void = () => {}) {
   const pairs = new Set<[Socket, Socket]>();
+  let target = first;
   const server = createServer((near) => {
     if (isHangingUp)
       return void near
@@ -75,6 +76,10 @@ export async function startProxy(target: NetConnectOpts, hear: (bytes: Uint8Arra
       for (const each of [...pairs].flat()) each.resume();
     },
     cut,
+    /** New connections go there, as when an address moves to another server. */
+    moveTo(next: NetConnectOpts) {
+      target = next;
+    },
     /** Takes each new connection and ends it, as a load balancer without a server behind it does. */
     hangUp() {
       isHangingUp = true;

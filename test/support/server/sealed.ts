@@ -1,9 +1,12 @@
 import { createCipheriv, randomBytes } from "node:crypto";
 import type { Config } from "#config";
 import { type Keyring, keyIdOf } from "#crypto/keyring";
+import { sha256 } from "#crypto/sha256";
 import { createStamps } from "#crypto/stamps";
 import type { Pool } from "#db/connect";
+import { claimFacts } from "#db/idempotency-keys";
 import { contextOf, SEALED_COLUMNS } from "#db/sealed-columns";
+import { createKeyMaker } from "#limits/key-maker";
 import { enqueueMail } from "#mail/outbox";
 import { importCertificates } from "#modules/certificates/certificates/services/import";
 import { createConnection } from "#modules/core/connections/queries";
@@ -50,8 +53,9 @@ export async function addSecrets(sql: Pool, keyring: Keyring) {
 
 /** An authority, and who answers OCSP requests for it. */
 async function addAuthority(sql: Pool, keyring: Keyring, scope: Scope) {
-  const deps = { sql, config: { keyring } as Config, stamps: createStamps(keyring), clock: () => new Date() };
-  const root = await createAuthority(deps, scope, { kind: "root", name: "Root", subject: { commonName: "Root" } }, "http://localhost");
+  const deps = { sql, config: { keyring } as Config, stamps: createStamps(keyring), clock: () => new Date(), keyMaker: createKeyMaker() };
+  const place = { at: "http://localhost", signal: new AbortController().signal };
+  const root = await createAuthority(deps, scope, { kind: "root", name: "Root", subject: { commonName: "Root" } }, place);
   if (!("id" in root)) throw new Error("the authority was not created");
   await sql.begin((tx) => openHeld(deps, tx, root.id));
 }
@@ -59,7 +63,7 @@ async function addAuthority(sql: Pool, keyring: Keyring, scope: Scope) {
 export async function addConnection(sql: Pool, keyring: Keyring, organizationId: string) {
   const id = Bun.randomUUIDv7();
   const row = { id, kind: "github", name: id, config: {}, secretNames: ["token"], sealedSecrets: sealSecrets(keyring, { token: id }, { organizationId, id }) };
-  await createConnection(sql, { ...by, organizationId }, row);
+  await createConnection(sql, createStamps(keyring), { ...by, organizationId }, row);
   return id;
 }
 
@@ -88,8 +92,10 @@ async function addMail(sql: Pool, keyring: Keyring, organizationId: string) {
 async function addAnswer(sql: Pool, keyring: Keyring) {
   const [caller, claimId] = [crypto.randomUUID(), crypto.randomUUID()];
   const answer = keyring.seal(JSON.stringify({ status: 201, headers: [], body: caller }), `idempotency-key ${claimId}`).toString("hex");
-  await sql`insert into idempotency_keys (caller, key_hash, body_hash, claim_id, is_done, answer)
-    values (${caller}, sha256(${caller}::bytea), sha256(${caller}::bytea), ${claimId}, true, decode(${answer}, 'hex'))`;
+  const hash = sha256(caller);
+  const stamp = createStamps(keyring).of(claimFacts({ caller, keyHash: hash, bodyHash: hash, claimId }));
+  await sql`insert into idempotency_keys (caller, key_hash, body_hash, claim_id, stamp, is_done, answer)
+    values (${caller}, decode(${hash}, 'hex'), decode(${hash}, 'hex'), ${claimId}, ${stamp}::bytea, true, decode(${answer}, 'hex'))`;
 }
 
 /** Every sealed value of the database: its secret where the ring opens it, and the key that it names. */

@@ -1,6 +1,7 @@
 /** What of a path of the API is another one in the console. */
 const PAGES: [of: RegExp, page: string][] = [
   [/^certificate-requests\b/, "orders"],
+  [/^issuance-policy\b/, "orders/policy"],
   [/^certs\/monitoring\/.*/, "certificates"],
   [/^ai-governance\/frameworks\/([^/]+)\/controls\//, "governance/$1/"],
   [/^ai-governance\/frameworks$/, "governance"],

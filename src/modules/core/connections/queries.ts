@@ -1,4 +1,5 @@
 import type { Values } from "#catalogue/fields";
+import type { Facts, Stamp, Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { describeTaken, hasName, lockNames } from "#db/names";
@@ -6,12 +7,21 @@ import { type Resource, type Target, updateLocked } from "#db/outcome";
 import { withdrawConnection } from "#modules/notifications/channels/queries/withdraw";
 import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
 import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
+import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
 
 /** What every answer shows; of the secrets only their names. */
 const connectionJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'kind', kind, 'name', name,
   'config', config, 'secretNames', secret_names,
   'lastTest', case when tested_at is not null then json_build_object('outcome', test_outcome, 'message', test_message, 'testedAt', iso(tested_at)) end,
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
+
+type Stamped = { organizationId: string; id: string; kind: string; config: Values };
+
+/** The facts of a connection that its stamp covers: the config says where secrets go. */
+export const connectionFacts = ({ organizationId, id, kind, config }: Stamped): Facts => ["connection", { organizationId, id, kind, config }];
+export const connectionFactsJson = (sql: Sql) => sql`json_build_object('organizationId', organization_id, 'id', id, 'kind', kind, 'config', config)`;
+
+export const HELD_CONNECTION = `The connection ${UNPROVEN}: delete it and create it again. ${TO_TRUST}`;
 
 type Position = { limit: number; before: string | undefined };
 
@@ -32,11 +42,12 @@ export async function findConnection(sql: Sql, organizationId: string, id: strin
 export type NewConnection = { id: string; kind: string; name: string; config: Values; secretNames: string[]; sealedSecrets: Buffer | null };
 
 /** `invalid` when another connection of the organization has the name. */
-export async function createConnection(sql: Sql, scope: Scope, { id, kind, name, config, secretNames, sealedSecrets }: NewConnection) {
+export async function createConnection(sql: Sql, stamps: Stamps, scope: Scope, { id, kind, name, config, secretNames, sealedSecrets }: NewConnection) {
+  const stamp = stamps.of(connectionFacts({ organizationId: scope.organizationId, id, kind, config }));
   const [row] = await sql<Resource[]>`
     with created as (
-      insert into connections (organization_id, id, kind, name, name_key, config, secret_names, sealed_secrets)
-      select ${scope.organizationId}, ${id}, ${kind}, ${name}, name_key(${name}), ${JSON.stringify(config)}::jsonb, ${JSON.stringify(secretNames)}::jsonb, ${sealedSecrets}::bytea
+      insert into connections (organization_id, id, kind, name, name_key, config, secret_names, sealed_secrets, stamp)
+      select ${scope.organizationId}, ${id}, ${kind}, ${name}, name_key(${name}), ${JSON.stringify(config)}::jsonb, ${JSON.stringify(secretNames)}::jsonb, ${sealedSecrets}::bytea, ${stamp}::bytea
       from (${lockNames(sql, "connections", scope.organizationId)}) as locked
       on conflict do nothing returning *),
     audited as (${audit(sql, scope, "connection.created", sql`select id, jsonb_build_object('kind', kind, 'name', name) from created`)})
@@ -45,11 +56,14 @@ export async function createConnection(sql: Sql, scope: Scope, { id, kind, name,
 }
 
 export type Stored = {
+  organizationId: string;
+  id: string;
   kind: string;
   name: string;
   config: Values;
   secretNames: string[];
   sealedSecrets: Uint8Array | null;
+  stamp: Stamp;
   version: number;
   organizationName: string;
 };
@@ -57,7 +71,7 @@ export type Stored = {
 /** What no answer shows; `hold` keeps others from changing it until the transaction ends. */
 export async function findStored(sql: Sql, organizationId: string, id: string, hold = false): Promise<Stored | undefined> {
   const [row] = await sql<Stored[]>`
-    select kind, name, config, secret_names as "secretNames", sealed_secrets as "sealedSecrets", version,
+    select organization_id as "organizationId", id, kind, name, config, secret_names as "secretNames", sealed_secrets as "sealedSecrets", stamp, version,
       (select organizations.name from organizations where organizations.id = organization_id) as "organizationName"
     from connections where organization_id = ${organizationId} and id = ${id} ${hold ? sql`for update` : sql``}`;
   return row;
@@ -72,25 +86,30 @@ export type Change = {
 };
 type Decide = (stored: Stored) => Change | { invalid: string };
 
+/** True where a server has set what a connection is. */
+export const isConnectionProven = (stamps: Stamps, stored: Stamped & { stamp: Stamp }) => stamps.hold(stored.stamp, connectionFacts(stored));
+
 /** Changes a connection as `decide` says; in the way is another one that has its new name. A new config or secret makes the last test void. */
-export const updateConnection = (pool: Pool, scope: Scope, { id, versions }: Target, decide: Decide) =>
+export const updateConnection = (pool: Pool, stamps: Stamps, scope: Scope, { id, versions }: Target, decide: Decide) =>
   pool.begin(async (tx) => {
     await lockNames(tx, "connections", scope.organizationId);
     return updateLocked(await findStored(tx, scope.organizationId, id, true), versions, async (stored) => {
+      if (!isConnectionProven(stamps, stored)) return { inTheWay: HELD_CONNECTION };
       const change = decide(stored);
       if ("invalid" in change) return change;
-      const shown = change.changed.length === 0 ? await findConnection(tx, scope.organizationId, id) : await writeChange(tx, scope, id, change);
+      const stamp = stamps.of(connectionFacts({ ...stored, config: change.config }));
+      const shown = change.changed.length === 0 ? await findConnection(tx, scope.organizationId, id) : await writeChange(tx, scope, id, { ...change, stamp });
       return shown ?? { inTheWay: await describeTaken(tx, "connections", { ...scope, id, name: change.name }) };
     });
   });
 
-async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, secrets, changed }: Change) {
+async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, secrets, changed, stamp }: Change & { stamp: Uint8Array }) {
   const isRenamed = changed.includes("name");
   const isRenamedOnly = changed.every((each) => each === "name");
   const parts = sql`select id, jsonb_build_object('changed', ${JSON.stringify(changed)}::jsonb) from changed`;
   const [row] = await sql<Resource[]>`
     with changed as (
-      update connections set config = ${JSON.stringify(config)}::jsonb, version = version + 1, updated_at = now()
+      update connections set config = ${JSON.stringify(config)}::jsonb, stamp = ${stamp}::bytea, version = version + 1, updated_at = now()
         ${isRenamed ? sql`, name = ${name}, name_key = name_key(${name})` : sql``}
         ${secrets ? sql`, secret_names = ${JSON.stringify(secrets.names)}::jsonb, sealed_secrets = ${secrets.sealed}::bytea` : sql``}
         ${isRenamedOnly ? sql`` : sql`, tested_at = null, test_outcome = null, test_message = null`}

@@ -5,7 +5,18 @@ import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, respond, respondCreated } from "#http/respond";
 import { Conflict, Empty, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
-import { createConnection, deleteConnection, findConnection, findStored, listConnections, type Stored, saveTest, updateConnection } from "./queries";
+import {
+  createConnection,
+  deleteConnection,
+  findConnection,
+  findStored,
+  HELD_CONNECTION,
+  isConnectionProven,
+  listConnections,
+  type Stored,
+  saveTest,
+  updateConnection,
+} from "./queries";
 import { KINDS, type Kind } from "./rules/kinds";
 import { applyPatch, readSettings } from "./rules/settings";
 import { Connection, ConnectionPatch, NewConnection, TestOutcome } from "./schema";
@@ -27,7 +38,7 @@ export const connections = (deps: Deps) =>
         const id = Bun.randomUUIDv7();
         const sealedSecrets = sealSecrets(deps.config.keyring, read.secrets, { organizationId: scope.organizationId, id });
         const row = { id, kind, name, config: read.config, secretNames: Object.keys(read.secrets), sealedSecrets };
-        const created = await createConnection(deps.sql, scope, row);
+        const created = await createConnection(deps.sql, deps.stamps, scope, row);
         if (isFailure(created)) return respond(created);
         return respondCreated(created, `/organizations/${scope.organizationId}/core/connections/${id}`);
       },
@@ -63,7 +74,7 @@ export const connections = (deps: Deps) =>
       async ({ scope, params: { connectionId: id }, body, request }) => {
         const target = { id, versions: ifMatch(request.headers) };
         const row = { organizationId: scope.organizationId, id };
-        return respond(await updateConnection(deps.sql, scope, target, (stored) => decide(deps, row, stored, body)), NO_CONNECTION);
+        return respond(await updateConnection(deps.sql, deps.stamps, scope, target, (stored) => decide(deps, row, stored, body)), NO_CONNECTION);
       },
       {
         params: OneConnection,
@@ -123,9 +134,12 @@ function decide({ config: { keyring, allowPrivateTargets } }: Deps, row: Row, st
   return { name, config, secrets: sealed, changed: read.changed };
 }
 
-async function test({ config, clock }: Deps, row: Row, { kind, config: given, sealedSecrets, organizationName }: Stored) {
+async function test({ config, clock, stamps, callLanes }: Deps, row: Row, stored: Stored) {
+  if (!isConnectionProven(stamps, stored)) return { outcome: "failed" as const, message: HELD_CONNECTION };
+  const { kind, config: given, sealedSecrets, organizationName } = stored;
   const secrets = openSecrets(config.keyring, sealedSecrets, row);
   if (!secrets) return { outcome: "failed" as const, message: "Its secrets were sealed with another SECRETS_KEY. Set them again." };
   const organization = { id: row.organizationId, name: organizationName };
-  return testConnection({ kind: kind as Kind, id: row.id, organization, values: { ...secrets, ...given } }, { config, clock });
+  const tested = { kind: kind as Kind, id: row.id, organization, values: { ...secrets, ...given } };
+  return callLanes.run(organization.id, () => testConnection(tested, { config, clock }));
 }

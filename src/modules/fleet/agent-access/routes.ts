@@ -7,7 +7,7 @@ import { jsonText, respond, respondWithSecret } from "#http/respond";
 import { Message, NotFound, PathId, Uuid } from "#http/schema";
 import { NewJoinToken } from "#modules/fleet/join-tokens/schema";
 import { createStateSigner } from "#modules/fleet/signing-keys/services/signer";
-import { type Access, changeOver, findEntry, joinByToken, renewCredential } from "./queries/joining";
+import { type Access, changeOver, findJoinToken, joinByToken, renewCredential } from "./queries/joining";
 import { replaceCredentials } from "./queries/replacing";
 import { hashAgentToken, newCredential, newJoinToken } from "./rules";
 import { AgentAccess, Join, ReplaceCredentials } from "./schema";
@@ -26,16 +26,15 @@ export function agentAccess(deps: Deps) {
 
   const join = new Elysia().use(joining(deps)).post(
     "/join",
-    async ({ scope, shown, publicKey, body: { name, host } }) => {
+    async ({ scope, entry, publicKey, body: { name, host } }) => {
       const credential = newCredential();
       const guest = { publicKey, name, host, credentialHash: hashAgentToken(credential) };
-      const isToken = shown.kind === "token";
-      const joined = await (isToken
-        ? changeOver(deps.sql, scope, shown.hash, guest, deps.clock())
-        : joinByToken(deps.sql, scope, scope.actor.id ?? "", guest, deps.clock()));
+      const joined = await (entry.kind === "token"
+        ? changeOver(deps.sql, deps.stamps, scope, entry.proof.facts, guest, deps.clock())
+        : joinByToken(deps.sql, deps.stamps, scope, entry.facts, guest, deps.clock()));
       if (joined === "known key") return respond({ invalid: KNOWN_KEY });
       if (joined) return answer(joined, credential);
-      const refusal = (await findEntry(deps.sql, shown, deps.clock()))?.refusal;
+      const refusal = entry.kind === "join-token" && (await findJoinToken(deps.sql, entry.facts.tokenHash, deps.clock()))?.refusal;
       throw refusal ? new Refusal(403, refusal) : new Refusal(401, "what the host joins with ended meanwhile");
     },
     {
@@ -54,7 +53,7 @@ export function agentAccess(deps: Deps) {
     "/credentials",
     async ({ scope, agentId, publicKey }) => {
       const credential = newCredential();
-      const renewed = await renewCredential(deps.sql, scope, agentId, { publicKey, credentialHash: hashAgentToken(credential) }, deps.clock());
+      const renewed = await renewCredential(deps.sql, deps.stamps, scope, agentId, { publicKey, credentialHash: hashAgentToken(credential) }, deps.clock());
       if (!renewed) throw new Refusal(401, "the agent's key ended meanwhile");
       return answer(renewed, credential);
     },
@@ -76,7 +75,7 @@ export const agentCredentials = (deps: Deps) =>
     "/:agentId/credentials",
     async ({ scope, params, body: { overlapSeconds = 86_400 } }) => {
       const token = newJoinToken();
-      const made = await replaceCredentials(deps.sql, scope, params.agentId, { overlapSeconds, tokenHash: hashAgentToken(token) }, deps.clock());
+      const made = await replaceCredentials(deps.sql, deps.stamps, scope, params.agentId, { overlapSeconds, tokenHash: hashAgentToken(token) }, deps.clock());
       if (made === "not found") return respond(made, NO_AGENT);
       return respondWithSecret(made, "token", token, `/organizations/${scope.organizationId}/join-tokens/${made.id}`);
     },

@@ -25,7 +25,7 @@ export const agents = (deps: Deps) =>
         const invalid = findKeyFault("body.labels", Object.keys(labels));
         if (invalid !== undefined) return respond({ invalid });
         const token = newAgentToken();
-        const created = await createAgent(deps.sql, scope, { name, labels, tokenHash: hashAgentToken(token) });
+        const created = await createAgent(deps.sql, deps.stamps, scope, { name, labels, tokenHash: hashAgentToken(token) });
         return respondWithSecret(created, "token", token, `/organizations/${scope.organizationId}/agents/${created.id}`);
       },
       {

@@ -35,6 +35,7 @@ const agent = {
   access: OneOf(ACCESS, { description: "How it proves who it is: by a long-lived token, or by the key that its host made; none when that has ended" }),
   accessEndsAt: Nullable({ ...DateTime, description: "When that ends, because new credentials were asked for" }),
   credentialMisusedAt: Nullable({ ...DateTime, description: "When a credential of it was last shown without its key, from a host that it was copied to" }),
+  heldSince: Nullable({ ...DateTime, description: "Since when the agent is not let in, because nothing proves that a server gave it its token or key" }),
   version: Version,
   createdAt: CreatedAt,
   updatedAt: UpdatedAt,

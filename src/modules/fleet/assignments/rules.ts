@@ -1,62 +1,15 @@
 import { configRulesOf, MATERIAL_TYPES, type MaterialType, materialsOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import { isInstallable } from "#modules/fleet/trust-stores/rules/installable";
-import { isPreset, PRESET_NAMES } from "#modules/fleet/trust-stores/rules/presets";
-import { isStartTls, START_TLS } from "#modules/fleet/trust-stores/rules/start-tls";
 import { TRUST_STORE_TYPES, type TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
+import { isPath, valueFault } from "#modules/fleet/trust-stores/rules/values";
+import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
 import { type AssignmentConfig, type AssignmentConfigPatch, type ConfigField, DEFAULTS, type NewAssignment } from "./schema/assignments";
 
-type Form = { accepts: (value: string) => boolean; must: string };
-
-const FILE_NAME: Form = { accepts: isOneName, must: "must be one plain name, without slashes and control characters" };
-const PATH: Form = { accepts: isDirectPath, must: "must be a path without .. and control characters" };
-
-const ACCOUNT: Form = { accepts: (value) => /^[A-Za-z_][\w.-]{0,31}$/.test(value), must: "must be the name of an account or group, such as www-data" };
-
-/** What a value must look like, whatever the store. */
-const FORMS: Partial<Record<ConfigField, Form>> = {
-  alias: FILE_NAME,
-  certFileName: FILE_NAME,
-  keyFileName: FILE_NAME,
-  chainFileName: FILE_NAME,
-  fullChainFileName: FILE_NAME,
-  combinedFileName: FILE_NAME,
-  caFileName: FILE_NAME,
-  fileOwner: ACCOUNT,
-  fileGroup: ACCOUNT,
-  preset: { accepts: isPreset, must: `must be one of ${PRESET_NAMES.join(", ")}` },
-  verifyStartTls: { accepts: isStartTls, must: `must be one of ${START_TLS.join(", ")}` },
-  trustStorePath: PATH,
-  keyDirectory: PATH,
-  keychainPath: PATH,
-  pythonVenvPath: PATH,
-  envFilePath: PATH,
-  verifyEndpoint: { accepts: isEndpoint, must: "must be an absolute https: or tls: URI without user name and password, such as https://www.example.org:8443" },
-  keyPermissionMode: { accepts: (value) => /^[0-7]{3,4}$/.test(value), must: "must be an octal mode, such as 0600" },
-  storePasswordRef: { accepts: isReference, must: "must be a reference, never the password itself: env:NAME, file:/path or vault:path#field" },
-};
-
-function isOneName(value: string) {
-  return !/[/\\\p{Cc}]/u.test(value) && value !== "." && value !== "..";
-}
-
-function isDirectPath(value: string) {
-  return !/\p{Cc}/u.test(value) && !value.split(/[/\\]/).includes("..");
-}
-
-function isEndpoint(value: string) {
-  const url = /^(https|tls):\/\/[^\s\p{Cc}]+$/iu.test(value) ? URL.parse(value) : null;
-  return url !== null && url.hostname !== "" && url.username === "" && url.password === "";
-}
-
-function isReference(value: string) {
-  return /^(env:[A-Za-z_]\w*|vault:[^\s#\p{Cc}]+#[^\s#\p{Cc}]+)$/u.test(value) || (/^file:\/+[^/]/.test(value) && isDirectPath(value));
-}
-
-/** The first value that no store would take, as a sentence that never repeats it. */
-function findMalformed(config: AssignmentConfigPatch) {
+/** The first value that no store would take or, with a type, that this store would not: as a sentence that never repeats it. */
+function findMalformed(config: AssignmentConfigPatch, type?: TrustStoreType) {
   for (const [field, value] of Object.entries(config)) {
-    const form = FORMS[field as ConfigField];
-    if (form && typeof value === "string" && !form.accepts(value)) return `body.config.${field} ${form.must}.`;
+    const must = valueFault(field, value, type);
+    if (must !== undefined) return `body.config.${field} ${must}.`;
   }
 }
 
@@ -64,7 +17,7 @@ function findMalformed(config: AssignmentConfigPatch) {
 function findRelative(type: TrustStoreType, config: AssignmentConfigPatch) {
   if (!isInstallable(type)) return;
   for (const [field, value] of Object.entries(config)) {
-    if (FORMS[field as ConfigField] === PATH && typeof value === "string" && !/^(\/|~\/)/.test(value))
+    if (isPath(field) && typeof value === "string" && !/^(\/|~\/)/.test(value))
       return `body.config.${field} must be an absolute path, such as /etc/ssl/example, or begin with ~/.`;
   }
 }
@@ -79,13 +32,13 @@ const ADVICE: { [Type in TrustStoreType]?: Partial<Record<string, string>> } = {
   git_http_sslcainfo: { dbUser: " git is configured for the account that the agent runs as: run an agent as the other account, and assign it to that one." },
 };
 
-/** The first field that this store knows nothing of, or cannot do without, or a path that no agent could follow. */
+/** The first field that this store knows nothing of, cannot do without, or cannot have with this value. */
 export function findConfigFault(type: TrustStoreType, patch: AssignmentConfigPatch) {
   for (const [field, value] of Object.entries(patch)) {
     if (!isKnown(type, field)) return `body.config.${field} does not apply to ${type}.${ADVICE[type]?.[field] ?? ""}`;
     if (value === null && !isOptional(type, field)) return `body.config.${field} is required for ${type} and cannot be removed.`;
   }
-  return findRelative(type, patch);
+  return findMalformed(patch, type) ?? findRelative(type, patch);
 }
 
 /** Either of them tells where pem_files are. */
@@ -192,6 +145,6 @@ export const describeOwner = (assignmentId: string, policyId: string) =>
 
 /** Why a row whose stamp does not hold commands nothing. */
 export const heldSentence = (what: "assignment" | "policy" | "rollout", id: string) =>
-  `The ${what} ${id} is held: it was changed in the database, and not by this server, so hosts keep what they have.`;
+  `The ${what} ${id} is held: it ${UNPROVEN}. Hosts keep what they have. ${TO_TRUST}`;
 
-export const describeHeld = (id: string) => `${heldSentence("assignment", id)} Delete it and create it again.`;
+export const describeHeld = (id: string) => `${heldSentence("assignment", id)} Or delete it and create it again.`;

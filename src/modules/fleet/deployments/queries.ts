@@ -1,8 +1,11 @@
 import type { Fragment, Sql } from "#db/connect";
 import { hasDrift } from "#modules/fleet/assignments/queries/counts";
+import { heldOf } from "#modules/people/roles/queries";
+import { HELD_KINDS } from "#modules/people/roles/rules";
 import { DEPLOYMENT_STATES, HEALTH } from "./rules";
 import type { DeploymentFilter } from "./schema";
 
+const HELD = JSON.stringify(HELD_KINDS);
 const STATES = JSON.stringify(DEPLOYMENT_STATES);
 
 /** What an agent last reported; the expression of an index. */
@@ -63,7 +66,7 @@ function healthOf(sql: Sql, { lateAfterMinutes, silentAfterMinutes, now }: Healt
 const isRemoving = (sql: Sql) => sql`removing_since is not null`;
 
 /** The deployments are counted from indexes alone. */
-export async function summarizeFleet(sql: Sql, organizationId: string, health: Health) {
+export async function summarizeFleet(sql: Sql, organizationId: string, health: Health, isTrusting: boolean) {
   const { counts, isSilent } = healthOf(sql, health);
   const [row] = await sql<{ json: string }[]>`
     with counted as materialized (
@@ -86,6 +89,10 @@ export async function summarizeFleet(sql: Sql, organizationId: string, health: H
         'removing', (select count(*)::int from assignments where organization_id = ${organizationId} and ${isRemoving(sql)}),
         'byState', (select json from by_state), 'byStore', (select json from by_store)),
       'agents', (select json_build_object('total', total, 'online', online, 'late', total - online - silent, 'silent', silent) from seen),
+      'held', (select coalesce(json_object_agg(name, coalesce(count, 0)), '{}') from json_array_elements_text(${HELD}::text::json) as name
+        left join (select what, count(*)::int as count from (${heldOf(sql, organizationId)}) as each group by 1) as counted on what = name),
+      'trustsUntil', case when ${isTrusting} then (
+        select iso(max(trusts_until)) from (select trusts_until from stamping union all select trusts_until from stamping_levels) as marker) end,
       'silentAgents', (select coalesce(json_agg(json_build_object('agentId', id, 'agentName', name, 'lastSeenAt', iso(last_seen_at))
         order by last_seen_at nulls first, id), '[]') from quietest),
       'oldestDrift', (select json_build_object('assignmentId', id, 'agentId', agent_id, 'since', iso(updated_at)) from oldest))::text as json`;

@@ -42,7 +42,7 @@ export const fleetDeployments = (deps: Deps) =>
         const { lateAfterMinutes, silentAfterMinutes } = query;
         if (silentAfterMinutes < lateAfterMinutes) return respond({ invalid: "query.silentAfterMinutes must be at least query.lateAfterMinutes." });
         const health = { lateAfterMinutes, silentAfterMinutes, now: deps.clock() };
-        return jsonText(await deps.lanes.run(organizationId, () => summarizeFleet(deps.sql, organizationId, health)));
+        return jsonText(await deps.lanes.run(organizationId, () => summarizeFleet(deps.sql, organizationId, health, deps.stamps.trusted().length > 0)));
       },
       {
         params: InOrganization,

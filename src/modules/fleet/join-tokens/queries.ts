@@ -1,7 +1,9 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
 import type { Resource, Target } from "#db/outcome";
+import { type JoinTokenFacts, joinTokenFactsJson, stampJoinToken } from "#modules/fleet/agent-access/queries/stamps";
 import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
 
 /** How many that may still be used an organization may have. */
@@ -16,19 +18,27 @@ export const joinTokenJson = (sql: Sql) => sql`json_build_object('id', id, 'orga
 type NewJoinToken = { labels: Record<string, string>; maxUses: number; expiresAt: string; tokenHash: string };
 
 /** Stores a token. Returns `conflict` when the organization has as many live ones as it may: the row lock of the organization decides. */
-export function createJoinToken(sql: Pool, scope: Scope, { labels, maxUses, expiresAt, tokenHash }: NewJoinToken, now: Date): Promise<Row | "conflict"> {
+export function createJoinToken(
+  sql: Pool,
+  stamps: Stamps,
+  scope: Scope,
+  { labels, maxUses, expiresAt, tokenHash }: NewJoinToken,
+  now: Date,
+): Promise<Row | "conflict"> {
   const { organizationId, actor } = scope;
   return sql.begin(async (tx) => {
     await lockOrganization(tx, organizationId);
-    const [row] = await tx<Row[]>`
+    const [row] = await tx<(Row & { facts: JoinTokenFacts })[]>`
       with created as (
         insert into join_tokens (organization_id, id, labels, max_uses, token_hash, created_by, expires_at)
         select ${organizationId}, new_id(), ${JSON.stringify(labels)}::jsonb, ${maxUses}, decode(${tokenHash}, 'hex'), ${JSON.stringify(actor)}::jsonb, ${expiresAt}
         where (select count(*) from join_tokens where organization_id = ${organizationId} and agent_id is null and uses < max_uses and expires_at > ${now.toISOString()}) < ${MAX_LIVE}
         returning *),
       audited as (${audit(tx, scope, "join-token.created", tx`select id, jsonb_build_object('labels', labels, 'maxUses', max_uses, 'expiresAt', iso(expires_at)) from created`)})
-      select id, version, ${joinTokenJson(tx)} as json from created`;
-    return row ?? "conflict";
+      select id, version, ${joinTokenJson(tx)} as json, ${joinTokenFactsJson(tx)} as facts from created`;
+    if (!row) return "conflict";
+    await stampJoinToken(tx, stamps, row.facts);
+    return row;
   });
 }
 

@@ -26,7 +26,7 @@ export const joinTokens = (deps: Deps) =>
         if (fault !== undefined) return respond({ invalid: fault });
         const token = newJoinToken();
         const wanted = { labels, maxUses, expiresAt: expiresAt ?? new Date(now.getTime() + DAY_MS).toISOString(), tokenHash: hashAgentToken(token) };
-        const created = await createJoinToken(deps.sql, scope, wanted, now);
+        const created = await createJoinToken(deps.sql, deps.stamps, scope, wanted, now);
         if (created === "conflict") return respond(created);
         return respondWithSecret(created, "token", token, `/organizations/${scope.organizationId}/join-tokens/${created.id}`);
       },

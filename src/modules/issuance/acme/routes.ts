@@ -1,5 +1,7 @@
 import { Elysia } from "elysia";
 import type { Deps } from "#deps";
+import { findHttpFault } from "#modules/issuance/domains/rules";
+import { ownNames } from "#modules/issuance/domains/services/own-names";
 import { findAnswer } from "./queries/answers";
 import { isToken } from "./rules/challenges";
 import { askedNames } from "./rules/hosts";
@@ -12,8 +14,10 @@ export const httpAnswers = (deps: Deps) =>
   new Elysia().get(
     "/.well-known/acme-challenge/:token",
     async ({ params: { token }, request: { headers }, status }) => {
-      const answer = isToken(token) ? await findAnswer(deps.sql, token, askedNames(headers)) : undefined;
-      if (!answer) return status(404, { message: "No order waits for this token." });
+      const answer = isToken(token) ? await findAnswer(deps.sql, deps.stamps, token, askedNames(headers)) : undefined;
+      // The domain may have come to another organization, or the server to the name, since the proof was presented.
+      const isForeign = answer && findHttpFault(answer.name, answer.domain, answer.standing, ownNames(deps.config)) !== undefined;
+      if (!answer || isForeign) return status(404, { message: "No order waits for this token." });
       return answer.isForName ? new Response(answer.keyAuthorization, { headers: HEADERS }) : status(404, { message: OTHER_NAME });
     },
     { detail: { hide: true } },

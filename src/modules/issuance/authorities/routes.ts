@@ -2,6 +2,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
+import { untilGivenUp } from "#http/given-up";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, respond, respondCreated } from "#http/respond";
 import { Conflict, Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
@@ -21,7 +22,7 @@ export const authorities = (deps: Deps) =>
     .post(
       "",
       async ({ scope, body, request }) => {
-        const created = await createAuthority(deps, scope, body, new URL(request.url).origin);
+        const created = await createAuthority(deps, scope, body, { at: new URL(request.url).origin, signal: untilGivenUp(request, deps.config) });
         if (isFailure(created)) return respond(created);
         return respondCreated(created, `/organizations/${scope.organizationId}/authorities/${created.id}`);
       },

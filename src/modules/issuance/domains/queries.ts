@@ -1,13 +1,26 @@
 import { arrayOf, type Fragment, type Pool, type Sql } from "#db/connect";
 import { type Act, audit, auditForPlatform, type Scope } from "#modules/people/audit/queries";
+import type { Standing } from "./rules";
 
-/** SQL condition: another organization than this one has the domain. */
-export const isOtherHolder = (sql: Sql, organizationId: Fragment, domain: Fragment) => sql`exists (
-  select from domain_holders h where h.domain = ${domain} and h.organization_id <> ${organizationId} and (h.until is null or h.until > now()))`;
+/** How an organization stands to a domain, as json. */
+export const standingJson = (sql: Sql, organizationId: Fragment, domain: Fragment) => sql`json_build_object('organizationId', ${organizationId},
+  'isAlone', not exists (select from organizations where id <> ${organizationId}),
+  'holder', (select json_build_object('organizationId', h.organization_id, 'isDecided', h.until is null) from domain_holders h
+    where h.domain = ${domain} and (h.until is null or h.until > now())))`;
 
-export async function isHeldByOther(sql: Sql, organizationId: string, domain: string) {
-  const [row] = await sql<{ isIt: boolean }[]>`select ${isOtherHolder(sql, sql`${organizationId}::uuid`, sql`${domain}::text`)} as "isIt"`;
-  return row?.isIt ?? false;
+export async function findStanding(sql: Sql, organizationId: string, domain: string) {
+  const [row] = await sql<{ standing: Standing }[]>`select ${standingJson(sql, sql`${organizationId}::uuid`, sql`${domain}::text`)} as standing`;
+  if (!row) throw new Error("the database answered no row");
+  return row.standing;
+}
+
+/** Returns those of these domains for which staff has named no organization; undefined where the server has one organization at most. */
+export async function findUnnamed(sql: Sql, domains: string[]) {
+  const [row] = await sql<{ isShared: boolean; unnamed: string[] }[]>`
+    select (select count(*) from (select from organizations limit 2) as two) > 1 as "isShared",
+      to_jsonb(array(select domain from unnest(${arrayOf(domains)}::text[]) as domain
+        where not exists (select from domain_holders h where h.domain = domain.domain and h.until is null and h.organization_id is not null))) as unnamed`;
+  return row?.isShared ? row.unnamed : undefined;
 }
 
 type Claim = { domains: string[]; provenByDns: string[]; until: Date };

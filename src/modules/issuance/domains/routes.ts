@@ -33,13 +33,14 @@ export const domains = (deps: Deps) =>
         return jsonText(await putDomain(deps.sql, act, domain, organizationId));
       },
       {
-        params: t.Object({ domain: t.String({ description: "A registered domain, such as certitude.example" }) }),
+        params: t.Object({ domain: t.String({ description: "A registered domain, such as certitude.example, or an address" }) }),
         body: PutDomain,
         response: { 200: Domain, 400: Message, 404: Message },
         detail: {
           operationId: "putDomain",
           summary: "Decide which organization has a domain",
-          description: "It alone proves names of the domain by http-01 at this server; null lets any organization do so. No certificate changes that.",
+          description:
+            "It alone proves names of the domain by http-01 at this server; null lets any organization do so, but for names of the server itself and addresses, which only an organization that is named here proves over HTTP where the server has several. No certificate changes that.",
         },
       },
     );

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { getDomain } from "tldts";
 import type { Name } from "#modules/issuance/requests/rules/driver";
 
@@ -19,3 +20,21 @@ export function claimOf(names: readonly Name[], provenByDns: readonly string[], 
 /** Why names of this domain are not proven over HTTP, and what to do. It does not tell which organization has the domain. */
 export const describeForeign = (name: string, domain: string) =>
   `${name} cannot be proven by http-01: another organization of this server has ${domain}. Prove ${domain} itself by dns-01, which moves it here, prove ${name} by dns-01, or ask the platform's staff to move or share ${domain}.`;
+
+/** How an organization stands to a domain: who has it, and whether the server has no other organization. */
+export type Standing = { organizationId: string; holder: { organizationId: string | null; isDecided: boolean } | null; isAlone: boolean };
+
+/**
+ * Returns why an organization may not prove a name of this domain over HTTP; undefined where it may. Names of the server itself, those of their domains,
+ * and addresses lead here whoever asks: they are for the organization that staff has named. `own` are the server's names.
+ */
+export function findHttpFault(name: string, domain: string, { organizationId, holder, isAlone }: Standing, own: readonly string[]) {
+  if (holder && holder.organizationId !== null && holder.organizationId !== organizationId) return describeForeign(name, domain);
+  const isNamed = holder?.isDecided === true && holder.organizationId === organizationId;
+  if (isAlone || isNamed) return;
+  if (isIP(name) !== 0 || own.includes(name)) return describeOwn(name, domain);
+  return holder?.isDecided || !own.some((each) => domainOf(each) === domain) ? undefined : describeOwn(name, domain);
+}
+
+const describeOwn = (name: string, domain: string) =>
+  `${name} cannot be proven by http-01: it leads to this server itself, which several organizations share. ${isIP(name) === 0 ? "Prove it by dns-01, or ask" : "Ask"} the platform's staff to name this organization for ${domain}.`;

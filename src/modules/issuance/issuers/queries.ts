@@ -6,7 +6,9 @@ import { describeTaken, hasName, lockNames } from "#db/names";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
 import { matchesVersion } from "#db/versions";
 import { EXPERIMENTAL } from "#modules/issuance/dns/rules/providers";
+import { noteChange } from "#modules/issuance/requests/queries/requests";
 import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
+import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
 import type { IssuerKind } from "./rules/kinds";
 
 /** What every answer shows; of the secrets only their names. */
@@ -26,7 +28,7 @@ export const issuerFacts = ({ organizationId, id, kind, config }: Pick<StoredIss
 ];
 export const issuerFactsJson = (sql: Sql) => sql`json_build_object('organizationId', organization_id, 'id', id, 'kind', kind, 'config', config)`;
 
-export const HELD_ISSUER = "The issuer was changed in the database, and not by this server: delete it and create it again, or ask who administers the server.";
+export const HELD_ISSUER = `The issuer ${UNPROVEN}: delete it and create it again. ${TO_TRUST}`;
 
 type Position = { limit: number; before: string | undefined };
 
@@ -101,6 +103,7 @@ export const updateIssuer = (pool: Pool, stamps: Stamps, scope: Scope, { id, ver
       const change = await decide(stored, tx);
       if (!("changed" in change)) return change;
       const stamp = stamps.of(issuerFacts({ ...stored, config: change.config }));
+      if (change.changed.includes("config")) await noteChange(tx, scope.organizationId, tx`${id}::uuid`);
       const shown = change.changed.length === 0 ? await findIssuer(tx, scope.organizationId, id) : await writeChange(tx, scope, id, { ...change, stamp });
       return shown ?? { inTheWay: await describeTaken(tx, "issuers", { ...scope, id, name: change.name }) };
     });

@@ -27,7 +27,7 @@ export const issuers = (deps: Deps) =>
         const read = readSettings(kind, { config, secrets: given }, deps.config.allowPrivateTargets);
         if ("invalid" in read) return respond(read);
         const id = Bun.randomUUIDv7();
-        const secrets = await completeSecrets(kind, read.secrets);
+        const secrets = completeSecrets(kind, read.secrets);
         const sealed = sealSecrets(deps.config.keyring, secrets, { organizationId: scope.organizationId, id });
         const issuer = { id, kind, name, config: read.config, secrets: { names: Object.keys(secrets), sealed } };
         const created = await createIssuer(deps.sql, deps.stamps, scope, issuer, (tx) => findAuthorityFault(deps, tx, { ...scope, ...issuer }));

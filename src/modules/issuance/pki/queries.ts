@@ -1,3 +1,4 @@
+import { fromHex, type Stamp } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { type InIso, withDates } from "#modules/issuance/authorities/queries/dates";
 import { audit, type Scope } from "#modules/people/audit/queries";
@@ -32,15 +33,17 @@ export async function findPublication(sql: Sql, authorityId: string, hold?: "wai
   return row && withDates<Publication>(row, ["crlNextUpdate", "crlDueAt", "responderDueAt", "notAfter"]);
 }
 
-export type Revoked = { serialNumber: string; revokedAt: Date; reason: string | null };
-
-/** What an authority has revoked, but for what ended before `since`. */
+/** Returns what an authority has revoked, by its own row or by that of the certificate, but for what ended before `since`. */
 export async function listRevoked(sql: Sql, { organizationId, authorityId }: Publication, since: Date) {
-  const rows = await sql<InIso<Revoked>[]>`
-    select serial_number as "serialNumber", iso(revoked_at) as "revokedAt", revocation_reason as reason from issued_certificates
-    where organization_id = ${organizationId} and authority_id = ${authorityId} and revoked_at is not null and not_after > ${since.toISOString()}
-    order by revoked_at, serial_number`;
-  return rows.map((row) => withDates<Revoked>(row, ["revokedAt"]));
+  const isOf = sql`issued.organization_id = ${organizationId} and issued.authority_id = ${authorityId} and issued.not_after > ${since.toISOString()}`;
+  const rows = await sql<StatusRow[]>`
+    select ${statusColumns(sql)} from issued_certificates as issued ${itsCertificate(sql)} where ${isOf} and issued.revoked_at is not null
+    union all
+    select ${statusColumns(sql)} from certificates
+    join issued_certificates as issued on issued.organization_id = certificates.organization_id and issued.certificate_id = certificates.id
+    where certificates.organization_id = ${organizationId} and certificates.status <> 'active' and certificates.revoked_at is not null and ${isOf} and issued.revoked_at is null
+    order by "revokedAt", "serialNumber"`;
+  return rows.map(toStatus);
 }
 
 export type SignedCrl = { der: Buffer; number: number; entries: number; signedAt: Date; nextUpdate: Date; dueAt: Date };
@@ -83,26 +86,49 @@ export type IssuedStatus = {
   reason: string | null;
   answer: Uint8Array | null;
   nextUpdate: Date | null;
+  certificateId: string;
+  /** The status in the row of the certificate; its stamp proves it. */
+  certificate: { fingerprintSha256: string; pem: string; status: string; statusStamp: Stamp; revokedAt: Date | null; reason: string | null };
 };
 
-const statusColumns = (sql: Sql) => sql`id, organization_id as "organizationId", authority_id as "authorityId", serial_number as "serialNumber",
-  iso(not_after) as "notAfter", iso(revoked_at) as "revokedAt", revocation_reason as reason, ocsp_answer as answer, iso(ocsp_next_update) as "nextUpdate"`;
+type Moments = "notAfter" | "revokedAt" | "nextUpdate";
+type Certificate = IssuedStatus["certificate"];
+type CertificateRow = Omit<Certificate, "statusStamp" | "revokedAt"> & { statusStamp: string | null; revokedAt: string | null };
+type StatusRow = InIso<Pick<IssuedStatus, Moments>> & Omit<IssuedStatus, Moments | "certificate"> & { certificate: CertificateRow };
 
-const toStatus = (row: InIso<IssuedStatus>) => withDates<IssuedStatus>(row, ["notAfter", "revokedAt", "nextUpdate"]);
+/** Of the row `issued` and its certificate. */
+const statusColumns = (
+  sql: Sql,
+) => sql`issued.id, issued.organization_id as "organizationId", issued.authority_id as "authorityId", issued.serial_number as "serialNumber",
+  iso(issued.not_after) as "notAfter", iso(issued.revoked_at) as "revokedAt", issued.revocation_reason as reason, issued.ocsp_answer as answer,
+  iso(issued.ocsp_next_update) as "nextUpdate", issued.certificate_id as "certificateId",
+  json_build_object('fingerprintSha256', certificates.fingerprint_sha256, 'pem', certificates.pem, 'status', certificates.status,
+    'statusStamp', encode(certificates.status_stamp, 'hex'), 'revokedAt', iso(certificates.revoked_at), 'reason', certificates.revocation_reason) as certificate`;
+
+const itsCertificate = (sql: Sql) => sql`
+  join certificates on certificates.organization_id = issued.organization_id and certificates.id = issued.certificate_id`;
+
+function toStatus({ certificate, ...row }: StatusRow): IssuedStatus {
+  const { statusStamp, revokedAt, ...rest } = certificate;
+  return {
+    ...withDates<Omit<IssuedStatus, "certificate">>(row, ["notAfter", "revokedAt", "nextUpdate"]),
+    certificate: { ...rest, statusStamp: fromHex(statusStamp), revokedAt: revokedAt === null ? null : new Date(revokedAt) },
+  };
+}
 
 /** The certificates of an authority with these serial numbers. */
 export async function findStatuses(sql: Sql, authorityId: string, serialNumbers: readonly string[]) {
-  const rows = await sql<InIso<IssuedStatus>[]>`
-    select ${statusColumns(sql)} from issued_certificates
-    where authority_id = ${authorityId} and serial_number in (select jsonb_array_elements_text(${JSON.stringify(serialNumbers)}::jsonb))`;
+  const rows = await sql<StatusRow[]>`
+    select ${statusColumns(sql)} from issued_certificates as issued ${itsCertificate(sql)}
+    where issued.authority_id = ${authorityId} and issued.serial_number in (select jsonb_array_elements_text(${JSON.stringify(serialNumbers)}::jsonb))`;
   return rows.map(toStatus);
 }
 
 /** Certificates whose answer is due, locked until the transaction ends, so that a revocation comes after it. */
 export async function takeDueAnswers(sql: Sql, now: Date, limit: number) {
-  const rows = await sql<InIso<IssuedStatus>[]>`
-    select ${statusColumns(sql)} from issued_certificates where ocsp_due_at <= ${now.toISOString()}
-    order by ocsp_due_at limit ${limit} for update skip locked`;
+  const rows = await sql<StatusRow[]>`
+    select ${statusColumns(sql)} from issued_certificates as issued ${itsCertificate(sql)} where issued.ocsp_due_at <= ${now.toISOString()}
+    order by issued.ocsp_due_at limit ${limit} for update of issued skip locked`;
   return rows.map(toStatus);
 }
 

@@ -1,25 +1,15 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { Refusal } from "#http/errors";
 import { etag, ifMatch } from "#http/etag";
+import { unlessForbidden } from "#http/forbidden";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, jsonText, respond } from "#http/respond";
 import { Conflict, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
 import { cancelRequest, decideRequest } from "./queries/end";
-import { findIssuancePolicy, putIssuancePolicy } from "./queries/policy";
 import { findRequest, listRequests } from "./queries/requests";
 import { readName } from "./rules/names";
-import { DEFAULT_POLICY, readPolicy } from "./rules/policy";
-import {
-  CertificateRequest,
-  CertificateRequestWithSteps,
-  IssuancePolicyAnswer,
-  NewCertificateRequest,
-  PutIssuancePolicy,
-  RefuseRequest,
-  STATUSES,
-} from "./schema";
+import { CertificateRequest, CertificateRequestWithSteps, NewCertificateRequest, RefuseRequest, STATUSES } from "./schema";
 import { createRequest, readNewRequest } from "./services/create";
 
 const NO_REQUEST = "There is no such certificate request in this organization.";
@@ -77,14 +67,15 @@ export const certificateRequests = (deps: Deps) =>
     .post(
       "/:requestId/cancel",
       async ({ scope, params, request }) =>
-        respond(decided(await cancelRequest(deps.sql, scope, { id: params.requestId, versions: ifMatch(request.headers) })), NO_REQUEST),
+        respond(unlessForbidden(await cancelRequest(deps.sql, scope, { id: params.requestId, versions: ifMatch(request.headers) })), NO_REQUEST),
       {
         params: OneRequest,
         response: { 200: CertificateRequest, 400: Message, 404: NotFound(NO_REQUEST), 409: Conflict, 412: EmptyObject },
         detail: {
           operationId: "cancelCertificateRequest",
           summary: "Cancel a certificate request",
-          description: "409 when it has ended. What the issuer issues in the same moment is not stored.",
+          description:
+            "409 when it has ended. What the issuer issues in the same moment is not stored. Where it renews a certificate, nothing does so any more until its renewal is ordered again.",
         },
       },
     )
@@ -92,7 +83,7 @@ export const certificateRequests = (deps: Deps) =>
       "/:requestId/approve",
       async ({ scope, params, request }) => {
         const target = { id: params.requestId, versions: ifMatch(request.headers) };
-        return respond(decided(await decideRequest(deps.sql, deps.stamps, scope, target, { isApproved: true, reason: "" })), NO_REQUEST);
+        return respond(unlessForbidden(await decideRequest(deps.sql, deps.stamps, scope, target, { isApproved: true, reason: "" })), NO_REQUEST);
       },
       {
         params: OneRequest,
@@ -101,7 +92,7 @@ export const certificateRequests = (deps: Deps) =>
           operationId: "approveCertificateRequest",
           summary: "Approve a certificate request",
           description:
-            "Needs the token of a user other than its author, or than who made the author's API token: else 403. 409 unless it waits for an approval.",
+            "Needs the token of a user other than its author, or than the user behind the author's API token: else 403. Where no user is known to have ordered it, as with a gateway's headers alone, it takes two users: the first counts as its author, and it waits on. 409 unless it waits for an approval.",
         },
       },
     )
@@ -109,7 +100,7 @@ export const certificateRequests = (deps: Deps) =>
       "/:requestId/refuse",
       async ({ scope, params, body, request }) => {
         const target = { id: params.requestId, versions: ifMatch(request.headers) };
-        return respond(decided(await decideRequest(deps.sql, deps.stamps, scope, target, { isApproved: false, reason: body.reason })), NO_REQUEST);
+        return respond(unlessForbidden(await decideRequest(deps.sql, deps.stamps, scope, target, { isApproved: false, reason: body.reason })), NO_REQUEST);
       },
       {
         params: OneRequest,
@@ -118,44 +109,8 @@ export const certificateRequests = (deps: Deps) =>
         detail: {
           operationId: "refuseCertificateRequest",
           summary: "Refuse a certificate request",
-          description: "By whom it may be approved. It is cancelled.",
-        },
-      },
-    );
-
-/** What a decision came to; who may not decide hears why. */
-function decided<Outcome>(outcome: Outcome | { forbidden: string }): Exclude<Outcome, { forbidden: string }> {
-  if (typeof outcome === "object" && outcome !== null && "forbidden" in outcome) throw new Refusal(403, outcome.forbidden);
-  return outcome as Exclude<Outcome, { forbidden: string }>;
-}
-
-export const issuancePolicy = (deps: Deps) =>
-  new Elysia({ prefix: "/organizations/:organizationId/issuance-policy", tags: ["Issuance"] })
-    .use(inOrganization(deps))
-    .get("", async ({ scope }) => respond(await findIssuancePolicy(deps.sql, scope.organizationId), "There is no such organization."), {
-      params: InOrganization,
-      response: { 200: IssuancePolicyAnswer, 404: NotFound("There is no such organization.") },
-      detail: {
-        operationId: "getIssuancePolicy",
-        summary: "What may be ordered",
-        description: "The default, which allows everything without an approval, has version 0.",
-      },
-    })
-    .put(
-      "",
-      async ({ scope, body, request }) => {
-        const policy = readPolicy({ ...DEFAULT_POLICY, ...body });
-        if ("invalid" in policy) return respond(policy);
-        return respond(await putIssuancePolicy(deps.sql, scope, policy, ifMatch(request.headers)));
-      },
-      {
-        params: InOrganization,
-        body: PutIssuancePolicy,
-        response: { 200: IssuancePolicyAnswer, 400: Message, 412: EmptyObject },
-        detail: {
-          operationId: "putIssuancePolicy",
-          summary: "Decide what may be ordered",
-          description: "Takes the place of the policy that is there; what is left out is as by default. It counts for requests that are made from now on.",
+          description:
+            "By whom it may be approved. It is cancelled, and where it renews a certificate, nothing does so any more until its renewal is ordered again.",
         },
       },
     );

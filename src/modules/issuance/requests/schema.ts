@@ -95,6 +95,11 @@ export const CertificateRequestWithSteps = Answer(
   { title: "CertificateRequestWithSteps", hasTag: true },
 );
 
+export const RefusePolicy = Body(
+  { reason: Text({ max: 1_000, description: "Why, for who proposed it", examples: ["We order for these domains alone."] }) },
+  { title: "RefuseIssuancePolicy" },
+);
+
 export const RefuseRequest = Body(
   { reason: Text({ max: 1_000, description: "Why, for its author", examples: ["This name is another team's."] }) },
   { title: "RefuseCertificateRequest" },
@@ -123,7 +128,22 @@ export const PutIssuancePolicy = Body(
   },
   { title: "PutIssuancePolicy", examples: [{ allowedDomains: ["*.certitude.example"], needsApproval: true }] },
 );
+const Proposal = Answer(
+  {
+    id: { ...Uuid, description: "Which one; another proposal in its place has another id" },
+    ...policy,
+    proposedBy: Actor,
+    proposedAt: { ...DateTime, description: "Since when it waits" },
+  },
+  { title: "ProposedIssuancePolicy", description: "A policy that allows more; it counts once another admin than who proposed it has approved it" },
+);
 export const IssuancePolicyAnswer = Answer(
-  { organizationId: OrganizationId, ...policy, version: Integer({ description: "0: the default, which allows everything" }), updatedAt: Nullable(UpdatedAt) },
+  {
+    organizationId: OrganizationId,
+    ...policy,
+    version: Integer({ description: "0: the default, which allows everything" }),
+    updatedAt: Nullable(UpdatedAt),
+    proposal: t.Optional(Proposal),
+  },
   { title: "IssuancePolicy" },
 );

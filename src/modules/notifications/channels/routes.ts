@@ -83,7 +83,7 @@ export const notificationRoutes = (deps: Deps) =>
       "/:routeId/test",
       async ({ scope, params }) => {
         const route = await findStoredRoute(deps.sql, scope.organizationId, params.routeId);
-        return route ? tryRoute(deps, scope, route) : respond(route, NO_ROUTE);
+        return route ? deps.callLanes.run(scope.organizationId, () => tryRoute(deps, scope, route)) : respond(route, NO_ROUTE);
       },
       {
         params: OneRoute,
@@ -91,7 +91,8 @@ export const notificationRoutes = (deps: Deps) =>
         detail: {
           operationId: "testNotificationRoute",
           summary: "Deliver an example to the channel of a route",
-          description: "At once, within 4 s, and marked as a test. Once it arrives, what waits for the channel is tried again.",
+          description:
+            "At once, within 4 s, and marked as a test. Once it arrives, what waits for the channel is tried again. 429 beyond 100 tests and redeliveries an hour, or 100 mails of them a day.",
         },
       },
     )
@@ -111,7 +112,7 @@ export const notificationRoutes = (deps: Deps) =>
     .post(
       "/:routeId/deliveries/:deliveryId/redeliver",
       async ({ scope, params: { routeId, deliveryId } }) => {
-        const queued = await redeliver(deps.sql, scope, { routeId, id: deliveryId });
+        const queued = await redeliver(deps.sql, scope, { routeId, id: deliveryId }, (mails) => deps.limits.chargeTrial(scope.organizationId, mails));
         return typeof queued === "string" ? respond(queued, NO_DELIVERY) : jsonText(queued.json, 202);
       },
       {

@@ -1,9 +1,9 @@
 import type { Stamps } from "#crypto/stamps";
-import type { Pool, Sql } from "#db/connect";
+import type { Fragment, Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
 import type { Resource, Target } from "#db/outcome";
-import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
+import { audit, deleteAudited, type Scope, userBehind } from "#modules/people/audit/queries";
 import { type ApiTokenFacts, apiTokenFacts, apiTokenFactsJson, type Given, type Role } from "#modules/people/roles/queries";
 
 /** How many live tokens an organization may have. */
@@ -68,10 +68,10 @@ export async function findApiToken(sql: Sql, organizationId: string, id: string)
 export const revokeApiToken = (sql: Sql, scope: Scope, target: Target) =>
   deleteAudited(sql, scope, target, { table: "api_tokens", action: "api-token.revoked", details: sql`jsonb_build_object('name', name, 'role', role)` });
 
-/** The live token of this hash, with what its stamp must prove, and whether its last use was noted more than a minute ago. */
+/** The live token of this hash, with what its stamp must prove, the user behind it, and whether its last use was noted more than a minute ago. */
 export async function findTokenHolder(sql: Sql, tokenHash: string, now: Date) {
-  const [row] = await sql<(Given<ApiTokenFacts> & { isDue: boolean })[]>`
-    select ${apiTokenFactsJson(sql)} as facts, stamp, held_since is not null as "isHeld", ${isDue(sql, now)} as "isDue"
+  const [row] = await sql<(Given<ApiTokenFacts> & { makerId: string | null; isDue: boolean })[]>`
+    select ${apiTokenFactsJson(sql)} as facts, stamp, held_since is not null as "isHeld", ${userBehind(sql, sql`created_by`)} as "makerId", ${isDue(sql, now)} as "isDue"
     from api_tokens where token_hash = decode(${tokenHash}, 'hex') and ${isLive(sql, now)}`;
   return row;
 }
@@ -83,3 +83,15 @@ export async function noteUse(sql: Sql, { organizationId, apiTokenId }: { organi
 }
 
 const isDue = (sql: Sql, now: Date) => sql`(last_used_at is null or last_used_at < ${now.toISOString()}::timestamptz - interval '1 minute')`;
+
+/**
+ * SQL expression: the id of the user behind the actor who made something, as text; null where none is known. API tokens of earlier releases, and what
+ * those asked for, do not name the user: then it is looked for among the tokens that made each other.
+ */
+export const findUserBehind = (sql: Sql, organizationId: Fragment, createdBy: Fragment) => sql`(
+  with recursive makers (actor) as (
+    select ${createdBy}
+    union all
+    select t.created_by from makers join api_tokens t on t.organization_id = ${organizationId} and t.id::text = makers.actor->>'id'
+    where makers.actor->>'type' = 'api-token' and not makers.actor ? 'userId')
+  select user_id from (select ${userBehind(sql, sql`actor`)} as user_id from makers) as behind where user_id is not null)`;

@@ -7,7 +7,11 @@ import type { ACTOR_TYPES } from "./rules";
 
 type Who = { type: (typeof ACTOR_TYPES)[number]; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
 /** Who acted: a user, an API token of the organization, a trusted gateway by headers alone, an agent, a sender of metrics by its key, a worker, the server by itself, or the command line. */
-export type Actor = Who & { via?: Who };
+export type Actor = Who & {
+  via?: Who;
+  /** Of an API token: the user who made it, or the token that made it. Of what no user is known to have asked for: the first who approved it. */
+  userId?: string;
+};
 /** Who is responsible for a write. */
 export type Act = { actor: Actor; requestId: string | null };
 /** The organization of a write, and who is responsible for it. */
@@ -15,6 +19,9 @@ export type Scope = Act & { organizationId: string };
 
 /** The user who acts, or null. */
 export const userOf = ({ actor }: Act) => (actor.type === "user" ? (actor.id ?? null) : null);
+
+/** SQL expression: the id of the user behind an `actor` in JSON, as text; null where none is known. */
+export const userBehind = (sql: Sql, actor: Fragment) => sql`case when ${actor}->>'type' = 'user' then ${actor}->>'id' else ${actor}->>'userId' end`;
 
 /** Returns what an action is done to: `certificate` of `certificate.revoked`. */
 const targetOf = (action: string) => action.slice(0, action.indexOf("."));

@@ -11,7 +11,11 @@ const who = {
 };
 
 export const Actor = Answer(
-  { ...who, via: t.Optional(Answer(who, { description: "Who sent the header that names the actor" })) },
+  {
+    ...who,
+    via: t.Optional(Answer(who, { description: "Who sent the header that names the actor" })),
+    userId: t.Optional({ ...Uuid, description: "The user behind an API token: who made it, or the token that made it. Absent where none is known" }),
+  },
   { title: "Actor", description: "Who did it" },
 );
 

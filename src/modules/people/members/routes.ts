@@ -8,6 +8,7 @@ import { requestId } from "#http/exchange";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { jsonText, respond, respondWithSecret } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
 import { acceptInvitation } from "./queries/invitations";
 import { changeRole, listMembers, removeMember } from "./queries/members";
 import { hashInvitationToken } from "./rules";
@@ -26,6 +27,13 @@ const inviting = (deps: Deps) =>
       const { invited, link } = await invite(deps, scope, body, deps.config.publicUrl ?? new URL(request.url).origin);
       if (invited === "member") return respond({ invalid: "body.email belongs to a member already." });
       if (invited === "full") throw new Refusal(403, "Every seat of this organization is taken.");
+      if ("tooMany" in invited)
+        throw new Refusal(
+          429,
+          `${invited.tooMany} invitations within a day, which is the most. Try again tomorrow.`,
+          { "retry-after": "86400" },
+          "too many invitations",
+        );
       return link ? respondWithSecret(invited, "invitation", link) : jsonText(invited.json, 201, { etag: etag(invited.version) });
     },
     {
@@ -36,7 +44,7 @@ const inviting = (deps: Deps) =>
         operationId: "inviteMember",
         summary: "Invite an organization member",
         description:
-          "The link goes out by mail; `invitationMail` says how that fared. Inviting a pending address again refreshes the same invitation, and sends a new link in the place of the earlier one; what is not sent stays. Invitations hold a seat until they expire. Where no mail is sent, the answer to a user token or API token shows the link, this once.",
+          "The link goes out by mail, at most five times a day to one address and 500 times in all: beyond it 429. `invitationMail` says how that fared. Inviting a pending address again refreshes the same invitation, and sends a new link in the place of the earlier one; what is not sent stays. Invitations hold a seat until they expire. Where no mail is sent, the answer to a user token or API token shows the link, this once.",
       },
     },
   );
@@ -90,7 +98,7 @@ export const invitations = (deps: Deps) =>
       const accepting = { tokenHash: hashInvitationToken(body.token), userId: caller.userId, email };
       const accepted = await acceptInvitation(deps.sql, deps.stamps, accepting, requestId(request));
       if (accepted === "stranger") throw new Refusal(403, "This invitation is for another e-mail address than your token's verified one.");
-      if (accepted === "held") throw new Refusal(403, "This invitation was changed in the database, and not by this server. Ask to be invited again.");
+      if (accepted === "held") throw new Refusal(403, `This invitation ${UNPROVEN}. Ask to be invited again. ${TO_TRUST}`);
       return respond(accepted, NO_INVITATION);
     },
     {

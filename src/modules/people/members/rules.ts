@@ -1,5 +1,5 @@
 import { sha256 } from "#crypto/sha256";
-import { toAscii } from "#mail/address";
+import { showName, toAscii } from "#mail/address";
 import type { Mail } from "#mail/message";
 import type { Actor } from "#modules/people/audit/queries";
 
@@ -32,17 +32,18 @@ type Invitation = {
 
 const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "short", timeZone: "UTC" });
 
-/** The mail of an invitation: who invites, where to, until when, and the link. */
+/** The mail of an invitation: who invites, where to, until when, and the link. It goes to strangers: its headers hold no words of others, its text names alone. */
 export function invitationMail({ email, firstName, lastName, role, organization, inviter }: Invitation, url: string, expiresAt: string): Mail {
-  const name = [firstName, lastName].filter(Boolean).join(" ");
-  const by = inviter && [inviter.name, inviter.email && `(${showAddress(inviter.email)})`].filter(Boolean).join(" ");
+  const name = [firstName, lastName].flatMap((each) => (each ? showName(each) : [])).join(" ");
+  const by = inviter && [inviter.name && showName(inviter.name), inviter.email && `(${showAddress(inviter.email)})`].filter(Boolean).join(" ");
+  const where = `${showName(organization)} in Certitude`;
   const as = role === "ORG_ADMIN" ? "an administrator" : "a member";
   return {
-    to: { name, address: email },
-    subject: `Invitation to ${organization}`,
+    to: { name: "", address: email },
+    subject: "Invitation to Certitude",
     body: [
       `Hello${name && ` ${name}`},`,
-      by ? `${by} invites you to join ${organization} in Certitude as ${as}.` : `You are invited to join ${organization} in Certitude as ${as}.`,
+      by ? `${by} invites you to join ${where} as ${as}.` : `You are invited to join ${where} as ${as}.`,
       { label: "Accept the invitation", url },
       `The link is for ${showAddress(email)} alone and works once, until ${MOMENT.format(new Date(expiresAt))} UTC. A newer invitation replaces it.`,
       "If you did not expect this, you need not do anything.",

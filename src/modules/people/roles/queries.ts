@@ -24,13 +24,27 @@ export const apiTokenFactsJson = (sql: Sql) =>
 export const platformAdminFacts = ({ userId }: { userId: string }): Facts => ["platform-admin", userId];
 export const platformAdminFactsJson = (sql: Sql) => sql`case when platform_admin then json_build_object('userId', id) end`;
 
+/** The name of what is held, in one row for each: what a notice, a summary and `doctor` count. */
+export const heldOf = (sql: Sql, organizationId?: string) => {
+  const of = organizationId === undefined ? sql`` : sql`and organization_id = ${organizationId}`;
+  return sql`
+    select organization_id, 'assignments' as what from assignments where held_since is not null ${of}
+    union all select organization_id, 'policies' from assignment_policies where held_since is not null ${of}
+    union all select organization_id, 'rollouts' from rollouts where held_since is not null ${of}
+    union all select organization_id, 'agents' from agents where held_since is not null ${of}
+    union all select organization_id, 'members' from members where held_since is not null ${of}
+    union all select organization_id, 'apiTokens' from api_tokens where held_since is not null ${of}`;
+};
+
 const SERVER = { actor: { type: "server" as const }, requestId: null };
 
-/** Keeps whether the role of a member or API token is held, with an audit event when that begins. Returns true when it begins. */
-export async function noteHeld(sql: Sql, what: "member" | "api-token", { organizationId, id }: OfOrganization, isHeld: boolean) {
+const TABLES = { member: "members", "api-token": "api_tokens", agent: "agents" };
+
+/** Keeps whether a member, API token or agent is held, with an audit event when that begins. Returns true when it begins. */
+export async function noteHeld(sql: Sql, what: keyof typeof TABLES, { organizationId, id }: Omit<OfOrganization, "role">, isHeld: boolean) {
   const rows = await sql`
     with noted as (
-      update ${sql.text(what === "member" ? "members" : "api_tokens")} set held_since = case when ${isHeld} then now() end
+      update ${sql.text(TABLES[what])} set held_since = case when ${isHeld} then now() end
       where organization_id = ${organizationId} and id = ${id} and (held_since is null) = ${isHeld} returning id),
     audited as (${audit(sql, { ...SERVER, organizationId }, `${what}.held`, sql`select id, '{}'::jsonb from noted where ${isHeld}`, what)})
     select from noted`;

@@ -29,3 +29,14 @@ export const turnLimitMs = (everyMs: number) => Math.max(PERIODS * everyMs, TURN
 /** A server that has just started calls no job late: it was not seen while no server ran. */
 export const isLate = (everyMs: number | undefined, unseenMs: number, uptimeMs: number) =>
   everyMs !== undefined && Math.min(unseenMs, uptimeMs) > lateAfterMs(everyMs);
+
+/** How many places a process has for work that calls others: in all, for one organization, and for one target of it, such as an issuer. */
+export type Shares = { total: number; ofOrganization: number; ofTarget: number };
+/** The organization and target that take a place. */
+export type Holder = { organizationId: string; targetId: string };
+/** Work that was taken, and takes a place until it ends. `run` never rejects: it logs its failures. */
+export type Piece = Holder & { run: () => Promise<void> };
+/** The organizations and targets that have no place left, and how many places another one has. */
+export type Room = { fullOrganizations: string[]; fullTargets: string[]; of: (holder: Holder) => number };
+/** Takes what is due of one target that has room, no more than it has places; undefined where nothing is due. `stopping` is for the work. */
+export type Take = (room: Room, stopping: AbortSignal) => Promise<Piece[] | undefined>;

@@ -226,7 +226,7 @@ test("a server that starts looks at once, and at what another one imported or de
   const { organization, daysTold } = await newWatched();
   await importInto(organization, certificate({ from: -300, days: 5 }).pem);
   const job = JOBS.find(({ name }) => name === "watch-expiry");
-  if (!job || !("everyMs" in job)) throw new Error("There is no job that watches expiry.");
+  if (!job || !("run" in job)) throw new Error("There is no job that watches expiry.");
   expect(job.everyMs).toBeLessThan(60_000);
   const stop = repeat(job, (signal) => job.run(world.deps, signal));
   while ((await daysTold()).length === 0) await tell();

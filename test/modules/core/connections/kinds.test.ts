@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+
+import { connectionFacts, connectionFactsJson } from "#modules/core/connections/queries";
 import { CONNECTORS, KINDS } from "#modules/core/connections/rules/kinds";
 import { openNeeds } from "#modules/core/connections/rules/needs";
 import { aValueOf, defaults, full, minimal, wrongValuesOf } from "../../../support/openapi/fields";
@@ -13,6 +15,13 @@ const create = (body: object) => organization.admin("POST", PATH, { body: { name
 test("the catalogue has the kinds that the interface names", () => {
   expect(CONNECTORS.map((each) => each.key)).toEqual([...KINDS]);
 });
+
+/** Takes a field out of the config of a connection, which is stamped without it. */
+async function leaveOut(id: string, field: string) {
+  const [row] = await world.sql<{ facts: Parameters<typeof connectionFacts>[0] }[]>`
+    update connections set config = config - ${field}::text where id = ${id} returning ${connectionFactsJson(world.sql)} as facts`;
+  if (row) await world.sql`update connections set stamp = ${world.deps.stamps.of(connectionFacts(row.facts))}::bytea where id = ${id}`;
+}
 
 describe.each(CONNECTORS.map((each) => [each.key, each] as const))("POST /organizations/{organizationId}/core/connections of kind %s", (kind, connector) => {
   const { configFields, secretFields, needs = [] } = connector;
@@ -56,7 +65,7 @@ describe.each(CONNECTORS.map((each) => [each.key, each] as const))("POST /organi
       expect(status).toBe(201);
       const patch = (change: object) => organization.admin("PATCH", `${PATH}/${body.id}`, { body: change });
       expect(await patch({ secrets: whole.secrets, [part]: { ...(part === "secrets" && whole.secrets), [field]: null } })).toMatchObject(fault);
-      await world.sql`update connections set config = config - ${field}::text where organization_id = ${organization.id} and id = ${body.id}`;
+      await leaveOut(body.id, field); // as a release before may have taken it
       expect((await patch({ name: crypto.randomUUID() })).status).toBe(200);
     }
   });

@@ -90,6 +90,16 @@ describe("a test that logs in first", () => {
     },
   );
 
+  test("vault_pki with a mount path that leads elsewhere: 200 failed, and nothing is asked", async () => {
+    const config = { address: target.url, roleName: "web", authMethod: "approle", authMountPath: "../../sys", appRoleId: "r" };
+    const before = target.requests.length;
+    expect((await tryOut(organization, await connect(organization, "vault_pki", config))).body).toMatchObject({
+      outcome: "failed",
+      message: "Its fields make no address that can be asked.",
+    });
+    expect(target.requests).toHaveLength(before);
+  });
+
   test("vault_pki by approle without a secret id, which a role may do without", async () => {
     expected = { path: "/v1/auth/approle/login", body: '{"role_id":"r"}' };
     const config = { address: target.url, roleName: "web", authMethod: "approle", appRoleId: "r" };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { hostFault, isPublicAddress } from "#outbound/address-policy";
-import { lookUpPublic } from "#outbound/public-lookup";
+import { lookupFor } from "#outbound/lookup";
 import { privateWorld } from "../../../support/server/connections";
 import { newOrganization } from "../../../support/server/people";
 
@@ -56,7 +56,7 @@ describe("where a connection may point", () => {
 
   test.each([{ all: true }, { all: false }])("not to a name that leads to this machine, looked up with %j", async (options) => {
     const { promise, resolve } = Promise.withResolvers<unknown>();
-    lookUpPublic("localhost", options, resolve);
+    lookupFor({ allowPrivate: false })("localhost", options, resolve);
     expect(await promise).toMatchObject({ code: "PRIVATE_TARGET" });
   });
 });

@@ -125,7 +125,7 @@ describe("who writes to the database", () => {
     const answer = await update(mine.id, { applicationId: "mail", enabled: true });
     expect([answer.status, answer.body.message]).toEqual([
       409,
-      `The assignment ${mine.id} is held: it was changed in the database, and not by this server, so hosts keep what they have. Delete it and create it again.`,
+      `The assignment ${mine.id} is held: it was changed in the database, and not by this server, or an upgrade did not stamp it. Hosts keep what they have. Ask who administers the server to look at it, and to run certitude secrets trust. Or delete it and create it again.`,
     ]);
     expect(await state()).toMatchObject({ items: [], keep: [mine.id] });
     expect(await shown()).toMatchObject({ applicationId: "payments", version: 1 });

@@ -56,6 +56,7 @@ describe("POST /organizations/{organizationId}/agents", () => {
         access: "long-lived",
         accessEndsAt: null,
         credentialMisusedAt: null,
+        heldSince: null,
         version: 1,
         createdAt: expect.any(String),
         updatedAt: expect.any(String),

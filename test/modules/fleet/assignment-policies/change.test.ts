@@ -26,6 +26,8 @@ describe("PATCH /organizations/{organizationId}/assignment-policies/{policyId}",
   test.each([
     [{ selector: "env=" }, "body.selector cannot be read"],
     [{ config: { alias: "a/b" } }, "body.config.alias must be one plain name"],
+    [{ config: { alias: "-J-Xlog:all" } }, "body.config.alias must be one plain name"],
+    [{ config: { alias: "*" } }, "body.config.alias must be one plain name of the letters A to Z"],
     [{ config: { nodeFlags: ["--use-openssl-ca"] } }, "body.config.nodeFlags does not apply to linux_update_ca_certificates."],
     [{ materialType: "server_certificate" }, "body.materialType must be one of trust_anchor, intermediate_ca"],
     [{ trustStoreType: "java_cacerts" }, "body.trustStoreType is not a known field."],

@@ -17,6 +17,10 @@ describe("POST /organizations/{organizationId}/assignment-policies", () => {
     [{ applicationId: undefined }, "body.applicationId is required."],
     [{ trustStoreType: "floppy" }, "body.trustStoreType must be one of linux_update_ca_certificates, "],
     [{ trustStoreType: "java_cacerts", config: {} }, "body.config.alias is required for java_cacerts."],
+    [
+      { trustStoreType: "java_cacerts", config: { alias: "-J-Xlog:all" } },
+      "body.config.alias must be one plain name, without slashes and control characters, that does not begin with - or @.",
+    ],
     [{ includePrivateKey: true }, "A trust anchor is public: body.includePrivateKey must be false"],
     [{ rings: [] }, "body.rings must be a list of 1 to 20 items."],
     [{ rings: [{ selector: "env=" }] }, "body.rings.0.selector cannot be read"],

@@ -51,7 +51,7 @@ describe("who writes to the database", () => {
     for (const answer of [await one.patch(one.policy.id, { name: "Renamed" }), await one.remove(one.policy.id)])
       expect([answer.status, answer.body.message]).toEqual([
         409,
-        `The policy ${one.policy.id} is held: it was changed in the database, and not by this server, so hosts keep what they have.`,
+        `The policy ${one.policy.id} is held: it was changed in the database, and not by this server, or an upgrade did not stamp it. Hosts keep what they have. Ask who administers the server to look at it, and to run certitude secrets trust.`,
       ]);
     expect(await one.all()).toEqual(before);
   });

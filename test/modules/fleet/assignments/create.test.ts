@@ -4,6 +4,7 @@ import { anAssignment, importRoot, importWithKey, newAgent } from "../../../supp
 import { newOrganization } from "../../../support/server/people";
 
 const TYPE = "linux_update_ca_certificates";
+const NO_OPTION = "must be one plain name, without slashes and control characters, that does not begin with - or @.";
 
 const withAgent = async () => {
   const organization = await newOrganization();
@@ -54,6 +55,9 @@ describe("POST /organizations/{organizationId}/agents/{agentId}/assignments", ()
     [{ config: { nodeFlags: ["--use-openssl-ca"] } }, `body.config.nodeFlags does not apply to ${TYPE}.`],
     [{ config: { keyFileName: "a.key" } }, `body.config.keyFileName does not apply to ${TYPE}.`],
     [{ trustStoreType: "java_cacerts" }, "body.config.alias is required for java_cacerts."],
+    [{ trustStoreType: "java_cacerts", config: { alias: "-J-agentlib:jdwp=transport=dt_socket,server=y" } }, `body.config.alias ${NO_OPTION}`],
+    [{ trustStoreType: "java_cacerts", config: { alias: "@/etc/passwd" } }, `body.config.alias ${NO_OPTION}`],
+    [{ config: { alias: "*" } }, "body.config.alias must be one plain name of the letters A to Z, digits and . _ + -, that begins with a letter or a digit."],
     [
       { trustStoreType: "git_http_sslcainfo", config: { dbUser: "ada" } },
       "body.config.dbUser does not apply to git_http_sslcainfo. git is configured for the account that the agent runs as: run an agent as the other account, and assign it to that one.",

@@ -42,6 +42,8 @@ describe("PATCH /organizations/{organizationId}/agents/{agentId}/assignments/{as
     [{ config: { alias: 1 } }, "body.config.alias must be text of 1 to 200 characters, without NUL."],
     [{ config: { trustStorePath: "anchors" } }, "body.config.trustStorePath must be an absolute path, such as /etc/ssl/example, or begin with ~/."],
     [{ config: { alias: "../x" } }, "body.config.alias must be one plain name"],
+    [{ config: { alias: "-J-Xlog:all" } }, "body.config.alias must be one plain name"],
+    [{ config: { reloadCommand: ["tr\nue"] } }, "body.config.reloadCommand must be a program and its arguments, without control characters."],
     [{ config: { nothing: null } }, "body.config.nothing is not a known field."],
   ])("400 for %j, and nothing changes", async (body, message) => {
     const { created, update, read } = await withAssignment();

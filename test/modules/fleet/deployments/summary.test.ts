@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { writeMarker } from "#maintenance/stamping-markers";
 import { call } from "../../../support/server/call";
 import { newFleet, obey, report } from "../../../support/server/fleet";
 import { startServer, world } from "../../../support/server/world";
 
 const PATH = "/fleet/summary";
+const nothingHeld = { assignments: 0, policies: 0, rollouts: 0, agents: 0, members: 0, apiTokens: 0 };
 const none = { pending: 0, installed: 0, failed: 0, drifted: 0, removed: 0, refused: 0, kept: 0 };
 
 describe("GET /organizations/{organizationId}/fleet/summary", () => {
@@ -21,9 +23,31 @@ describe("GET /organizations/{organizationId}/fleet/summary", () => {
     expect((await organization.member("GET", PATH)).body).toEqual({
       deployments: { total: 0, adrift: 0, removing: 0, byState: none, byStore: [] },
       agents: { total: 0, online: 0, late: 0, silent: 0 },
+      held: nothingHeld,
+      trustsUntil: null,
       silentAgents: [],
       oldestDrift: null,
     });
+  });
+
+  test("200 counts what is held by its kind, and says until when an upgrade takes what has no stamp", async () => {
+    const { organization, agents } = await newFleet({}, {});
+    const admin = await organization.join();
+    const { stamps } = world.deps;
+    await world.sql`update members set stamp = null where user_id = ${admin.id}`;
+    await admin.call("PATCH", `/organizations/${organization.id}`, { headers: organization.headers("ORG_ADMIN"), body: { name: "Mine" } });
+    await world.sql`update agents set stamp = null where id = ${agents[0]?.id ?? ""}`;
+    await agents[0]?.call("GET", "/agent/assignments");
+    expect((await organization.member("GET", PATH)).body).toMatchObject({ held: { ...nothingHeld, members: 1, agents: 1 }, trustsUntil: null });
+    const until = new Date(Date.now() + 3_600_000);
+    await writeMarker(world.sql, stamps, 2, { trustsUntil: until });
+    stamps.trust([2]);
+    try {
+      expect((await organization.member("GET", PATH)).body.trustsUntil).toBe(until.toISOString());
+    } finally {
+      stamps.trust([]);
+      await writeMarker(world.sql, stamps, 2, { trustsUntil: null });
+    }
   });
 
   test("200 counts by state and store, agents by when they were seen, names the silent ones and the oldest drift", async () => {
@@ -54,6 +78,8 @@ describe("GET /organizations/{organizationId}/fleet/summary", () => {
         ],
       },
       agents: { total: 4, online: 1, late: 1, silent: 2 },
+      held: nothingHeld,
+      trustsUntil: null,
       silentAgents: [
         { agentId: d.id, agentName: "host-3", lastSeenAt: null },
         { agentId: c.id, agentName: "host-2", lastSeenAt: expect.any(String) },

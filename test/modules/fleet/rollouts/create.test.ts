@@ -50,7 +50,14 @@ describe("POST /organizations/{organizationId}/rollouts", () => {
     [{ includePrivateKey: true }, "A trust anchor is public: body.assignment.includePrivateKey must be false where the materialType is trust_anchor."],
     [{ config: { path: "/x" } }, "body.assignment.config.path is not a known field."],
     [{ config: { nodeFlags: ["--use-openssl-ca"] } }, `body.assignment.config.nodeFlags does not apply to ${TYPE}.`],
-    [{ config: { alias: "a/b" } }, "body.assignment.config.alias must be one plain name, without slashes and control characters."],
+    [
+      { config: { alias: "a/b" } },
+      "body.assignment.config.alias must be one plain name, without slashes and control characters, that does not begin with - or @.",
+    ],
+    [
+      { config: { alias: "-J-Xlog:all" } },
+      "body.assignment.config.alias must be one plain name, without slashes and control characters, that does not begin with - or @.",
+    ],
     [{ trustStoreType: "java_cacerts" }, "body.assignment.config.alias is required for java_cacerts."],
   ])("400 for an assignment with %j, as where one is made alone", async (change, message) => {
     const { create, root } = await withFleet();

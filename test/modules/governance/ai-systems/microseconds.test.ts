@@ -33,15 +33,29 @@ describe("POST …/ingest/metrics, to the microsecond", () => {
     expect(await latest(organization)).toBe("2026-01-02T09:30:00.999999Z");
   });
 
-  test("202 a leap second is the second after it; 400 for a sixtieth second elsewhere", async () => {
+  test.each([
+    "2016-12-31T23:59:60Z",
+    "2026-01-01T23:59:60Z",
+    "2017-01-01T01:59:60.5+02:00",
+    "2026-01-01T24:00:00Z",
+    "2026-01-01T23:60:00Z",
+    "2026-02-30T00:00:00Z",
+    "2025-02-29T00:00:00Z",
+    "2026-04-31T00:00:00Z",
+    "2026-01-01T00:00:00+14:01",
+    "2026-01-01T00:00:00-15:00",
+    "2026-01-01T00:00:00+00:60",
+  ])("400 for %s, a moment that never was", async (recordedAt) => {
+    const { send } = await newSender();
+    const { status, body } = await send(batch(at("2026-01-01T00:00:00Z"), at(recordedAt)));
+    expect({ status, message: body.message }).toEqual({ status: 400, message: expect.stringMatching(/^body\.samples\.1\.recordedAt must be a date and time/) });
+  });
+
+  test("202 the last second of a day, a leap day, and the offsets furthest from UTC", async () => {
     const { organization, send } = await newSender();
-    expect((await send(batch(at("2016-12-31T23:59:60.5Z"), at("2017-01-01T01:59:60.5+02:00"), at("2017-01-01T00:00:00.5Z")))).body).toEqual({
-      accepted: 1,
-      duplicates: 2,
-    });
-    expect(await latest(organization)).toBe("2017-01-01T00:00:00.500Z");
-    for (const recordedAt of ["2016-12-31T12:00:60Z", "2016-12-31T23:59:60+02:00", "2016-12-31T23:59:61Z"])
-      expect((await send(batch(at(recordedAt)))).body.message).toStartWith("body.samples.0.recordedAt must be a date and time in ISO 8601");
+    const moments = ["2016-12-31T23:59:59.999999Z", "2024-02-29T00:00:00Z", "2024-02-29T14:00:00+14:00", "2024-02-28T10:00:00-14:00"];
+    expect((await send(batch(...moments.map((each) => at(each))))).body).toEqual({ accepted: 2, duplicates: 2 });
+    expect(await latest(organization)).toBe("2024-02-29T00:00:00.000Z");
   });
 
   test("202 the first microsecond of 1970, 400 for the one before it", async () => {

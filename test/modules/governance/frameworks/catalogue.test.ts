@@ -47,6 +47,8 @@ describe("GET /admin/ai-governance/catalog", () => {
     const controls = (await get()).body.items.flatMap((each: Framework) => each.controls) as Framework["controls"];
     expect(new Set(controls.map((each) => each.id)).size).toBe(controls.length);
     const known = {
+      "Art. 5": "5d6981cf-4bfa-5018-9237-3705593eaa2c",
+      "Art. 53(1)(a)": "daea6db6-af95-52c3-b7b5-61a8b227e30c",
       "Art. 14": "d088b2f9-3090-56ec-9916-a0e1a180b866",
       "GOVERN 1.1": "f598258a-376e-5ea5-8424-adcc1d565193",
       "A.2.2": "f5cdfd26-b0bb-519f-9c3e-4430d6431974",
@@ -57,6 +59,7 @@ describe("GET /admin/ai-governance/catalog", () => {
   test("200 the AI Act as amended: whom each control binds, what it is about, and from when", async () => {
     const get = await newStaff();
     const [act, ...others] = (await get()).body.items;
+    const models = act.controls.filter(({ scope }: { scope: string }) => scope.startsWith("gpai"));
     expect(act.version).toContain("2026/1744");
     for (const each of act.controls) expect(each).toMatchObject({ roles: [expect.any(String), ...each.roles.slice(1)], scope: expect.any(String) });
     const applies = (ref: string) => act.controls.find((each: { ref: string }) => each.ref === ref).applies;
@@ -68,6 +71,17 @@ describe("GET /admin/ai-governance/catalog", () => {
       { when: "always", from: "2026-08-02" },
       { when: "placed_on_market_before_2026-08-02", from: "2026-12-02" },
     ]);
+    expect(applies("Art. 5")).toEqual([
+      { when: "always", from: "2025-02-02" },
+      { when: "practice_added_by_2026/1744", from: "2026-12-02" },
+    ]);
+    expect(act.controls.find(({ ref }: { ref: string }) => ref === "Art. 5").summary).toContain("sexual images of people without their consent");
+    expect(models).toHaveLength(10);
+    for (const model of models)
+      expect(model.applies).toEqual([
+        { when: "always", from: "2025-08-02" },
+        { when: "placed_on_market_before_2025-08-02", from: "2027-08-02" },
+      ]);
     for (const { controls } of others) for (const each of controls) expect(Object.keys(each)).toEqual(["id", "ref", "title", "group", "summary"]);
   });
 

@@ -55,6 +55,20 @@ describe("GET /organizations/{organizationId}/ai-governance/frameworks", () => {
     }
   });
 
+  test("200 a status that was stored before an amendment of its article stays, beside the amendment's date", async () => {
+    const organization = await newOrganization();
+    const amended = [
+      { id: "5d6981cf-4bfa-5018-9237-3705593eaa2c", from: "2026-12-02" },
+      { id: "daea6db6-af95-52c3-b7b5-61a8b227e30c", from: "2027-08-02" },
+    ];
+    for (const { id } of amended)
+      await world.sql`insert into controls (organization_id, control_id, framework, status, note) values (${organization.id}, ${id}, 'euaiact', 'implemented', 'Done.')`;
+    for (const { id, from } of amended) {
+      const { body } = await organization.member("GET", `${FRAMEWORKS}/euaiact/controls/${id}`);
+      expect(body).toMatchObject({ id, status: "implemented", note: "Done.", version: 1, applies: [{ when: "always" }, { from }] });
+    }
+  });
+
   test("100 percent only when every applicable control is implemented", () => {
     const many = Array(199).fill("implemented");
     expect(summarize([...many, "in_progress"]).percent).toBe(99);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
-import { newCsr, newDriver, newIssuer, takeSteps } from "../../../support/issuance/acme";
+import { nameFor, newCsr, newDriver, newIssuer, takeSteps } from "../../../support/issuance/acme";
 import { startCaddy, startPort80 } from "../../../support/issuance/caddy";
 import { world } from "../../../support/server/world";
 
@@ -19,6 +19,7 @@ afterAll(async () => {
 
 test("a private CA issues to who has its CA bundle", async () => {
   const issuer = newIssuer(caddy);
+  await nameFor(issuer, port80.address);
   const driver = newDriver();
   expect(await driver.test(issuer, new AbortController().signal)).toMatchObject({ outcome: "ok" });
   const names = [{ type: "ip" as const, value: port80.address }];

@@ -296,12 +296,15 @@ yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
     });
   });
 
-  test.each([{}, { suggestedWindow: { start: "2026-05-02T00:00:00Z", end: "2026-05-01T00:00:00Z" } }, { suggestedWindow: { start: "soon", end: "later" } }])(
-    "%j is no window",
-    async (info) => {
-      expect(windowAt(() => Response.json(info))).rejects.toThrow("has no window that begins before it ends");
-    },
-  );
+  test.each([
+    {},
+    { suggestedWindow: { start: "2026-05-02T00:00:00Z", end: "2026-05-01T00:00:00Z" } },
+    { suggestedWindow: { start: "soon", end: "later" } },
+    { suggestedWindow: { start: "2026-02-30T00:00:00Z", end: "2026-05-01T00:00:00Z" } },
+    { suggestedWindow: { start: 1, end: "2026-05-01T00:00:00Z" } },
+  ])("%j is no window", async (info) => {
+    await expect(windowAt(() => Response.json(info))).rejects.toThrow("has no window that begins before it ends");
+  });
 });
 
 describe("a revocation", () => {

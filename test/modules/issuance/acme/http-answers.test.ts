@@ -24,7 +24,7 @@ const newProof = () => ({
   thumbprint: "thumbprint-of-the-account",
   state: "planned" as const,
 });
-const solver = (request = newRequest(), clock = () => new Date()) => http01({ sql: world.sql, clock }, request);
+const solver = (request = newRequest(), clock = () => new Date()) => http01({ sql: world.sql, stamps: world.deps.stamps, clock, ownNames: () => [] }, request);
 const pathOf = ({ token }: { token: string }) => `/.well-known/acme-challenge/${token}`;
 
 describe("GET /.well-known/acme-challenge/{token}", () => {
@@ -60,7 +60,7 @@ describe("GET /.well-known/acme-challenge/{token}", () => {
     const proof = newProof();
     const request = { organizationId: first?.id ?? "", requestId: Bun.randomUUIDv7() };
     await solver(request).present(proof, signal);
-    const isAlone = async (sql: Sql) => (await findAnswer(sql, proof.token, ["proxy.internal"]))?.isForName;
+    const isAlone = async (sql: Sql) => (await findAnswer(sql, world.deps.stamps, proof.token, ["proxy.internal"]))?.isForName;
     expect(await isAlone(world.sql)).toBe(others.length === 0);
     const alone = world.sql.begin(async (tx) => {
       await tx`delete from organizations where id <> ${request.organizationId}`;

@@ -3,7 +3,7 @@ import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import type { Ordered, Proof } from "#modules/issuance/acme/rules/progress";
 import type { Solvers } from "#modules/issuance/acme/services/solvers";
 import type { OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
-import { dnsNames, keepInMemory, newAccountKey, newCsr, newDriver, newIssuer, newName, takeSteps } from "../../../support/issuance/acme";
+import { dnsNames, keepInMemory, nameFor, newAccountKey, newCsr, newDriver, newIssuer, newName, takeSteps } from "../../../support/issuance/acme";
 import { type Pebble, type PebbleOptions, startPebble } from "../../../support/issuance/pebble";
 import { startProxy } from "../../../support/server/proxy";
 import { world } from "../../../support/server/world";
@@ -57,6 +57,7 @@ describe("an order", () => {
 
   test("is proven for an IP address", async () => {
     const issuer = newIssuer(pebble);
+    await nameFor(issuer, "127.0.0.1");
     const { last } = await takeSteps(newDriver(), issuer, { names: [{ type: "ip", value: "127.0.0.1" }] });
     expect(chainOf(last)[0]?.subjectAltName).toBe("IP Address:127.0.0.1");
   });
@@ -102,6 +103,56 @@ describe("an order", () => {
     const issuer = newIssuer(pebble);
     const { last } = await takeSteps(newDriver(), issuer, { names: dnsNames(newName()), profile: "shortlived" });
     expect(last).toEqual({ to: "failed", reason: "The CA has no profiles, so none called shortlived." });
+  });
+});
+
+describe("an order that the CA gave up", () => {
+  /** A CA whose questions by http-01 reach this server while `door` is open; and a request whose proof the CA has looked at in vain. */
+  async function gaveUp() {
+    const door = await startProxy({ host: "127.0.0.1", port: httpPort });
+    const issuer = newIssuer(await start({ httpPort: door.port }));
+    await door.refuse();
+    const former = newDriver();
+    const { issuing } = await takeSteps(former, issuer, { names: dnsNames(newName()) }, (step) => readProofs(step as object)[0]?.state === "told");
+    const { orderUrl } = issuing.progress as Ordered;
+    return { door, issuer, former, issuing, orderUrl };
+  }
+
+  test("while the server that was to show the proof restarted is ordered again, and issued", async () => {
+    const { door, issuer, issuing, orderUrl } = await gaveUp();
+    const restarted = newDriver();
+    const { last: given, issuing: next } = await takeSteps(restarted, issuer, issuing, ({ to }) => to === "retry");
+    expect(reasonOf(given)).toMatch(
+      /^The server that had the CA look at the proofs was restarted, so another order is made\. The CA gave the order up\. .*could not connect/,
+    );
+    await door.accept();
+    const again: string[] = [];
+    const { last } = await takeSteps(restarted, issuer, next, (step) => {
+      if ("progress" in step && step.progress && "orderUrl" in step.progress) again.push(String(step.progress.orderUrl));
+      return false;
+    });
+    expect(chainOf(last)).toHaveLength(2);
+    expect(new Set(again).size).toBe(1);
+    expect(again).not.toContain(orderUrl);
+    await door.stop();
+  });
+
+  test("fails where the server that had the CA look has shown the proof all the time", async () => {
+    const { door, issuer, former, issuing } = await gaveUp();
+    expect((await takeSteps(former, issuer, issuing)).last.to).toBe("failed");
+    await door.stop();
+  });
+
+  test("again and again fails in the end, whatever restarts meanwhile", async () => {
+    const { door, issuer, issuing } = await gaveUp();
+    const tos: string[] = [];
+    for (let next = issuing; tos.at(-1) !== "failed"; ) {
+      const taken = await takeSteps(newDriver(), issuer, next, (step) => step.to === "retry" || readProofs(step as object)[0]?.state === "told");
+      next = taken.issuing;
+      if (taken.last.to === "retry" || taken.last.to === "failed") tos.push(taken.last.to);
+    }
+    expect(tos).toEqual(["retry", "retry", "retry", "failed"]);
+    await door.stop();
   });
 });
 

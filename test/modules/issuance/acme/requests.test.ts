@@ -4,13 +4,12 @@ import type { Deps } from "#deps";
 import { acmeDriver } from "#modules/issuance/acme/services/keep";
 import { findStored } from "#modules/issuance/issuers/queries";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
-import { issueDue } from "#modules/issuance/requests/services/work";
-import { tellRevocations } from "#modules/issuance/revocations/services/tell";
 import { dnsNames, newAccountKey, newName, takeSteps } from "../../../support/issuance/acme";
 import { type Conduct, startDirectory } from "../../../support/issuance/directory";
 import { type Pebble, startPebble } from "../../../support/issuance/pebble";
 import { otherAlgorithms, startZones, type Zones } from "../../../support/issuance/zones";
 import { newOrganization } from "../../../support/server/people";
+import { ISSUING, runShared } from "../../../support/server/shared-jobs";
 import { startServer, world } from "../../../support/server/world";
 
 setDefaultTimeout(300_000);
@@ -49,7 +48,7 @@ async function newSetting({ directoryUrl, caBundlePem }: Directory, { config = {
     for (;;) {
       await sql`update certificate_requests set due_at = now() where id = ${body.id} and due_at is not null`;
       await sql`update issuers set due_at = now(), retry_at = null where id = ${issuer.id}`;
-      await issueDue(deps, new AbortController().signal);
+      await runShared(ISSUING, deps);
       const [row] = await sql<
         { isDone: boolean }[]
       >`select ended_at is not null and due_at is null as "isDone" from certificate_requests where id = ${body.id}`;
@@ -155,7 +154,7 @@ describe("a certificate that is revoked here", () => {
     const { certificateId } = await order(`${crypto.randomUUID()}.example.test`);
     const { pem } = (await send("GET", `/certificates/${certificateId}`)).body;
     const statusAtCa = () => pebble.statusOf(new X509Certificate(pem).serialNumber);
-    const tell = () => tellRevocations(server.deps, new AbortController().signal);
+    const tell = () => runShared(["tell-revocations"], server.deps);
     await send("POST", `/certificates/${certificateId}/revoke`, { reason: "certificateHold" });
     await tell();
     expect(await statusAtCa()).toMatchObject({ Status: "Valid" });

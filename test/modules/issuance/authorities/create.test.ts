@@ -13,6 +13,21 @@ const { kind: _, ...root } = rootBody;
 
 describe("POST authorities", () => {
   test.each<[string, object, string]>([
+    ...["\u0001", "\u007f", "\u0085", "\u2028", "\u202e", "\ufdd0", "\ufffe", "\uffff", "\u{1fffe}", "\u{10ffff}"].flatMap((unfit) =>
+      ["root", "requested"].map(
+        (kind) =>
+          [
+            `a ${kind} authority with U+${unfit.codePointAt(0)?.toString(16)}`,
+            { kind, name: "A", subject: { commonName: "A", organization: `A${unfit}B` } },
+            `body.subject.organization has the character U+${unfit.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}, which the name of an authority must not have.`,
+          ] as [string, object, string],
+      ),
+    ),
+    [
+      "an issuing CA with U+FFFE",
+      { ...rootBody, issuing: { name: "B", subject: { commonName: "a\ufffeb" } } },
+      "body.issuing.subject.commonName has the character U+FFFE, which the name of an authority must not have.",
+    ],
     ["a root without a subject", { kind: "root", name: "A" }, "body.subject is required where body.kind is root."],
     ["an issuing CA without one above it", { ...rootBody, kind: "issuing" }, "body.parentId is required where body.kind is issuing."],
     ["an import without a key", { kind: "imported", name: "A", pem: "x" }, "body.privateKeyPem is required where body.kind is imported."],

@@ -30,6 +30,7 @@ const orderOf = (wish: object = {}) => ({
   csr,
   replaces: null,
   hostProof: null,
+  approvedTerms: null,
   progress: undefined,
   ...wish,
 });

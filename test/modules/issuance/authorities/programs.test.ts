@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
+import { makeEcdsaKey } from "#crypto/private-keys";
 import { findStored } from "#modules/issuance/authorities/queries/authorities";
 import { issueLeaf, newSerialNumber } from "#modules/issuance/authorities/services/certificates";
-import { makeKey, publicKeyOf } from "#modules/issuance/authorities/services/keys";
+import { publicKeyOf } from "#modules/issuance/authorities/services/keys";
 import { openSigner } from "#modules/issuance/authorities/services/signer";
 import { type Issued, serveTls } from "../../../support/pki/authority";
 import { dns, ip, mustIssue, newHierarchy } from "../../../support/pki/issuing";
@@ -89,7 +90,7 @@ describe.each(["ecdsa-p256", "ecdsa-p384", "rsa-2048"])("a chain of %s with name
     const authority = await findStored(world.sql, organization.id, issuing.id);
     if (!authority) throw new Error("it is gone");
     const signer = openSigner(world.config.keyring, authority);
-    const publicKey = publicKeyOf(await makeKey("ecdsa-p256"));
+    const publicKey = publicKeyOf(makeEcdsaKey("ecdsa-p256"));
     const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 600_000) };
     for (const [names, fault] of [
       [dns("www.example.org"), "permitted subtree violation"],

@@ -1,14 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { http01 } from "#modules/issuance/acme/services/solvers";
 import { claimDomains } from "#modules/issuance/domains/queries";
 import { claimOf, describeForeign, domainOf } from "#modules/issuance/domains/rules";
+import { ownNames } from "#modules/issuance/domains/services/own-names";
 import { leadsToRoot, trustedRoots } from "#modules/issuance/domains/services/roots";
+import { findSharedDomain } from "#modules/issuance/domains/services/shared";
 import { certificate } from "../../../support/pki/certificates";
 import { call } from "../../../support/server/call";
 import { newStaff } from "../../../support/server/knowledge";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
-import { world } from "../../../support/server/world";
+import { startServer, world } from "../../../support/server/world";
 
 const DAY = 86_400_000;
 const newDomain = () => `${crypto.randomUUID()}.example`;
@@ -29,8 +34,11 @@ const newProof = (name: string) => ({
 });
 const x509 = ({ pem }: { pem: string }) => new X509Certificate(pem);
 const signal = new AbortController().signal;
-const present = ({ id }: { id: string }, proof: ReturnType<typeof newProof>) =>
-  http01({ sql: world.sql, clock: () => new Date() }, { organizationId: id, requestId: Bun.randomUUIDv7() }).present(proof, signal);
+const present = ({ id }: { id: string }, proof: ReturnType<typeof newProof>, ownNames: string[] = []) =>
+  http01(
+    { sql: world.sql, stamps: world.deps.stamps, clock: () => new Date(), ownNames: () => ownNames },
+    { organizationId: id, requestId: Bun.randomUUIDv7() },
+  ).present(proof, signal);
 const ask = ({ name, token }: ReturnType<typeof newProof>) => call("GET", `/.well-known/acme-challenge/${token}`, { headers: { "x-forwarded-host": name } });
 
 test.each([
@@ -133,6 +141,74 @@ describe("http-01", () => {
   });
 });
 
+describe("http-01 for names of the server itself, which lead to it whoever asks", () => {
+  const refused = "cannot be proven by http-01: it leads to this server itself, which several organizations share.";
+
+  test("presents none for an organization that staff has not named, whatever its certificates have claimed", async () => {
+    const organization = await newOrganization();
+    const domain = newDomain();
+    const own = [`certs.${domain}`];
+    for (const name of [`certs.${domain}`, domain, `other.${domain}`]) expect(present(organization, newProof(name), own)).rejects.toThrow(`${name} ${refused}`);
+    await claim(organization, domain, { provenByDns: [domain] });
+    expect(present(organization, newProof(`certs.${domain}`), own)).rejects.toThrow(refused);
+    await put(domain, organization.id);
+    for (const name of [`certs.${domain}`, domain, `other.${domain}`]) await present(organization, newProof(name), own);
+    expect(present(await newOrganization(), newProof(`certs.${domain}`), own)).rejects.toThrow("another organization of this server has");
+  });
+
+  test("where staff lets any prove names of the domain, they are the others, not those of the server", async () => {
+    const organization = await newOrganization();
+    const domain = newDomain();
+    await put(domain, null);
+    await present(organization, newProof(`shop.${domain}`), [`certs.${domain}`, `*.${domain}`]);
+    expect(present(organization, newProof(`certs.${domain}`), [`certs.${domain}`])).rejects.toThrow(refused);
+  });
+
+  test("presents none for an address, until staff names the organization that has it", async () => {
+    const organization = await newOrganization();
+    for (const address of ["192.0.2.77", "2001:db8::77"]) {
+      expect(present(organization, newProof(address))).rejects.toThrow(`${address} ${refused}`);
+      expect((await put(address, organization.id)).body).toMatchObject({ domain: address, organizationId: organization.id });
+      await present(organization, newProof(address));
+      expect(present(await newOrganization(), newProof(address))).rejects.toThrow("another organization");
+      await put(address, null);
+      expect(present(organization, newProof(address))).rejects.toThrow(refused);
+    }
+  });
+
+  test("404 for what was presented before the server had the name", async () => {
+    const organization = await newOrganization();
+    const proof = newProof(`certs.${newDomain()}`);
+    await present(organization, proof);
+    expect((await ask(proof)).status).toBe(200);
+    const renamed = startServer({ ...world.config, publicUrl: `https://${proof.name}:8443/base` }, world.database);
+    const askRenamed = () => call("GET", `/.well-known/acme-challenge/${proof.token}`, { headers: { "x-forwarded-host": proof.name }, url: renamed.url });
+    expect((await askRenamed()).status).toBe(404);
+    await put(proof.name.replace("certs.", ""), organization.id);
+    expect((await askRenamed()).status).toBe(200);
+    await renamed.server.stop(true);
+  });
+
+  test("are those of PUBLIC_URL and of the certificate of TLS_CERT", () => {
+    const leaf = certificate({ commonName: "old.example.com", dns: ["a.example.com", "*.Example.org"] });
+    const directory = mkdtempSync(join(tmpdir(), "certitude-own-"));
+    const tls = { certFile: join(directory, "cert.pem"), keyFile: join(directory, "key.pem") };
+    writeFileSync(tls.certFile, leaf.pem);
+    writeFileSync(tls.keyFile, leaf.privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
+    expect(ownNames({ publicUrl: "https://CERTS.example.net:8443/base", tls })).toEqual([
+      "certs.example.net",
+      "old.example.com",
+      "a.example.com",
+      "*.example.org",
+    ]);
+    expect(ownNames({ publicUrl: "https://[2001:DB8:0::1]", tls: undefined })).toEqual(["2001:db8::1"]);
+    writeFileSync(tls.certFile, "half of a file");
+    expect(ownNames({ publicUrl: undefined, tls })).toEqual(["old.example.com", "a.example.com", "*.example.org"]);
+    rmSync(directory, { recursive: true });
+    expect(ownNames({ publicUrl: undefined, tls: undefined })).toEqual([]);
+  });
+});
+
 describe("GET and PUT /admin/domains", () => {
   test("403 for an ORG_ADMIN who is no staff; 400 for what is no registered domain; 404 for an organization that is not there", async () => {
     const user = await (await newOrganization()).join();
@@ -156,4 +232,16 @@ describe("GET and PUT /admin/domains", () => {
     const { body: trail } = await staff.call("GET", "/admin/audit-events?action=domain.decided&limit=1");
     expect(trail.items).toMatchObject([{ targetId: second, details: { organizationId: null } }]);
   });
+});
+
+test("a server that organizations share is warned of until staff names one for its domain", async () => {
+  await Promise.all([newOrganization(), newOrganization()]);
+  const domain = newDomain();
+  const warning = () => findSharedDomain(world.sql, { publicUrl: `https://certs.${domain}`, tls: undefined });
+  expect(await findSharedDomain(world.sql, { publicUrl: undefined, tls: undefined })).toContain("Set PUBLIC_URL.");
+  expect(await warning()).toContain(`none is named for ${domain}`);
+  await put(domain, null);
+  expect(await warning()).toContain(domain);
+  await put(domain, (await newOrganization()).id);
+  expect(await warning()).toBeUndefined();
 });

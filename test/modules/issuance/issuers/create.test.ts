@@ -134,6 +134,26 @@ describe("POST /organizations/{organizationId}/issuers", () => {
     });
   });
 
+  test("201 without a profile, whatever the authority's are called: its first one counts; 400 where it has none", async () => {
+    const organization = await newOrganization();
+    const profiles = [
+      { name: "mutual", usage: "both" },
+      { name: "web", usage: "server" },
+    ];
+    const { issuing, root } = await newHierarchy(organization, {}, { profiles });
+    const create = (config: object) => organization.admin("POST", PATH, { body: authority({ name: crypto.randomUUID(), config }) });
+    const { status, body } = await create({ authorityId: issuing.id });
+    expect({ status, config: body.config }).toEqual({ status: 201, config: { authorityId: issuing.id } });
+    expect((await organization.admin("POST", `${PATH}/${body.id}/test`)).body.outcome).toBe("ok");
+    const changed = await organization.admin("PATCH", `${PATH}/${body.id}`, { body: { config: { profile: "web" } } });
+    expect(changed.body.config.profile).toBe("web");
+    expect((await organization.admin("PATCH", `${PATH}/${body.id}`, { body: { config: { profile: null } } })).body.config).toEqual({ authorityId: issuing.id });
+    expect(await create({ authorityId: root.id })).toMatchObject({
+      status: 400,
+      body: { message: 'body.config.authorityId is of the authority "Root CA", which has no profiles and issues no certificates of hosts.' },
+    });
+  });
+
   test("400 for an authority that is another organization's, or has no such profile; 409 for one that is pending, disabled or revoked", async () => {
     const organization = await newOrganization();
     const { issuing } = await newHierarchy(organization);

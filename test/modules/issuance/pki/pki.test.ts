@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
+import { makeEcdsaKey } from "#crypto/private-keys";
+import { statusStamper } from "#modules/certificates/certificates/queries/stamps";
 import { keyIdOf, nameOf } from "#modules/issuance/authorities/services/certificates";
-import { makeKey, publicKeyOf } from "#modules/issuance/authorities/services/keys";
+import { publicKeyOf } from "#modules/issuance/authorities/services/keys";
 import { signCrl } from "#modules/issuance/pki/services/crl";
 import { publish } from "#modules/issuance/pki/services/publish";
 import { certificate, importInto } from "../../../support/pki/certificates";
@@ -115,9 +117,12 @@ describe("the CRL of an authority", () => {
     await revoke(leaf.certificateId);
     const first = await crl();
     expect(await crl().then(({ der }) => der)).toEqual(first.der);
-    await world.sql`update issued_certificates set not_after = now() - interval '8 days' where authority_id = ${issuing.id}`;
-    await world.sql`update authority_publications set crl_due_at = now() where authority_id = ${issuing.id}`;
-    expect((await crl()).text).toContain("No Revoked Certificates.");
+    const later = startServer(world.config, world.database, () => new Date(Date.now() + 400 * 24 * HOUR));
+    await publish(later.deps, never);
+    await later.server.stop(true);
+    const answer = await fetch(`${world.url}/pki/${issuing.id}/crl`);
+    const name = openssl.write("later.crl", new Uint8Array(await answer.arrayBuffer()));
+    expect(await openssl.run("crl", "-inform", "DER", "-in", name, "-noout", "-text")).toContain("No Revoked Certificates.");
   });
 
   test("each is an audit event with its number", async () => {
@@ -128,7 +133,7 @@ describe("the CRL of an authority", () => {
   });
 
   test("takes work in proportion to its entries", async () => {
-    const key = await makeKey("ecdsa-p256");
+    const key = makeEcdsaKey("ecdsa-p256");
     const signer = { key, subject: nameOf({ commonName: "A" }), keyId: keyIdOf(publicKeyOf(key)), urls: undefined };
     const at = new Date();
     const entries = (size: number) =>
@@ -275,7 +280,10 @@ describe("the job", () => {
     expect(second.responder).toEqual(first.responder);
     await later.server.stop(true);
 
-    await world.sql`update certificates set status = 'revoked', revoked_at = now(), revocation_reason = 'keyCompromise' where organization_id = ${organization.id} and id = ${leaf.certificateId}`;
+    const stampOf = await statusStamper(world.sql, world.deps.stamps, organization.id, { id: leaf.certificateId, versions: undefined });
+    await world.sql`
+      update certificates set status = 'revoked', status_stamp = ${stampOf("revoked")}, revoked_at = now(), revocation_reason = 'keyCompromise'
+      where organization_id = ${organization.id} and id = ${leaf.certificateId}`;
     expect((await statesOf(issuing.id)).answered).toBe(false);
     await publish(world.deps, never);
     const fourth = await statesOf(issuing.id);
@@ -290,6 +298,23 @@ describe("the job", () => {
     const third = await statesOf(issuing.id);
     expect(third.responder).not.toEqual(first.responder);
     await muchLater.server.stop(true);
+  });
+
+  test("200 with what is there, while the clock of the server that is asked is days ahead of the database's: nothing of a wrong time takes its place", async () => {
+    const { newLeaf, issuing, request } = await newIssuing();
+    const asked = await request(await newLeaf());
+    await publish(world.deps, never);
+    const served = async (base: string) => {
+      const crl = await fetch(`${base}${new URL(issuing.crlUrl).pathname}`);
+      const answer = await fetch(`${base}${new URL(issuing.ocspUrl).pathname}`, { method: "POST", headers: REQUEST, body: asked });
+      return [crl.status, answer.status, ...(await Promise.all([crl, answer].map(async (each) => Buffer.from(await each.arrayBuffer()).toString("base64"))))];
+    };
+    const right = await served(world.url);
+    expect(right.slice(0, 2)).toEqual([200, 200]);
+    const wrong = at(30 * 24);
+    expect(await served(wrong.url)).toEqual(right);
+    expect(await served(world.url)).toEqual(right);
+    await wrong.server.stop(true);
   });
 
   test("several servers at once sign each once; nothing is signed ahead for what has expired, and nothing at all once the authority has ended", async () => {

@@ -120,6 +120,76 @@ describe("POST /organizations/{organizationId}/certificates/{certificateId}/rene
   });
 });
 
+describe("a renewal that a person ordered", () => {
+  /** An imported certificate, whose renewal an author has ordered and another admin is to approve. */
+  async function awaiting() {
+    const setting = await newSetting();
+    const { organization, issuer } = setting;
+    await organization.admin("PUT", "/issuance-policy", { body: { needsApproval: true } });
+    const [author, other] = [await organization.join(), await organization.join()];
+    const name = newName();
+    const [certificateId = ""] = await importInto(organization, certificate({ commonName: name, dns: [name] }).pem);
+    const as = (token: string) => (path: string, body?: object) => organization.admin("POST", path, { token, ...(body && { body }) });
+    const renewAs = (token: string) => as(token)(`/certificates/${certificateId}/renew`, { issuerId: issuer.id });
+    const { id, approval } = (await renewAs(author.token)).body;
+    expect(approval).toBe("awaited");
+    const find = async () => (await organization.member("GET", "/renewals?state=ended")).body.items;
+    const ordered = async () => (await organization.member("GET", "/certificate-requests")).body.items.map((each: { id: string }) => each.id);
+    /** Lets the jobs do all that they would in so many days. */
+    const pass = async (days: number) => {
+      for (const day of [0, 0.1, days]) {
+        await renew(organization, day);
+        await work();
+      }
+    };
+    return { ...setting, author, other, as, renewAs, certificateId, id: id as string, find, ordered, pass };
+  }
+
+  test.each(["cancel", "refuse"])("is never ordered without the approval that it waited for: after %s it has ended", async (action) => {
+    const { author, other, as, id, certificateId, find, ordered, pass } = await awaiting();
+    const ended =
+      action === "cancel"
+        ? await as(author.token)(`/certificate-requests/${id}/cancel`)
+        : await as(other.token)(`/certificate-requests/${id}/refuse`, { reason: "No." });
+    expect(ended.body.status).toBe("cancelled");
+    await pass(80);
+    expect(await ordered()).toEqual([id]);
+    expect(await find()).toMatchObject([{ certificateId, requestId: id, reason: "The certificate request that was to renew it was cancelled or refused." }]);
+  });
+
+  test("stays so where its certificate is revoked, which has others renewed at once", async () => {
+    const { organization, author, as, id, certificateId, find, ordered, pass } = await awaiting();
+    await as(author.token)(`/certificate-requests/${id}/cancel`);
+    await pass(1);
+    await organization.admin("POST", `/certificates/${certificateId}/revoke`, { body: { reason: "superseded" } });
+    await pass(2);
+    expect([await ordered(), (await find()).length]).toEqual([[id], 1]);
+  });
+
+  test("begins again where it is ordered again, and waits for an approval again", async () => {
+    const { author, other, as, renewAs, id, ordered, pass, get } = await awaiting();
+    await as(author.token)(`/certificate-requests/${id}/cancel`);
+    await pass(1);
+    const again = (await renewAs(author.token)).body;
+    expect(again).toMatchObject({ approval: "awaited" });
+    await pass(2);
+    expect((await get(again.id)).status).toBe("pending");
+    expect((await as(other.token)(`/certificate-requests/${again.id}/approve`)).status).toBe(200);
+    await work();
+    expect((await get(again.id)).status).toBe("issued");
+    expect(await ordered()).toHaveLength(2);
+  });
+
+  test("that was cancelled ends what its issuer would have renewed by itself", async () => {
+    const { organization, ask, requests, read } = await withRenewal();
+    const { id } = (await ask()).body;
+    await organization.admin("POST", `/certificate-requests/${id}/cancel`);
+    await renew(organization, 61);
+    expect(await requests()).toHaveLength(1);
+    expect(await read()).toMatchObject({ state: "ended", reason: "The certificate request that was to renew it was cancelled or refused." });
+  });
+});
+
 describe("GET /organizations/{organizationId}/renewals", () => {
   test("pages what is due first, by state, issuer and moment", async () => {
     const { organization, order, issuer, list, certificateId, ask } = await withRenewal();

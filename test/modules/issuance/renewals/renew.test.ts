@@ -1,14 +1,15 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { FORGIVEN } from "#modules/issuance/renewals/rules/backoff";
 import { renewDue } from "#modules/issuance/renewals/services/renew";
-import { askWindows } from "#modules/issuance/renewals/services/windows";
+import { asking } from "#modules/issuance/renewals/services/windows";
 import type { Driver } from "#modules/issuance/requests/rules/driver";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { deactivateOtherRollouts, desired, report, runRolloutJobAt } from "../../../support/server/fleet";
+import { runShared } from "../../../support/server/shared-jobs";
 import { tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 import { newWatched, watch } from "../../certificates/expiry/watch";
-import { conduct, issued, newName, work } from "../requests/requests";
+import { conduct, issued, newName, newSetting, work } from "../requests/requests";
 import { deploy, inDays, renew, withRenewal } from "./renewals";
 
 beforeEach(deactivateOtherRollouts);
@@ -287,13 +288,33 @@ test("of what no issuer renews, the notice of its expiry says so", async () => {
   expect(await toldTo(admin)).toMatchObject([{ kind: "certificate_expiring", message: expect.stringMatching(/ No issuer renews it\.$/) }]);
 });
 
+test("the CA's window is asked for while the CA of another organization never answers", async () => {
+  const [slow, other] = [await withRenewal(), await withRenewal()];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const [start, end] = [inDays(20), inDays(21)];
+  const asked: string[] = [];
+  const findRenewalWindow = async ({ organizationId }: { organizationId: string }) => {
+    asked.push(organizationId);
+    if (organizationId === slow.organization.id) await promise;
+    else resolve();
+    return { start, end, explanationUrl: undefined, askAgainAt: inDays(0.5) };
+  };
+  await world.sql`
+    update renewals set ask_window_at = case organization_id when ${slow.organization.id} then now() - interval '1 hour' when ${other.organization.id} then now() end`;
+  const driver = { findRenewalWindow } as unknown as Driver;
+  await runShared(["ask-renewal-windows"], { ...world.deps, clock: () => inDays(0.1) }, undefined, () => asking(world.deps, { acme: () => driver }));
+  expect(asked).toEqual([slow.organization.id, other.organization.id]);
+  expect(await slow.read()).toMatchObject({ window: { start: start.toISOString() } });
+});
+
 test("the CA's window has a certificate renewed earlier; another window has it planned anew", async () => {
   const setting = await withRenewal();
   let [start, end] = [inDays(20), inDays(21)];
   const driver = { findRenewalWindow: async () => ({ start, end, explanationUrl: "https://ca.example/7", askAgainAt: inDays(0.5) }) } as unknown as Driver;
   const ask = async (days: number) => {
     await world.sql`update renewals set ask_window_at = case when organization_id = ${setting.organization.id} then now() end`;
-    await askWindows({ ...world.deps, clock: () => inDays(days) }, new AbortController().signal, { acme: () => driver });
+    const deps = { ...world.deps, clock: () => inDays(days) };
+    await runShared(["ask-renewal-windows"], deps, undefined, () => asking(deps, { acme: () => driver }));
     await renew(setting.organization);
   };
   await ask(0);
@@ -306,4 +327,21 @@ test("the CA's window has a certificate renewed earlier; another window has it p
   [start, end] = [inDays(-2), inDays(-1)];
   await ask(0.6);
   expect(await setting.read()).toMatchObject({ state: "ordered" });
+});
+
+test("issuers take turns: the renewal of one is ordered before the last of many of another", async () => {
+  const many = await newSetting();
+  const one = await newSetting();
+  const orders = 151; // one more than is looked at in a transaction
+  await Promise.all(Array.from({ length: orders }, () => many.order()));
+  await one.order();
+  const isOurs = world.sql`organization_id in (${many.organization.id}, ${one.organization.id})`;
+  while ((await world.sql`select from certificate_requests where ${isOurs} and ended_at is null limit 1`).length > 0) await work();
+  await world.sql`
+    update renewals set look_at = case when organization_id = ${many.organization.id} then now() - interval '1 hour' when ${isOurs} then now() end where look_at is not null`;
+  await renewDue({ ...world.deps, clock: () => inDays(70) }, new AbortController().signal);
+  const ordered = await world.sql<{ organizationId: string }[]>`
+    select organization_id as "organizationId" from certificate_requests where ${isOurs} and replaces is not null order by id`;
+  expect(ordered).toHaveLength(orders + 1);
+  expect(ordered.at(-1)).toEqual({ organizationId: many.organization.id });
 });

@@ -134,6 +134,7 @@ const row = (more: Partial<Looked> = {}): Looked => ({
   keepsKey: false,
   isHostGone: false,
   isIssuerGone: false,
+  isCancelled: false,
   ...more,
 });
 const decideAt = (now: Date, more: Partial<Looked> = {}, restsUntil: Date | null = null) => decide(row(more), restsUntil, now, 0);
@@ -174,7 +175,7 @@ describe("what becomes of a certificate that is looked at", () => {
   });
 
   test("one that a person ordered before its time is not tried again before that", () => {
-    const failed = { state: "ordered", request: { status: "cancelled", reason: null } } as const;
+    const failed = { state: "ordered", request: { status: "failed", reason: null } } as const;
     expect(decideAt(after(DAY), failed)).toMatchObject({ state: "failed", retryAt: renewAt, lookAt: renewAt });
   });
 
@@ -207,6 +208,14 @@ describe("what becomes of a certificate that is looked at", () => {
     expect(decideAt(renewAt, { status: "retired" }).state).toBe("ended");
     expect(decideAt(after(119 * DAY)).isOrdered).toBe(true);
     expect(decideAt(after(121 * DAY)).state).toBe("ended");
+  });
+
+  test("what a person cancelled or refused has ended, and stays so when it is revoked", () => {
+    const cancelled = { isCancelled: true, state: "ordered", request: { status: "cancelled", reason: "No." } } as const;
+    const reason = "The certificate request that was to renew it was cancelled or refused.";
+    expect(decideAt(renewAt, cancelled)).toMatchObject({ state: "ended", failure: reason, isOrdered: false, lookAt: null, tells: ["over"] });
+    const revoked = { isCancelled: true, state: "ended", status: "revoked", revocationReason: "superseded" } as const;
+    expect(decideAt(renewAt, revoked)).toMatchObject({ state: "ended", isOrdered: false });
   });
 
   test("what has ended is planned anew when it is active again", () => {

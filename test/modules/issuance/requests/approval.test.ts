@@ -8,20 +8,9 @@ import { call } from "../../../support/server/call";
 import { newOrganization } from "../../../support/server/people";
 import { tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
-import { newName, newSetting, PATH, work } from "./requests";
+import { newSetting, PATH, withApprovals, work } from "./requests";
 
 const POLICY = "/issuance-policy";
-
-async function withApprovals() {
-  const setting = await newSetting();
-  await setting.organization.admin("PUT", POLICY, { body: { needsApproval: true } });
-  const [author, other] = [await setting.organization.join(), await setting.organization.join()];
-  const as = (token: string) => (method: string, path: string, body?: object) =>
-    call(method, `/organizations/${setting.organization.id}${path}`, { token, headers: setting.organization.headers("ORG_ADMIN"), ...(body && { body }) });
-  const [asAuthor, asOther] = [as(author.token), as(other.token)];
-  const body = () => ({ issuerId: setting.issuer.id, names: [newName()], key: { location: "server" } });
-  return { ...setting, author, other, as, asAuthor, asOther, body };
-}
 
 describe("POST …/certificate-requests/{requestId}/approve", () => {
   test("403 for the author, for headers alone and for API tokens; 200 for another admin, and it begins; then 409", async () => {
@@ -63,6 +52,43 @@ describe("POST …/certificate-requests/{requestId}/approve", () => {
     expect((await as(token)("POST", `${PATH}/${id}/approve`)).status).toBe(403);
     expect((await asAuthor("POST", `${PATH}/${id}/approve`)).status).toBe(403);
     expect((await asOther("POST", `${PATH}/${id}/approve`)).status).toBe(200);
+  });
+
+  test("403 for the user behind a token that a token made, also when both are gone, and for one of an earlier release", async () => {
+    const { organization, author, asAuthor, asOther, as, body } = await withApprovals();
+    const makeBy = async (by: typeof asAuthor) => (await by("POST", "/api-tokens", { name: "ci", role: "ORG_ADMIN" })).body as { id: string; token: string };
+    const first = await makeBy(asAuthor);
+    const second = await makeBy(as(first.token));
+    const third = await makeBy(as(second.token));
+    const order = async () => (await as(third.token)("POST", PATH, body())).body;
+    const [kept, orphaned, former] = [await order(), await order(), await order()];
+    expect(kept.createdBy).toEqual({ type: "api-token", id: third.id, role: "ORG_ADMIN", userId: author.id });
+    await world.sql`update api_tokens set created_by = created_by - 'userId' where organization_id = ${organization.id}`;
+    await world.sql`update certificate_requests set created_by = created_by - 'userId' where id = ${former.id}`;
+    expect((await asAuthor("POST", `${PATH}/${kept.id}/approve`)).status).toBe(403);
+    expect((await asAuthor("POST", `${PATH}/${former.id}/approve`)).status).toBe(403);
+    for (const { id } of [first, second, third]) await organization.admin("DELETE", `/api-tokens/${id}`);
+    expect((await asAuthor("POST", `${PATH}/${orphaned.id}/approve`)).status).toBe(403);
+    expect((await asOther("POST", `${PATH}/${orphaned.id}/approve`)).body.approval).toBe("given");
+  });
+
+  test("200 of two users, where none is known to have ordered it: headers alone name none", async () => {
+    const { organization, author, other, asAuthor, asOther, body, get } = await withApprovals();
+    const { id } = (await organization.admin("POST", PATH, { body: body() })).body;
+    const path = `${PATH}/${id}/approve`;
+    const reason = "One admin approved it. No user is known to have ordered it, so it waits for the approval of another admin.";
+    expect(await asAuthor("POST", path)).toMatchObject({
+      status: 200,
+      body: { approval: "awaited", reason, createdBy: { type: "gateway", userId: author.id }, approvedBy: null },
+    });
+    expect((await asAuthor("POST", path)).status).toBe(403);
+    await work();
+    expect((await get(id)).status).toBe("pending");
+    expect((await asOther("POST", path)).body).toMatchObject({ approval: "given", approvedBy: { id: other.id } });
+    await work();
+    expect((await get(id)).status).toBe("issued");
+    const { items } = (await organization.admin("GET", "/audit-events?action=certificate-request.vouched")).body;
+    expect(items).toMatchObject([{ targetId: id, actor: { type: "user", id: author.id } }]);
   });
 
   test("409 where the policy asked for no approval", async () => {
@@ -123,7 +149,8 @@ describe("admins", () => {
     await asOther("POST", `${PATH}/${ids[1]}/refuse`, { reason: "No." });
     await asAuthor("POST", `${PATH}/${ids[2]}/cancel`);
     expect(await states()).toEqual(["cleared", "cleared", "cleared"]);
-    await organization.admin("PUT", POLICY, { body: {} });
+    const { proposal } = (await asAuthor("PUT", POLICY, {})).body;
+    await asOther("POST", `${POLICY}/proposals/${proposal.id}/approve`);
     await order();
     expect(await states()).toHaveLength(3);
   });
@@ -149,17 +176,15 @@ describe("PUT and GET /organizations/{organizationId}/issuance-policy", () => {
   test("200 takes the place of what was there; the same again keeps the version; with an audit event each", async () => {
     const organization = await newOrganization();
     const put = async (body: object) => (await organization.admin("PUT", POLICY, { body })).body;
-    expect(await put({ allowedDomains: ["*.Bücher.example"], needsApproval: true })).toMatchObject({
-      ...DEFAULT,
-      allowedDomains: ["*.xn--bcher-kva.example"],
-      needsApproval: true,
-      version: 1,
-    });
-    expect(await put({ allowedDomains: ["*.xn--bcher-kva.example"], needsApproval: true })).toMatchObject({ version: 1 });
+    expect(await put({ allowedDomains: ["*.Bücher.example"] })).toMatchObject({ ...DEFAULT, allowedDomains: ["*.xn--bcher-kva.example"], version: 1 });
+    expect(await put({ allowedDomains: ["*.xn--bcher-kva.example"] })).toMatchObject({ version: 1 });
     expect(await put({ allowedKeyLocations: ["agent"] })).toMatchObject({ ...DEFAULT, allowedKeyLocations: ["agent"], version: 2 });
     const { body: trail } = await organization.admin("GET", "/audit-events?action=issuance-policy.updated");
     expect(trail.items).toHaveLength(2);
-    expect(trail.items[0].details).toMatchObject({ from: { needsApproval: true }, to: { needsApproval: false, allowedKeyLocations: ["agent"] } });
+    expect(trail.items[0].details).toMatchObject({
+      from: { allowedDomains: ["*.xn--bcher-kva.example"] },
+      to: { allowedDomains: null, allowedKeyLocations: ["agent"] },
+    });
   });
 
   test("400 for an order that it does not allow, and none is made", async () => {
@@ -176,8 +201,7 @@ describe("PUT and GET /organizations/{organizationId}/issuance-policy", () => {
 
 describe("keepCsr", () => {
   async function waiting(approve = false) {
-    const setting = await withApprovals();
-    if (!approve) await setting.organization.admin("PUT", POLICY, { body: {} });
+    const setting = await withApprovals(approve);
     const agent = await newAgent(setting.organization);
     const deployment = { agentId: agent.id, applicationId: "shop", trustStoreType: "nginx_tls", config: { trustStorePath: "/etc/nginx/tls" } };
     const { id } = (await setting.asAuthor("POST", PATH, { ...setting.body(), names: ["www.example.org"], key: { location: "agent" }, deployment })).body;

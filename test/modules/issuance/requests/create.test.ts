@@ -36,6 +36,10 @@ describe("POST /organizations/{organizationId}/certificate-requests", () => {
       { key: { location: "agent" }, deployment: { ...deployment(crypto.randomUUID()), config: { alias: "x", trustStorePath: "../x" } } },
       /^body\.deployment\.config\.trustStorePath must be a path/,
     ],
+    [
+      { key: { location: "agent" }, deployment: { ...deployment(crypto.randomUUID()), config: { alias: "-J-Xlog:all", trustStorePath: "/etc/tls" } } },
+      /^body\.deployment\.config\.alias must be one plain name/,
+    ],
     [{ renewAt: "tomorrow" }, /^body\.renewAt must be /],
     [{ colour: "red" }, "body.colour is not a known field."],
   ])("400 for %j", async (rest, message) => {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { createPublicKey } from "node:crypto";
 import { createKeyring } from "#crypto/keyring";
+import { createKeyMaker } from "#limits/key-maker";
 import { readCsr } from "#modules/issuance/requests/rules/csr";
 import { readNames } from "#modules/issuance/requests/rules/names";
-import { makeKey, openKey } from "#modules/issuance/requests/services/keys";
+import { openKey, requestOf } from "#modules/issuance/requests/services/keys";
 import { KEYS, newCsr, openssl } from "../../../support/pki/csr";
 
 function namesOf(...given: string[]) {
@@ -69,13 +70,18 @@ describe("readCsr", () => {
   });
 });
 
-describe("makeKey", () => {
+describe("the request of a key that the server makes", () => {
   const keyring = createKeyring([Buffer.alloc(32, 1)]);
   const row = { organizationId: crypto.randomUUID(), id: crypto.randomUUID() };
+  const { make } = createKeyMaker();
+  const makeKey = async (algorithm: string) => {
+    const key = await make(row.organizationId, algorithm, { signal: new AbortController().signal });
+    return String(key.export({ type: "pkcs8", format: "pem" }));
+  };
 
-  test.each(["ecdsa-p256", "ecdsa-p384", "rsa-2048", "rsa-3072", "rsa-4096"])("makes a key of %s and a CSR that OpenSSL verifies", async (algorithm) => {
+  test.each(["ecdsa-p256", "ecdsa-p384", "rsa-2048", "rsa-3072", "rsa-4096"])("is a CSR of %s that OpenSSL verifies", async (algorithm) => {
     const names = namesOf("www.example.org", "*.bücher.example", "192.0.2.1", "2001:db8::1");
-    const { csr, sealedPrivateKey } = await makeKey(keyring, names, algorithm, row);
+    const { csr, sealedPrivateKey } = await requestOf(keyring, names, await makeKey(algorithm), row);
     expect(readCsr(toPem(csr), names)).toMatchObject({ algorithm, names });
     const text = Buffer.from(await openssl({ csr }, "req", "-verify", "-noout", "-text", "-inform", "DER", "-in", "csr", "-out", "out")).toString();
     expect(text).toContain("DNS:www.example.org, DNS:*.xn--bcher-kva.example, IP Address:192.0.2.1, IP Address:2001:DB8:0:0:0:0:0:1");
@@ -85,9 +91,9 @@ describe("makeKey", () => {
     expect(() => openKey(keyring, sealedPrivateKey, { ...row, id: crypto.randomUUID() })).toThrow();
   });
 
-  test("makes one of 100 names", async () => {
+  test("has 100 names", async () => {
     const names = namesOf(...Array.from({ length: 100 }, (_, index) => `${"a".repeat(60)}.${"b".repeat(60)}.${index}.example.org`));
-    const { csr } = await makeKey(keyring, names, "ecdsa-p256", row);
+    const { csr } = await requestOf(keyring, names, await makeKey("ecdsa-p256"), row);
     expect(readCsr(toPem(csr), names)).toMatchObject({ algorithm: "ecdsa-p256" });
   });
 });

@@ -40,6 +40,16 @@ describe("findPolicyFault", () => {
     [["2001:db8::/32"], "2001:db8::1", true],
     [["2001:db8::/32"], "10.0.0.1", false],
     [["2001:db8::5"], "2001:db8::5", true],
+    [["::/0"], "2001:db8::1", true],
+    [["::/0"], "10.0.0.1", false],
+    [["::/0"], "::ffff:10.0.0.1", false],
+    [["::ffff:0:0/90"], "10.0.0.1", false],
+    [["0.0.0.0/0"], "10.0.0.1", true],
+    [["0.0.0.0/0"], "::ffff:10.0.0.1", true],
+    [["0.0.0.0/0"], "2001:db8::1", false],
+    [["::ffff:10.0.0.0/104"], "10.1.2.3", true],
+    [["::ffff:10.0.0.0/104"], "11.1.2.3", false],
+    [["::ffff:192.0.2.1"], "192.0.2.1", true],
   ])("of addresses %j: %s %p", (allowedAddresses, name, isAllowed) => {
     expect(judge({ allowedAddresses }, [name]) === undefined).toBe(isAllowed);
   });
@@ -56,6 +66,10 @@ describe("findPolicyFault", () => {
 test.each([
   [{ allowedDomains: ["a.example", "x y"] }, "body.allowedDomains[1] must be a DNS name or an IP address."],
   [{ allowedDomains: ["192.0.2.1"] }, "body.allowedDomains[0] must be a DNS name."],
+  ...["010.0.0.0/8", "0x0a.0.0.0/8", "10.1/16", "167772160/8", "::10.0.0.0/104", "fe80::1%eth0", "0127.0.0.1", "127.1"].map(
+    (each) =>
+      [{ allowedAddresses: [each] }, "body.allowedAddresses[0] must be an IP address or a network such as 10.0.0.0/8."] as [Partial<IssuancePolicy>, string],
+  ),
   [{ allowedAddresses: ["10.0.0.0/33"] }, "body.allowedAddresses[0] must be an IP address or a network such as 10.0.0.0/8."],
 ])("readPolicy refuses %j", (policy, invalid) => {
   expect(readPolicy({ ...DEFAULT_POLICY, ...policy })).toEqual({ invalid });

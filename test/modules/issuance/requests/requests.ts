@@ -1,10 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import type { Driver, Issuing, OpenIssuer, Revoked, Step } from "#modules/issuance/requests/rules/driver";
 import type { Drivers } from "#modules/issuance/requests/services/drivers";
-import { issueDue } from "#modules/issuance/requests/services/work";
+import { issuing } from "#modules/issuance/requests/services/work";
 import { chain } from "../../../support/pki/certificates";
 import { signCsr } from "../../../support/pki/csr";
+import { call } from "../../../support/server/call";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
+import { ISSUING, runShared } from "../../../support/server/shared-jobs";
 import { world } from "../../../support/server/world";
 import { acme } from "../issuers/issuers";
 
@@ -36,7 +38,8 @@ export const issued = async ({ csr }: Pick<Issuing, "csr">, days = 90): Promise<
 });
 
 /** Works on what is due until nothing is, as the job does. */
-export const work = (deps = world.deps, signal = new AbortController().signal) => issueDue(deps, signal, DRIVERS);
+export const work = (deps = world.deps, signal = new AbortController().signal) =>
+  runShared(ISSUING, deps, signal, (name) => issuing(deps, { isOwn: name === "issue-own-certificates", drivers: DRIVERS }));
 
 /** Lets pass what requests and issuers wait for; the columns round to milliseconds, which may be later than the next look. */
 export async function passTime({ id }: Pick<TestOrganization, "id">) {
@@ -68,4 +71,16 @@ export async function newSetting(
     return { ...body, x509: new X509Certificate(body.pem) };
   };
   return { organization, issuer, ask, order, get, statusesOf, certificateOf };
+}
+
+/** As `newSetting`, with a policy that asks for approvals, and two admins. */
+export async function withApprovals(needsApproval = true, ...given: Parameters<typeof newSetting>) {
+  const setting = await newSetting(...given);
+  await setting.organization.admin("PUT", "/issuance-policy", { body: { needsApproval } });
+  const [author, other] = [await setting.organization.join(), await setting.organization.join()];
+  const as = (token: string) => (method: string, path: string, body?: object) =>
+    call(method, `/organizations/${setting.organization.id}${path}`, { token, headers: setting.organization.headers("ORG_ADMIN"), ...(body && { body }) });
+  const [asAuthor, asOther] = [as(author.token), as(other.token)];
+  const body = () => ({ issuerId: setting.issuer.id, names: [newName()], key: { location: "server" } });
+  return { ...setting, author, other, as, asAuthor, asOther, body };
 }

@@ -6,6 +6,7 @@ import { stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
 import type { Issuing, Step } from "#modules/issuance/requests/rules/driver";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { newCsr } from "../../../support/pki/csr";
+import { listKeyProcesses, stopKeyProcess } from "../../../support/server/children";
 import { world } from "../../../support/server/world";
 import { issued, newName, newSetting, PATH, passTime, work } from "./requests";
 
@@ -47,6 +48,20 @@ describe("a request whose key the server makes", () => {
     const { key } = await certificateOf(id);
     expect(key).toMatchObject(algorithm === "rsa-2048" ? { algorithm: "RSA", size: 2_048 } : { algorithm: "EC", curve: "P-384" });
   });
+});
+
+test("a server that stops ends the process that makes a request's key, and leaves the request to others", async () => {
+  const { order, get, statusesOf } = await newSetting();
+  const { id } = await order({ key: { location: "server", algorithm: "rsa-4096" } });
+  const stopping = new AbortController();
+  const turn = work(world.deps, stopping.signal);
+  await stopKeyProcess();
+  stopping.abort();
+  await turn;
+  expect(listKeyProcesses()).toEqual([]);
+  expect(await statusesOf(id)).toEqual(["pending"]);
+  await work();
+  expect((await get(id)).status).toBe("issued");
 });
 
 test("a request with a CSR is issued without a key here", async () => {

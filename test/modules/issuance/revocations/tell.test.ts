@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Revoked } from "#modules/issuance/requests/rules/driver";
-import { tellRevocations } from "#modules/issuance/revocations/services/tell";
+import { telling } from "#modules/issuance/revocations/services/tell";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { newAuthority, rootBody } from "../../../support/pki/issuing";
+import { runShared } from "../../../support/server/shared-jobs";
 import { tell as tellMembers } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 import { acme, authority } from "../issuers/issuers";
@@ -19,7 +20,7 @@ beforeEach(async () => {
 /** One turn of the job on each of some servers at once, so much later. */
 async function tell(afterMs = 0, servers = 1) {
   const deps = { ...world.deps, clock: () => inMs(afterMs + 100) }; // the database rounds its clock
-  await Promise.all(Array.from({ length: servers }, () => tellRevocations(deps, new AbortController().signal, DRIVERS)));
+  await Promise.all(Array.from({ length: servers }, () => runShared(["tell-revocations"], deps, undefined, () => telling(deps, DRIVERS))));
 }
 
 /** Certificates of an ACME issuer, whose CA answers as `answer` says; `asked` is what it was told of. */
@@ -57,6 +58,29 @@ async function withCertificates(count = 1) {
 }
 
 describe("a revocation of what a CA elsewhere has issued", () => {
+  test("is told while the CAs of another organization never answer", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const slow: Awaited<ReturnType<typeof withCertificates>>[] = [];
+    for (let count = 0; count < 6; count++) slow.push(await withCertificates());
+    for (const { issuer, revoke } of slow) {
+      conduct(issuer.id, {
+        take: (issuing) => issued(issuing),
+        revoke: async () => {
+          await promise;
+          return { to: "revoked" };
+        },
+      });
+      expect(await revoke()).toBe(200);
+    }
+    const { asked, revoke } = await withCertificates();
+    expect(await revoke("keyCompromise")).toBe(200);
+    const turn = tell();
+    while (asked.length === 0) await Bun.sleep(10);
+    resolve();
+    await turn;
+    for (const { list } of slow) expect(await list("?state=told")).toHaveLength(1);
+  });
+
   test("is told to the CA once, by however many servers, with the reason", async () => {
     const { organization, issuer, ids, asked, revoke, list, actions } = await withCertificates();
     expect(await revoke("keyCompromise")).toBe(200);

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { findStoredRoute } from "#modules/notifications/channels/queries/routes";
-import { deliverDue, tidyChannels } from "#modules/notifications/channels/services/deliver";
+import { tidyChannels } from "#modules/notifications/channels/services/deliver";
 import type { Reach } from "#modules/notifications/channels/services/http";
 import { tryRoute } from "#modules/notifications/channels/services/try-route";
 import { send } from "#outbound/http-client";
@@ -9,6 +9,7 @@ import { certificate, importInto } from "../../../support/pki/certificates";
 import { deliver, openChannel } from "../../../support/server/channels";
 import { privateWorld } from "../../../support/server/connections";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
+import { DELIVERING, runShared } from "../../../support/server/shared-jobs";
 import { startTarget } from "../../../support/server/target";
 import { addEvent, endState, tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
@@ -62,6 +63,28 @@ describe("the job that delivers to channels", () => {
     });
     expect(await channel.deliveries("?state=pending")).toEqual([]);
     expect(await channel.deliveries("?state=delivered")).toEqual([delivery]);
+  });
+
+  test("comes to a channel while those of another organization never answer", async () => {
+    const [slow, other] = [await newOrganization(), await newOrganization()];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const held = target(async () => {
+      await promise;
+      return new Response();
+    });
+    const prompt = target(() => {
+      resolve();
+      return new Response();
+    });
+    const channels: Awaited<ReturnType<typeof openChannel>>[] = [];
+    for (let count = 0; count < 20; count++) channels.push(await openChannel(slow, "webhook", { url: `${held.url}/${count}` }));
+    await openChannel(other, "webhook", { url: prompt.url });
+    await expire(slow);
+    await tell();
+    await expire(other);
+    await tellAll();
+    expect(prompt.requests).toHaveLength(1);
+    for (const each of channels) expect(await each.deliveries()).toMatchObject([{ state: "delivered", attempts: [{ status: 200 }] }]);
   });
 
   test("comes in one turn to every channel that is due, however many they are", async () => {
@@ -170,7 +193,7 @@ describe("the job that delivers to channels", () => {
       state: "failed",
       reason: "A config field or secret has a character that an HTTP header cannot carry.",
     });
-    const strictly = () => deliverDue(world.deps, new AbortController().signal);
+    const strictly = () => runShared(DELIVERING, world.deps);
     expect(await ended({}, {}, unspoiled, strictly)).toEqual({ state: "failed", reason: "Its host name leads to a private, local or reserved address." });
     expect(requests).toEqual([]);
   });

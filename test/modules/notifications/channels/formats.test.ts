@@ -58,6 +58,15 @@ describe("the webhook format", () => {
     }
   });
 
+  test.each(["Host", "content-length", "Transfer-Encoding", "connection", "proxy-authorization", "webhook-id"])(
+    "the signature takes the place of no header by which the request is sent: %s",
+    (signatureHeader) => {
+      const { headers } = webhookCall({ url: "https://hooks.example/", signingSecret: "s3cr3t", signatureHeader }, told(), new Date());
+      expect(headers[signatureHeader.toLowerCase()] ?? "").not.toStartWith("sha256=");
+      expect(headers["webhook-signature"]).toStartWith("v1,");
+    },
+  );
+
   test("signs with the bytes of a secret that is no base64, and also into a header of its own", () => {
     const { headers, body = "" } = webhookCall({ url, signingSecret: "not base64!", signatureHeader: "X-Hub-Signature-256" }, told(), new Date());
     new Webhook("not base64!", { format: "raw" }).verify(body, headers);

@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createServer } from "node:net";
-import { deliverDue } from "#modules/notifications/channels/services/deliver";
 import { deliver, openChannel } from "../../../support/server/channels";
+import { privateWorld } from "../../../support/server/connections";
 import { reply, startMailServer } from "../../../support/server/mail-server";
 import { newOrganization } from "../../../support/server/people";
+import { DELIVERING, runShared } from "../../../support/server/shared-jobs";
 import { addEvent, tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 
@@ -14,6 +15,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
+const expiring = (commonName: string) => ({ commonName, notAfter: new Date(Date.now() + 14 * 86_400_000).toISOString(), days: 14 });
 const RECIPIENTS = ["ada@team.example", "grace@team.example", "alan@team.example"];
 
 /** An organization with a mail server of its own; `told` makes an event and has it told. */
@@ -45,7 +47,8 @@ describe("a channel that is a mail server", () => {
     const [mail] = server.received;
     expect(mail?.headers).toMatch(/^From: Certitude <pki@team\.example>$/m);
     expect(mail?.headers).not.toMatch(/^Bcc/m);
-    expect(mail?.headers).toContain("Subject: {{title}}  Bcc: eve@evil.example could not be indexed");
+    expect(mail?.headers).toContain("Subject: Document failed (warning)");
+    expect(mail?.text).toStartWith("{{title}}  Bcc: eve@evil.example could not be indexed\r\n");
     expect(new Set(server.received.map(({ messageId }) => messageId)).size).toBe(3);
   });
 
@@ -94,6 +97,33 @@ describe("a channel that is a mail server", () => {
     expect(server.received).toEqual([]);
   });
 
+  test("has a subject of the kind's own words: of names that others chose it holds none, whatever they are", async () => {
+    const { server, organization, channel } = await withServer();
+    await addEvent(organization.id, { kind: "certificate_expiring", facts: expiring("Your invoice is due, call 0900") });
+    await tell();
+    await deliver();
+    await channel.tryOut();
+    const subjects = server.received.map(({ headers }) => /^Subject: (.*)$/m.exec(headers)?.[1]?.trim());
+    expect(new Set(subjects)).toEqual(new Set(["Certificate expiring (warning)", "Test: certificate expiring (info)"]));
+  });
+
+  test("429 beyond 100 mails of tests and redeliveries of an organization in a day, counted by recipient", async () => {
+    const recipients = Array.from({ length: 40 }, (_, index) => `on-call+${index}@team.example`);
+    const { server, organization, channel, told } = await withServer({}, { recipients });
+    const { id } = await told();
+    const redeliver = () => organization.admin("POST", `${channel.path}/deliveries/${id}/redeliver`, { url: privateWorld.url });
+    expect(await channel.tryOut()).toMatchObject({ outcome: "delivered" });
+    expect((await redeliver()).status).toBe(202);
+    await deliver();
+    const taken = server.received.length;
+    expect(taken).toBe(120);
+    const message = "Tests and redeliveries of this organization may send 100 mails a day. Try again later.";
+    expect(await channel.tryOut()).toEqual({ message });
+    expect(await redeliver()).toMatchObject({ status: 429, body: { message } });
+    await deliver();
+    expect(server.received.length).toBe(taken);
+  });
+
   test("is away, or never greets", async () => {
     const { server, channel, told } = await withServer();
     await server.stop();
@@ -109,7 +139,7 @@ describe("a channel that is a mail server", () => {
     const { server, channel, organization } = await withServer();
     await addEvent(organization.id, { kind: "document_failed", facts: { title: "x" } });
     await tell();
-    await deliverDue(world.deps, new AbortController().signal);
+    await runShared(DELIVERING, world.deps);
     expect(await channel.deliveries()).toMatchObject([{ state: "failed", reason: "Its host name leads to a private, local or reserved address." }]);
     expect(server.connections().all).toBe(0);
   });

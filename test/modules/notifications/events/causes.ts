@@ -1,7 +1,9 @@
 import { JOBS } from "#jobs/table";
-import { tellRevocations } from "#modules/issuance/revocations/services/tell";
+import { readMarkers, writeMarker } from "#maintenance/stamping-markers";
+import { telling } from "#modules/issuance/revocations/services/tell";
 import type { NoticeKind } from "#modules/notifications/events/rules/kinds";
 import { addAdmin } from "#modules/people/members/queries/members";
+import { noteHeld } from "#modules/people/roles/queries";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { anAssignment, importRoot, newAgent } from "../../../support/server/agents";
 import type { Wish } from "../../../support/server/call";
@@ -10,6 +12,7 @@ import { connect, tryOut } from "../../../support/server/connections";
 import { aRollout, deactivateOtherRollouts, desired, obey, report, runRolloutJob } from "../../../support/server/fleet";
 import { newStaff, settled, upload } from "../../../support/server/knowledge";
 import { newOrganization, newUser } from "../../../support/server/people";
+import { runShared } from "../../../support/server/shared-jobs";
 import { startTarget } from "../../../support/server/target";
 import { tell } from "../../../support/server/telling";
 import { startServer, world } from "../../../support/server/world";
@@ -141,11 +144,11 @@ async function withFailedRevocation({ organization, ask }: Setting) {
   await work();
   const { certificateId } = await ask("GET", `/certificate-requests/${id}`);
   await ask("POST", `/certificates/${certificateId}/revoke`, { body: { reason: "superseded" } });
-  await tellRevocations(world.deps, new AbortController().signal, DRIVERS);
+  await runShared(["tell-revocations"], world.deps, undefined, () => telling(world.deps, DRIVERS));
   return async () => {
     conduct(issuer.id, { ...takes, revoke: () => ({ to: "revoked" }) });
     await world.sql`update ca_revocations set due_at = now() where organization_id = ${organization.id}`;
-    await tellRevocations(world.deps, new AbortController().signal, DRIVERS);
+    await runShared(["tell-revocations"], world.deps, undefined, () => telling(world.deps, DRIVERS));
   };
 }
 
@@ -205,6 +208,11 @@ export const CAUSES: Record<NoticeKind, Cause> = {
     await ask("PUT", "/issuance-policy", { body: { needsApproval: true } });
     const { id } = await ask("POST", "/certificate-requests", { body: { issuerId: issuer.id, names: ["www.example.org"], key: { location: "server" } } });
     return () => ask("POST", `/certificate-requests/${id}/cancel`);
+  },
+  issuance_policy_awaits_approval: async ({ ask }) => {
+    await ask("PUT", "/issuance-policy", { body: { needsApproval: true } });
+    await ask("PUT", "/issuance-policy", { body: { needsApproval: false } });
+    return () => ask("PUT", "/issuance-policy", { body: { needsApproval: true } });
   },
   certificate_revocation_failed: withFailedRevocation,
   certificate_issued: once((setting) => order(setting, true)),
@@ -266,6 +274,28 @@ export const CAUSES: Record<NoticeKind, Cause> = {
     const { id } = await ask("POST", "/api-tokens", { body: { name: "ci", role: "ORG_MEMBER", expiresAt: after(60).toISOString() } });
     await runJob("watch-credentials", 31);
     return () => ask("DELETE", `/api-tokens/${id}`);
+  },
+  rows_held: async ({ organization }) => {
+    const { id } = await newAgent(organization);
+    const note = (isHeld: boolean) => noteHeld(world.sql, "agent", { organizationId: organization.id, id }, isHeld);
+    await note(true);
+    await runJob("watch-stamping");
+    return async () => {
+      await note(false);
+      await runJob("watch-stamping");
+    };
+  },
+  upgrade_under_way: async () => {
+    const { stamps } = world.deps;
+    const markers = await readMarkers(world.sql, stamps);
+    await writeMarker(world.sql, stamps, 2, { trustsUntil: new Date(Date.now() + 3_600_000) });
+    stamps.trust([2]);
+    await runJob("watch-stamping");
+    return async () => {
+      for (const { level, marker } of markers) await writeMarker(world.sql, stamps, level, marker ?? { trustsUntil: null });
+      stamps.trust([]);
+      await runJob("watch-stamping");
+    };
   },
   seat_limit_reached: async (setting) => {
     await setting.author.call("PATCH", `/admin/organizations/${setting.organization.id}`, { body: { seatLimit: 3 } });

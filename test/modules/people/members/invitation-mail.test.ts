@@ -60,7 +60,8 @@ describe("an invitation by mail", () => {
       expect(part).toContain(`Ada Lovelace (${admin.email}) invites you to join Organization ${organization.id} in Certitude as an administrator.`);
       expect(part).toContain(`The link is for ${body.email} alone and works once, until ${until} UTC.`);
     }
-    expect(mail?.headers).toContain(`Subject: Invitation to Organization ${organization.id}`);
+    expect(mail?.headers).toContain("Subject: Invitation to Certitude");
+    expect(mail?.headers).toContain(`To: ${body.email}`);
     expect(mail?.headers).not.toMatch(/list-unsubscribe/i);
   });
 
@@ -88,6 +89,56 @@ describe("an invitation by mail", () => {
     expect(mail?.html).toContain("&lt;b&gt;Ada&lt;/b&gt; &quot;{{x}}&quot;");
     expect(mail?.text).toContain("(ada@xn--80ak6aa92e.com)");
     expect(mailServer.received.filter(({ to }) => to === "eve@example.org")).toEqual([]);
+  });
+
+  test("carries no words of others in its headers, short names in its text, and nothing that a mail reader makes a link of", async () => {
+    const organization = await newOrganization();
+    const admin = await organization.join();
+    const lure = "Your invoice: https://evil.example/pay or www.evil.example/x, mail eve@evil.example";
+    await world.sql`update users set full_name = ${lure} where id = ${admin.id}`;
+    await world.sql`update organizations set name = ${lure.padEnd(200, "!")} where id = ${organization.id}`;
+    const { body } = await invite(organization, { email: newEmail(), firstName: lure, lastName: lure }, { token: admin.token });
+    const [mail] = await mailsTo(body.email);
+    expect(mail?.headers).not.toMatch(/evil|invoice/i);
+    for (const part of [mail?.text, mail?.html]) {
+      expect(part).toContain("Your invoice");
+      expect(part).not.toMatch(/evil\.example|www\.\S|https:\/\/evil|eve@evil|!{80}/);
+    }
+  });
+
+  test("429 for a sixth one to an address within a day, whoever removes it in between; another address and another organization are served", async () => {
+    const [organization, other] = [await newOrganization(), await newOrganization()];
+    const email = newEmail();
+    for (let count = 0; count < 5; count++) {
+      const { status, body } = await invite(organization, { email: count % 2 ? email : email.toUpperCase() });
+      expect(status).toBe(201);
+      if (count % 2) await organization.admin("DELETE", `/members/${body.id}`, { url: server.url });
+    }
+    const { status, body, headers } = await invite(organization, { email });
+    expect({ status, body }).toEqual({
+      status: 429,
+      body: { message: "This address was sent 5 invitations within a day, which is the most. Try again tomorrow." },
+    });
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await invite(organization, { email: newEmail() })).status).toBe(201);
+    expect((await invite(other, { email })).status).toBe(201);
+    const [events] = await world.sql`
+      select count(*)::int as count from audit_events where organization_id = ${organization.id} and action = 'member.invited' and details->>'email' = ${email}`;
+    expect(events?.count).toBe(5);
+  });
+
+  test("429 beyond 500 of an organization within a day, and 201 again on the day after", async () => {
+    const organization = await newOrganization();
+    await world.sql`
+      insert into audit_events (organization_id, id, actor, action, target_type, target_id, details)
+      select ${organization.id}, new_id(), '{"type":"gateway"}', 'member.invited', 'member', n::text, jsonb_build_object('email', n || '@people.example') from generate_series(1, 500) as n`;
+    const refused = await invite(organization, { email: newEmail() });
+    expect([refused.status, refused.body.message]).toEqual([
+      429,
+      "This organization sent 500 invitations within a day, which is the most. Try again tomorrow.",
+    ]);
+    await world.sql`update audit_events set at = at - interval '25 hours' where organization_id = ${organization.id} and target_id = '1'`;
+    expect((await invite(organization, { email: newEmail() })).status).toBe(201);
   });
 
   test("is sent again when it is renewed, and the earlier link is good no more", async () => {

@@ -8,7 +8,8 @@ import { newOrganization, newUser } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
 
 const { sql } = world;
-const HELD = "The role ORG_ADMIN is held here: it was changed in the database, and not by this server. Ask who administers the server.";
+const HELD =
+  "The role ORG_ADMIN is held here: it was changed in the database, and not by this server, or an upgrade did not stamp it. Ask who administers the server to look at it, and to run certitude secrets trust.";
 
 type Person = Awaited<ReturnType<typeof newUser>>;
 

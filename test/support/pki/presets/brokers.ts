@@ -1,8 +1,5 @@
-import { open, type PresetServer, restarted, write } from "./server";
+import { HUP, open, type PresetServer, pair, restarted, systemd, write } from "./server";
 
-const pair = (tls: string) => [`${tls}/tls.crt`, `${tls}/tls.key`] as const;
-const HUP = ["signal", "HUP"];
-const systemd = (unit: string, says: RegExp) => ({ file: `/lib/systemd/system/${unit}.service`, says });
 const RNDC_KEY = 'key "rndc" {\n algorithm hmac-sha256;\n secret "c2NyYXRjaCBzY3JhdGNoIHNjcmF0Y2g=";\n};\n';
 
 export const MARIADB: PresetServer = {

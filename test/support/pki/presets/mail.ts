@@ -1,9 +1,5 @@
 import { chownSync } from "node:fs";
-import { accountOf, open, type PresetServer, restarted, write } from "./server";
-
-const pair = (tls: string) => [`${tls}/tls.crt`, `${tls}/tls.key`] as const;
-const HUP = ["signal", "HUP"];
-const systemd = (unit: string, says: RegExp) => ({ file: `/lib/systemd/system/${unit}.service`, says });
+import { accountOf, HUP, open, type PresetServer, pair, restarted, systemd, write } from "./server";
 
 /** Servers that are asked for TLS in their own protocol. */
 export const MAIL: PresetServer[] = [

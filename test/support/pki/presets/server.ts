@@ -25,6 +25,11 @@ export type PresetServer = {
 const idOf = (flag: string, name: string) => Number(Bun.spawnSync(["id", flag, name]).stdout.toString());
 export const accountOf = (name: string) => ({ uid: idOf("-u", name), gid: idOf("-g", name) });
 
+/** The usual names of certificate and key. */
+export const pair = (tls: string) => [`${tls}/tls.crt`, `${tls}/tls.key`] as const;
+export const HUP = ["signal", "HUP"];
+export const systemd = (unit: string, says: RegExp, root = "") => ({ file: `${root}/lib/systemd/system/${unit}.service`, says });
+
 /** Runs what is to be restarted, again each time that it ends; `pid` names its process. */
 const SUPERVISOR = `#!/bin/sh
 pid=$1; shift

@@ -1,9 +1,5 @@
 import { hostname } from "node:os";
-import { open, type PresetServer, write } from "./server";
-
-const pair = (tls: string) => [`${tls}/tls.crt`, `${tls}/tls.key`] as const;
-const HUP = ["signal", "HUP"];
-const systemd = (unit: string, says: RegExp) => ({ file: `/lib/systemd/system/${unit}.service`, says });
+import { HUP, open, type PresetServer, pair, systemd, write } from "./server";
 
 export const APACHE: PresetServer = {
   preset: "apache2",

@@ -1,5 +1,5 @@
 /** Who did something; `via` is who sent the header that names them. */
-export type Actor = { type: string; id?: string; role?: string; via?: Actor };
+export type Actor = { type: string; id?: string; role?: string; via?: Actor; userId?: string };
 
 export type AuditEvent = {
   id: string;

@@ -16,6 +16,8 @@ const ACCESS: Record<Agent["access"], string> = {
 };
 
 /** How the agent proves who it is, and new credentials for it. */
+const HELD = "It is not let in: nothing proves that a server gave it its token or key. Replace its credentials, or run certitude secrets trust.";
+
 export function Credentials({ of: agent, onDone }: { of: Agent; onDone: () => void }) {
   const isOpen = useSignal(false);
   const made = useSignal<NewJoinToken | undefined>(undefined);
@@ -41,6 +43,7 @@ export function Credentials({ of: agent, onDone }: { of: Agent; onDone: () => vo
       <Facts
         of={[
           ["Proves itself by", ACCESS[agent.access]],
+          ...(agent.heldSince ? ([["Held", HELD]] as const) : []),
           ...(agent.accessEndsAt ? ([["Ends", <UtcTime at={agent.accessEndsAt} />]] as const) : []),
           [
             "Misuse",

@@ -11,6 +11,7 @@ export type Agent = {
   access: "long-lived" | "key" | "none";
   accessEndsAt: string | null;
   credentialMisusedAt: string | null;
+  heldSince: string | null;
   version: number;
   createdAt: string;
 };
@@ -36,6 +37,8 @@ export type Deployment = {
 export type Summary = {
   deployments: { total: number; adrift: number; removing: number; byState: Record<string, number>; byStore: { trustStoreType: string; total: number }[] };
   agents: { total: number; online: number; late: number; silent: number };
+  held: Record<string, number>;
+  trustsUntil: string | null;
   oldestDrift: { assignmentId: string; agentId: string; since: string } | null;
 };
 

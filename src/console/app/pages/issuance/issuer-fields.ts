@@ -29,7 +29,7 @@ const HINTS: Record<string, string> = {
   termsOfServiceAgreed: "Most CAs make no account without it.",
   caBundlePem: "PEM of what the directory's own certificate is checked by, where the CA is not a public one.",
   preferredChain: "Common name of the root that the chain shall lead to.",
-  profile: "Which of the issuer's profiles; an order may name another.",
+  profile: "Which of the issuer's profiles, an authority's first one where none is named; an order may name another.",
   externalAccountKeyId: "Where the CA gave you a key for your account, its id.",
   externalAccountHmacKey: "… and the key itself, in base64url.",
   accountKeyPem: "PEM of an account key that you have; one is made otherwise.",

@@ -10,7 +10,7 @@ type Action = "cancel" | "approve" | "refuse";
 const DONE: Record<Action, string> = { cancel: "The order is cancelled.", approve: "Approved: it goes on.", refuse: "Refused: it is cancelled." };
 
 /** An open order is cancelled; one that awaits it is approved or refused. */
-export function OrderActions({ of: { id, version, approval }, onDone }: { of: Order; onDone: () => void }) {
+export function OrderActions({ of: { id, version, approval, replaces }, onDone }: { of: Order; onDone: () => void }) {
   const open = useSignal<"cancel" | "refuse" | undefined>(undefined);
   const close = () => {
     open.value = undefined;
@@ -40,6 +40,7 @@ export function OrderActions({ of: { id, version, approval }, onDone }: { of: Or
       {open.value === "cancel" && (
         <ConfirmDialog title="Cancel the order?" submit="Cancel the order" onConfirm={() => act("cancel")} onClose={close}>
           What the issuer issues in the same moment is not stored.
+          {replaces !== null && " It renews a certificate: nothing does so any more until its renewal is ordered again."}
         </ConfirmDialog>
       )}
       {open.value === "refuse" && (

@@ -1,21 +1,27 @@
+import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
+import { Dialog } from "../../parts/dialog";
 import { Loaded } from "../../parts/empty";
 import { Card, Facts } from "../../parts/facts";
 import { type Field, Form, type Values } from "../../parts/form";
 import { PageHeading } from "../../parts/heading";
-import { toast } from "../../parts/toast";
+import { UtcTime } from "../../parts/time";
+import { toast, toastError } from "../../parts/toast";
 import { useRead } from "../../reading";
 import { link } from "../../router";
 import { isAdmin } from "../../session";
+import type { Actor } from "../audit/types";
+import { ActorName } from "../people/actor";
 
-type Policy = {
+type Parts = {
   allowedDomains: string[] | null;
   allowedAddresses: string[] | null;
   allowedKeyAlgorithms: string[] | null;
   allowedKeyLocations: string[] | null;
   needsApproval: boolean;
-  version: number;
 };
+type Proposal = Parts & { id: string; proposedBy: Actor; proposedAt: string };
+type Policy = Parts & { version: number; proposal?: Proposal };
 const LISTS: Field[] = [
   {
     name: "allowedDomains",
@@ -35,8 +41,8 @@ export function IssuancePolicyPage() {
   async function save(values: Values, version: number) {
     const lists = LISTS.map(({ name }) => [name, (values[name] as string[]).length === 0 ? null : values[name]]);
     const body = { ...Object.fromEntries(lists), needsApproval: values.needsApproval };
-    await write("PUT", inOrganization("issuance-policy"), { body, version });
-    toast("Saved: it counts for orders that are made from now on.");
+    const { proposal } = await write<Policy>("PUT", inOrganization("issuance-policy"), { body, version });
+    toast(proposal ? "What allows more waits for another administrator." : "Saved: it counts for orders that are made from now on.");
     await reading.reload();
   }
   return (
@@ -58,12 +64,52 @@ export function IssuancePolicyPage() {
             }
           </Loaded>
         </Card>
+        <Loaded from={reading}>{({ proposal }) => proposal && <Proposed key={proposal.id} of={proposal} onDone={() => reading.reload()} />}</Loaded>
       </div>
     </>
   );
 }
 
-const Shown = ({ of }: { of: Policy }) => (
+/** A policy that allows more, for another administrator to approve or refuse. */
+function Proposed({ of, onDone }: { of: Proposal; onDone: () => Promise<unknown> }) {
+  const isRefusing = useSignal(false);
+  async function decide(action: "approve" | "refuse", body?: Values) {
+    await write("POST", inOrganization("issuance-policy", "proposals", of.id, action), { ...(body && { body }) });
+    toast(action === "approve" ? "Approved." : "Refused: the policy stays as it is.");
+    await onDone();
+  }
+  return (
+    <Card title="Waits for another administrator">
+      <p>
+        Proposed by <ActorName of={of.proposedBy} /> <UtcTime at={of.proposedAt} />. To take it back, save the policy as it is.
+      </p>
+      <Shown of={of} />
+      {isAdmin.value && (
+        <p>
+          <button type="button" onClick={() => (isRefusing.value = true)}>
+            Refuse
+          </button>{" "}
+          <button type="button" class="primary" onClick={() => void decide("approve").catch(toastError)}>
+            Approve
+          </button>
+        </p>
+      )}
+      {isRefusing.value && (
+        <Dialog title="Refuse the policy" onClose={() => (isRefusing.value = false)}>
+          <Form
+            submit="Refuse"
+            isDangerous
+            onCancel={() => (isRefusing.value = false)}
+            onSubmit={(body) => decide("refuse", body)}
+            fields={[{ name: "reason", label: "Why", kind: "text", required: true, hint: "The audit trail keeps it." }]}
+          />
+        </Dialog>
+      )}
+    </Card>
+  );
+}
+
+const Shown = ({ of }: { of: Parts }) => (
   <Facts
     of={[
       ...LISTS.map(({ name, label }) => [label, (of[name as "allowedDomains"] ?? ["all"]).join(", ")] as const),

@@ -17,10 +17,12 @@ export async function readNames() {
 }
 
 /** Who did something: a member's name, or the kind of actor and its id. */
-export function ActorName({ of: { type, id, via } }: { of: Actor }) {
+export function ActorName({ of: { type, id, via, userId } }: { of: Actor }) {
   const name = id === undefined ? undefined : known.value.names[id];
   return (
-    <span title={[id, via && `by way of ${via.type} ${via.id ?? ""}`].filter(Boolean).join(", ")}>
+    <span
+      title={[id, via && `by way of ${via.type} ${via.id ?? ""}`, userId && `behind it: ${known.value.names[userId] ?? userId}`].filter(Boolean).join(", ")}
+    >
       {name ?? describe(type)}
       {!name && id && <code class="short-id"> …{id.slice(-6)}</code>}
     </span>

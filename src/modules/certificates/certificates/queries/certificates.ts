@@ -87,7 +87,7 @@ export async function findDetailsForMember(sql: Sql, organizationId: string, id:
 /** A change of status: what it is called, which certificates it is for, what it sets, what the audit trail keeps of it, and what members are told of it. */
 type StatusChange = { action: string; of: Fragment; set: Fragment; details?: Fragment; told?: (changed: Fragment) => Fragment };
 /** Returns the stamp of a status. */
-type StampOf = (status: string) => Buffer | null;
+type StampOf = (status: string, isRevoked?: boolean) => Buffer | null;
 
 /** A retired certificate stays retired: its key may be known to others all the same. `conflict` when it is revoked already. */
 export const revokeCertificate = (sql: Sql, stamps: Stamps, scope: Scope, target: Target, reason: string, now: Date) =>
@@ -95,7 +95,7 @@ export const revokeCertificate = (sql: Sql, stamps: Stamps, scope: Scope, target
     action: "certificate.revoked",
     of: sql`revoked_at is null`,
     set: sql`status = case status when 'active' then 'revoked' else status end, revoked_at = ${now.toISOString()}, revocation_reason = ${reason},
-      status_stamp = case status when 'active' then ${stampOf("revoked")}::bytea else status_stamp end`,
+      status_stamp = case status when 'active' then ${stampOf("revoked")}::bytea else ${stampOf("retired", true)}::bytea end`,
     details: sql`jsonb_build_object('reason', revocation_reason)`,
     told: (changed) =>
       notify(
@@ -110,7 +110,7 @@ export const retireCertificate = (sql: Sql, stamps: Stamps, scope: Scope, target
   changeStatus(sql, stamps, scope, target, now, (stampOf) => ({
     action: "certificate.retired",
     of: sql`status <> 'retired'`,
-    set: sql`status = 'retired', status_stamp = ${stampOf("retired")}, retired_at = ${now.toISOString()}`,
+    set: sql`status = 'retired', status_stamp = case when revoked_at is null then ${stampOf("retired")}::bytea else ${stampOf("retired", true)}::bytea end, retired_at = ${now.toISOString()}`,
   }));
 
 /** Ends a certificateHold, a retired certificate's too; `conflict` when the certificate is not on hold. */
@@ -119,7 +119,7 @@ export const reinstateCertificate = (sql: Sql, stamps: Stamps, scope: Scope, tar
     action: "certificate.reinstated",
     of: sql`revocation_reason = 'certificateHold'`,
     set: sql`status = case status when 'revoked' then 'active' else status end, revoked_at = null, revocation_reason = null,
-      status_stamp = case status when 'revoked' then ${stampOf("active")}::bytea else status_stamp end`,
+      status_stamp = case status when 'revoked' then ${stampOf("active")}::bytea else ${stampOf("retired")}::bytea end`,
   }));
 
 async function changeStatus(sql: Sql, stamps: Stamps, scope: Scope, target: Target, now: Date, changeOf: (stampOf: StampOf) => StatusChange) {

@@ -20,7 +20,7 @@ export function toRow(stamps: Stamps, organizationId: string, parsed: ParsedCert
   const json = JSON.stringify({
     id,
     stamp: inJson(stamps.of(identityOf({ ...named, id }))),
-    status_stamp: inJson(stamps.of(statusFacts({ ...named, status: "active" }))),
+    status_stamp: inJson(stamps.of(statusFacts({ ...named, status: "active", isRevoked: false }))),
     common_name: commonName,
     fingerprint_sha256: fingerprint,
     subject,

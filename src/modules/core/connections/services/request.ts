@@ -56,11 +56,16 @@ function baseOf(verify: Verify, { base = verify.base, endpoint }: Way, values: V
   return url.href.replace("://", `://${fill(endpoint.prefix ?? "", values, encodeURIComponent)}`);
 }
 
+/** A value may be several parts of a path, such as the mount pki/team-a. Throws a TypeError for parts that lead elsewhere, which no escape keeps from that. */
+function inPath(value: string) {
+  if (/(^|\/)\.\.?(\/|$)/.test(value)) throw Object.assign(new TypeError("a value has . or .. as a part of the path"), { code: "ERR_INVALID_URL" });
+  return encodeURIComponent(value).replaceAll("%2F", "/");
+}
+
 /** A path below an address, which may have a path of its own. */
 function under(base: string, path: string, values: Values) {
   const url = new URL(base);
   const [pathname = "", query = ""] = path.split("?");
-  const inPath = (value: string) => encodeURIComponent(value).replaceAll("%2F", "/");
   if (path === "") return url;
   url.pathname = withoutEnd(url.pathname, "/") + fill(pathname, values, inPath);
   url.search = query;

@@ -26,13 +26,16 @@ export async function verifyByRequest(kind: Kind, given: Values, { limits, now, 
     values.assertion = await assertion;
   }
   if (way.login) {
-    const reply = await reach(toLogin(way.login, verify, way, values), limits);
-    const token = readPath(reply.body, way.login.token);
+    const { login } = way;
+    const call = unlessNoAddress(() => toLogin(login, verify, way, values));
+    if (!call) return failed(NO_ADDRESS);
+    const reply = await reach(call, limits);
+    const token = readPath(reply.body, login.token);
     if (reply.status !== 200 || typeof token !== "string") return failed(describeLogin(reply.status));
     values.accessToken = token;
   }
   const call = callOf(planned, values);
-  if (!call) return failed("Its fields make no address that can be asked.");
+  if (!call) return failed(NO_ADDRESS);
   const ca = await fetchPinnedRoot(call, values.rootFingerprint, reach, limits);
   const asked = { ...call, tls: { ...call.tls, ...ca } };
   const fault = findFault(verify, await reach(way.signedFor === undefined ? asked : await sign(asked, way.signedFor, values, now), limits));
@@ -40,9 +43,13 @@ export async function verifyByRequest(kind: Kind, given: Values, { limits, now, 
 }
 
 /** The request that the catalogue and the way make of these values; undefined where they make no address. */
-export function callOf({ verify, way }: Planned, values: Values): Call | undefined {
+export const callOf = ({ verify, way }: Planned, values: Values) => unlessNoAddress(() => toCall(verify, way, values));
+
+const NO_ADDRESS = "Its fields make no address that can be asked.";
+
+function unlessNoAddress(make: () => Call): Call | undefined {
   try {
-    return toCall(verify, way, values);
+    return make();
   } catch (error) {
     if (codeOf(error) === "ERR_INVALID_URL") return;
     throw error;

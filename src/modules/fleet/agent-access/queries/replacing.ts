@@ -1,25 +1,39 @@
-import type { Sql } from "#db/connect";
+import type { Stamps } from "#crypto/stamps";
+import type { Pool, Sql } from "#db/connect";
 import type { Resource } from "#db/outcome";
 import { joinTokenJson } from "#modules/fleet/join-tokens/queries";
 import { audit, type Scope } from "#modules/people/audit/queries";
+import { type AgentProof, agentFacts, agentFactsJson, agentProofJson, isAgentProven, type JoinTokenFacts, joinTokenFactsJson, stampJoinToken } from "./stamps";
 
 /** How long the new way in is open. */
 const OPEN = "24 hours";
 
+type Replacing = { overlapSeconds: number; tokenHash: string };
+type Replaced = Resource & { id: string; agent: AgentProof["facts"]; token: JoinTokenFacts };
+
 /**
  * Ends all that an agent has, its token, key and credentials, when the overlap is over or the host joins with the new token, whichever comes
- * first. Returns that token: good for one use and one agent, it takes the place of an earlier one. `not found` where there is no such agent.
+ * first; at once where nothing proves that a server gave it. Returns that token: good for one use and one agent, it takes the place of an
+ * earlier one. `not found` where there is no such agent.
  */
-export async function replaceCredentials(
-  sql: Sql,
-  scope: Scope,
-  agentId: string,
-  { overlapSeconds, tokenHash }: { overlapSeconds: number; tokenHash: string },
-  now: Date,
-) {
+export const replaceCredentials = (pool: Pool, stamps: Stamps, scope: Scope, agentId: string, { overlapSeconds, tokenHash }: Replacing, now: Date) =>
+  pool.begin(async (tx) => {
+    const { organizationId } = scope;
+    const [agent] = await tx<{ proof: AgentProof }[]>`
+      select ${agentProofJson(tx)} as proof from agents where organization_id = ${organizationId} and id = ${agentId} for update`;
+    if (!agent) return "not found" as const;
+    const isProven = isAgentProven(stamps, agent.proof);
+    const replaced = await openWay(tx, scope, agentId, { overlapSeconds: isProven ? overlapSeconds : 0, tokenHash }, now);
+    if (isProven)
+      await tx`update agents set stamp = ${stamps.of(agentFacts(replaced.agent))}::bytea where organization_id = ${organizationId} and id = ${agentId}`;
+    await stampJoinToken(tx, stamps, replaced.token);
+    return replaced;
+  });
+
+async function openWay(tx: Sql, scope: Scope, agentId: string, { overlapSeconds, tokenHash }: Replacing, now: Date) {
   const at = now.toISOString();
-  const ending = sql`${at}::timestamptz + ${`${overlapSeconds} seconds`}::interval`;
-  const [row] = await sql<(Resource & { id: string })[]>`
+  const ending = tx`${at}::timestamptz + ${`${overlapSeconds} seconds`}::interval`;
+  const [row] = await tx<Replaced[]>`
     with agent as (
       update agents set access_ends_at = least(access_ends_at, ${ending}), version = version + 1, updated_at = now()
       where organization_id = ${scope.organizationId} and id = ${agentId} returning *),
@@ -29,16 +43,17 @@ export async function replaceCredentials(
     token as (
       insert into join_tokens (organization_id, id, labels, max_uses, agent_id, token_hash, created_by, expires_at)
       select organization_id, new_id(), '{}', 1, id, decode(${tokenHash}, 'hex'), ${JSON.stringify(scope.actor)}::jsonb, ${at}::timestamptz + ${OPEN}::interval from agent
-      on conflict (organization_id, agent_id) do update set token_hash = excluded.token_hash, created_by = excluded.created_by, expires_at = excluded.expires_at,
-        uses = 0, version = join_tokens.version + 1
+      on conflict (organization_id, agent_id) do update set labels = '{}', max_uses = 1, token_hash = excluded.token_hash, created_by = excluded.created_by,
+        expires_at = excluded.expires_at, uses = 0, version = join_tokens.version + 1
       returning *),
     audited as (${audit(
-      sql,
+      tx,
       scope,
       "agent.credentials-ended",
-      sql`
+      tx`
       select agent.id, jsonb_build_object('joinTokenId', token.id, 'accessEndsAt', iso(access_ends_at)) from agent, token`,
     )})
-    select id, version, ${joinTokenJson(sql)} as json from token`;
-  return row ?? "not found";
+    select id, version, ${joinTokenJson(tx)} as json, ${joinTokenFactsJson(tx)} as token, (select ${agentFactsJson(tx, "agent")} from agent) as agent from token`;
+  if (!row) throw new Error("an agent is gone while its row is locked");
+  return row;
 }

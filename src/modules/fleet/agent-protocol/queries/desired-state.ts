@@ -8,7 +8,7 @@ import { type AskedKey, askedJson, askedKeys, changing } from "#modules/issuance
 import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** The agent that asks, and how: with a credential each request has a nonce. */
-export type Asking = Holder & { nonce: string | undefined };
+export type Asking = Pick<Holder, "organizationId" | "id" | "publicKey" | "credentialId"> & { nonce: string | undefined };
 export type PollingAgent = Holder & { tag: string; signingKey: string | null };
 
 const MAX_CHAIN = 10;
@@ -70,6 +70,7 @@ export type Item = {
   isRemoving: boolean;
   isHeld: boolean;
   status: string;
+  isRevoked: boolean;
   json: string;
   sealedKey: Uint8Array | null;
   stamp: Stamp;
@@ -95,7 +96,7 @@ export async function readAssignments(sql: Sql, asking: Asking, requestId: strin
     fresh as (${takeNonce(sql, asking)}),
     -- one row for each assignment, with what proves it
     item as (
-      select held.id, held.policy_id as "policyId", enabled, removing_since is not null as "isRemoving", held_since is not null as "isHeld", held.status::text as status, certificate_id,
+      select held.id, held.policy_id as "policyId", enabled, removing_since is not null as "isRemoving", held_since is not null as "isHeld", held.status::text as status, c.revoked_at is not null as "isRevoked", certificate_id,
         fingerprint_sha256 as fingerprint, case when include_private_key and enabled and held.status = 'active' then sealed_private_key end as "sealedKey",
         held.stamp, removal_stamp as "removalStamp", c.stamp as "certificateStamp", status_stamp as "statusStamp",
         json_build_object('id', held.id, 'version', held.version, ${pairs(sql, "held", ["enabled"])}, 'keyOnHost', key_on_host, 'commonName', common_name, 'fingerprintSha256', fingerprint_sha256, 'notAfter', iso(not_after), 'pem', c.pem, 'chain', (
@@ -104,7 +105,7 @@ export async function readAssignments(sql: Sql, asking: Asking, requestId: strin
       from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id),
     -- an audit event for each private key that is sent
     released as (${audit(sql, scope, "certificate.private-key-released", releasedKeys)})
-    select tag, exists (select from fresh) as "isFresh", item.id, "policyId", enabled, "isRemoving", "isHeld", status, json, fingerprint, "sealedKey", item.stamp, "removalStamp",
+    select tag, exists (select from fresh) as "isFresh", item.id, "policyId", enabled, "isRemoving", "isHeld", status, "isRevoked", json, fingerprint, "sealedKey", item.stamp, "removalStamp",
       "certificateStamp", "statusStamp",
       case when lag(item.id) over (order by item.id) is null then (select coalesce(json_agg(json order by asked.id), '[]') from asked) end as keys
     from agent cross join state left join item on true order by item.id`;

@@ -1,8 +1,8 @@
 import type { Keyring } from "#crypto/keyring";
 import { sha256 } from "#crypto/sha256";
-import type { Stamps } from "#crypto/stamps";
+import { fromHex, type Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
-import { identityOf, statusFacts } from "#modules/certificates/certificates/queries/stamps";
+import { identityOf, isStatusProven } from "#modules/certificates/certificates/queries/stamps";
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
 import { fingerprintIn, isChainOf } from "#modules/certificates/certificates/x509/stored";
 import { type Order, orderOf, removalOf } from "#modules/fleet/assignments/queries/stamps";
@@ -53,8 +53,6 @@ export async function findDesiredState(
 /** Whether a server had the challenge from the CA: a host shows no other for its names. */
 const isAsked = (stamps: Stamps, { facts, stamp }: AskedKey["challenges"][number]) => stamps.hold(fromHex(stamp), challengeFacts(facts));
 
-const fromHex = (stamp: string | null) => (stamp === null ? null : Buffer.from(stamp, "hex"));
-
 /** What the server does with an assignment at a poll: `held` leaves the host as it is, because nothing proves that the server ordered it. */
 type Verdict = { to: "install" | "remove" | "keep" | "leave out" | "hold"; why?: string };
 
@@ -68,7 +66,7 @@ type Agent = { organizationId: string; id: string };
 
 function judge(stamps: Stamps, agent: Agent, item: Item): Verdict {
   const sent: Sent = JSON.parse(item.json);
-  const why = stamps.isTrusting() ? undefined : whyHeld(stamps, agent, item, sent);
+  const why = stamps.isTrusting("assignment") ? undefined : whyHeld(stamps, agent, item, sent);
   if (why !== undefined) return { to: "hold", why };
   if (item.isRemoving) return { to: "remove" };
   if (!item.enabled) return { to: "leave out" };
@@ -84,8 +82,7 @@ function whyHeld(stamps: Stamps, { organizationId, id: agentId }: Agent, item: I
   const { fingerprintSha256, pem, chain } = sent;
   const id = String(order.certificateId);
   if (!stamps.hold(item.certificateStamp, identityOf({ organizationId, id, fingerprintSha256 }))) return "its certificate is not the one that was imported";
-  if (!stamps.hold(item.statusStamp, statusFacts({ organizationId, fingerprintSha256, status: item.status })))
-    return "no server gave its certificate this status";
+  if (!isStatusProven(stamps, item.statusStamp, { organizationId, fingerprintSha256, ...item })) return "no server gave its certificate this status";
   if (fingerprintIn(pem) !== fingerprintSha256) return "the PEM of its certificate is another certificate";
   if (!isChainOf(pem, chain)) return "the issuers of its certificate did not sign it";
 }

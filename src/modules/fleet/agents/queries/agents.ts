@@ -1,21 +1,25 @@
+import type { Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import type { Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
+import { agentFacts } from "#modules/fleet/agent-access/queries/stamps";
 import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** The columns that every answer shows, as json. */
 const agentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'labels', labels, 'host', host,
   'lastSeenAt', iso(last_seen_at), 'access', case when access_ends_at <= now() then 'none' when public_key is null then 'long-lived' else 'key' end,
-  'accessEndsAt', iso(access_ends_at), 'credentialMisusedAt', iso(credential_misused_at), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))`;
+  'accessEndsAt', iso(access_ends_at), 'credentialMisusedAt', iso(credential_misused_at), 'heldSince', iso(held_since), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))`;
 
 type NewAgent = { name: string; labels: Record<string, string>; tokenHash: string };
 
-export async function createAgent(sql: Sql, scope: Scope, { name, labels, tokenHash }: NewAgent) {
+export async function createAgent(sql: Sql, stamps: Stamps, scope: Scope, { name, labels, tokenHash }: NewAgent) {
+  const id = Bun.randomUUIDv7();
+  const stamp = stamps.of(agentFacts({ organizationId: scope.organizationId, id, tokenHash, publicKey: null, accessEndsAt: null }));
   const [row] = await sql<(Resource & { id: string })[]>`
     with created as (
-      insert into agents (organization_id, id, name, labels, token_hash)
-      values (${scope.organizationId}, ${Bun.randomUUIDv7()}, ${name}, ${JSON.stringify(labels)}::jsonb, decode(${tokenHash}, 'hex')) returning *),
+      insert into agents (organization_id, id, name, labels, token_hash, stamp)
+      values (${scope.organizationId}, ${id}, ${name}, ${JSON.stringify(labels)}::jsonb, decode(${tokenHash}, 'hex'), ${stamp}::bytea) returning *),
     audited as (${audit(sql, scope, "agent.created", sql`select id, jsonb_build_object('name', name, 'labels', labels) from created`)})
     select id, version, ${agentJson(sql)}::text as json from created`;
   if (!row) throw new Error("an agent was not created");

@@ -1,4 +1,4 @@
-import { type Facts, inJson, type Stamps } from "#crypto/stamps";
+import { type Facts, fromHex, inJson, type Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { type Field, ORDERED, pairs } from "./columns";
 
@@ -38,7 +38,7 @@ export type Stamped = { was: Order; stamp: string | null };
 export const stampText = (sql: Sql, alias: string) => sql`encode(${sql.text(alias)}.stamp, 'hex')`;
 
 /** True where the server ordered the assignment as it is: only from such a one follows another. */
-export const isOrdered = (stamps: Stamps, { was, stamp }: Stamped) => stamps.hold(stamp === null ? null : Buffer.from(stamp, "hex"), orderOf(was));
+export const isOrdered = (stamps: Stamps, { was, stamp }: Stamped) => stamps.hold(fromHex(stamp), orderOf(was));
 
 /** Orders with their stamps, as statements take them. */
 export const withStamp = <Given extends Order>(stamps: Stamps, order: Given) => ({ ...order, stamp: inJson(stamps.of(orderOf(order))) });

@@ -6,7 +6,15 @@ export type FrameworkKey = (typeof FRAMEWORKS)[number];
 // The words of the EU AI Act: whom a control binds, what it is about, and since when in which case.
 export const ROLES = ["provider", "deployer", "importer", "distributor", "gpai_provider"] as const;
 export const SCOPES = ["all", "prohibited", "high_risk", "transparency", "gpai", "gpai_systemic"] as const;
-export const CASES = ["always", "annex_i", "annex_iii", "with_the_classification_of_art_6", "placed_on_market_before_2026-08-02"] as const;
+export const CASES = [
+  "always",
+  "annex_i",
+  "annex_iii",
+  "with_the_classification_of_art_6",
+  "practice_added_by_2026/1744",
+  "placed_on_market_before_2025-08-02",
+  "placed_on_market_before_2026-08-02",
+] as const;
 
 type Described = { ref: string; title: string; group: string; summary: string };
 type Applicability = { roles?: (typeof ROLES)[number][]; scope?: (typeof SCOPES)[number]; applies?: { when: (typeof CASES)[number]; from: string }[] };

@@ -31,14 +31,18 @@ export type Ordered = {
   proofs?: Proof[];
   /** Since when one that was presented cannot be seen. */
   hiddenSince?: string;
+  /** The server that had the CA look at the proofs; undefined where that was one that was killed in it. */
+  lookedBy?: string | undefined;
   /** The CA was, or is about to be, asked to issue. */
   isFinalizing?: boolean;
   /** How often the CA was asked since it last had something to do. */
   polls: number;
+  /** How often an order was made again, because a server was restarted while the CA looked at its proofs. */
+  restarts?: number;
 };
 
 /** What a request's progress holds. `ordering` is kept before an order is made. */
-export type Progress = { stage: "ordering"; since: string; withoutReplaces?: boolean } | Ordered;
+export type Progress = { stage: "ordering"; since: string; withoutReplaces?: boolean; restarts?: number } | Ordered;
 
 /** Returns the progress as it was kept; undefined before the first step, and after an order was given up for another. */
 export function readProgress(kept: unknown): Progress | undefined {
@@ -48,3 +52,6 @@ export function readProgress(kept: unknown): Progress | undefined {
 
 /** Progress of a request that begins again, without what it had presented. */
 export const AFRESH = {};
+
+/** True where this progress leaves what was presented before behind. */
+export const beginsAfresh = (progress: object | undefined) => progress !== undefined && readProgress(progress)?.stage !== "ordered";

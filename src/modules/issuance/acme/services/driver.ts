@@ -2,7 +2,7 @@ import { reasonCodeOf } from "#modules/issuance/pki/rules";
 import type { Driver, Faulted, Issuing, Name, OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
 import { stepOf } from "../rules/errors";
 import { Fault, Problem } from "../rules/problems";
-import { type Account, AFRESH, type Proof, readProgress } from "../rules/progress";
+import { type Account, beginsAfresh, type Proof, readProgress } from "../rules/progress";
 import { readChallenges, readSettings } from "../rules/settings";
 import { ensureAccount, rollOverKey } from "./account";
 import { openAccountKey } from "./account-key";
@@ -34,6 +34,7 @@ type Given = { allowPrivate: boolean; clock: () => Date; keep: Keep; solvers: So
 /** What has certificates issued by ACME directories (RFC 8555). */
 export function createAcmeDriver({ allowPrivate, clock, keep, solvers }: Given) {
   const sessions: Sessions = new Map();
+  const server = crypto.randomUUID();
 
   function reach(issuer: OpenIssuer, signal: AbortSignal) {
     const settings = readSettings(issuer);
@@ -89,6 +90,7 @@ export function createAcmeDriver({ allowPrivate, clock, keep, solvers }: Given) 
       const work = {
         ...(await open(issuer, signal)),
         issuing,
+        server,
         solverOf: (proof: Proof) => solverOf(issuer, issuing, proof),
         isRepeated: () => keep.beginOrder(issuing),
         unclaimed: (urls: string[]) => keep.unclaimed(issuing, urls),
@@ -114,7 +116,7 @@ export function createAcmeDriver({ allowPrivate, clock, keep, solvers }: Given) 
 
     async take(issuer, issuing, signal) {
       const step = await take(issuer, issuing, signal);
-      if ("progress" in step && step.progress === AFRESH) await driver.end(issuer, issuing, signal);
+      if (step.to === "retry" && beginsAfresh(step.progress)) await driver.end(issuer, issuing, signal);
       return step;
     },
 

@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { isMoment } from "#db/moments";
 import { children, contentOf, context, readOne, TAG } from "#modules/certificates/certificates/x509/der";
 import { readKeyIdentifiers } from "#modules/certificates/certificates/x509/key-identifiers";
 import type { RenewalWindow } from "#modules/issuance/requests/rules/driver";
@@ -9,6 +10,9 @@ import type { Client } from "./directory";
 /** RFC 9773, 4.3: between these bounds, six hours where the CA does not say. */
 const ASK_MS = { shortest: 60_000, usual: 6 * 3_600_000, longest: 86_400_000 };
 
+/** Returns an invalid date for what is no moment. */
+const readDate = (text: unknown) => new Date(typeof text === "string" && isMoment(text) ? text : Number.NaN);
+
 /** Returns the window in which a certificate is to be renewed (RFC 9773); undefined where the CA or the certificate knows none. */
 export async function readRenewalWindow(client: Client, pem: string, now: Date): Promise<RenewalWindow | undefined> {
   const { renewalInfo } = await client.directory();
@@ -16,7 +20,7 @@ export async function readRenewalWindow(client: Client, pem: string, now: Date):
   if (renewalInfo === undefined || id === undefined) return;
   const { json, retryAfter } = await client.get(`${renewalInfo.replace(/\/$/, "")}/${id}`);
   const { start, end } = isRecord(json.suggestedWindow) ? json.suggestedWindow : {};
-  const [from, until] = [new Date(String(start)), new Date(String(end))];
+  const [from, until] = [readDate(start), readDate(end)];
   if (!(from < until)) throw new Unusable("The CA's renewal information has no window that begins before it ends.", true);
   const wait = Math.max(readRetryAfter(retryAfter, now, ASK_MS.longest) ?? ASK_MS.usual, ASK_MS.shortest);
   const explanation = URL.parse(String(json.explanationURL ?? ""));

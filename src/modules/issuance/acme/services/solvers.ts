@@ -2,8 +2,9 @@ import type { Deps } from "#deps";
 import { DnsFault } from "#modules/issuance/dns/rules/fault";
 import type { ProviderKey } from "#modules/issuance/dns/rules/providers";
 import { createDnsSolver } from "#modules/issuance/dns/services/solver";
-import { isHeldByOther } from "#modules/issuance/domains/queries";
-import { describeForeign, domainOf } from "#modules/issuance/domains/rules";
+import { findStanding } from "#modules/issuance/domains/queries";
+import { domainOf, findHttpFault } from "#modules/issuance/domains/rules";
+import { ownNames } from "#modules/issuance/domains/services/own-names";
 import { findChallenge, forgetChallenge, keepChallenge } from "#modules/issuance/hosts/queries/challenges";
 import { forgetAnswer, keepAnswer } from "../queries/answers";
 import { keyAuthorizationOf, recordOf } from "../rules/challenges";
@@ -30,14 +31,18 @@ export type Solvers = (settings: ChallengeSettings, secrets: Record<string, stri
 /** How long an answer at http-01 is there, where nothing takes it away. */
 const ANSWER_MS = 7 * 86_400_000;
 
-/** http-01 by the servers of this database: an answer is there on all of them once it is kept. None is for a domain of another organization. */
-export const http01 = ({ sql, clock }: Pick<Deps, "sql" | "clock">, { organizationId, requestId }: Request): Solver => ({
+/** http-01 by the servers of this database: an answer is there on all of them once it is kept. None is for a domain of another organization, or of the server. */
+export const http01 = (
+  { sql, stamps, clock, ownNames }: Pick<Deps, "sql" | "stamps" | "clock"> & { ownNames: () => readonly string[] },
+  { organizationId, requestId }: Request,
+): Solver => ({
   async present(proof) {
     const { token, name } = proof;
     const domain = domainOf(name);
-    if (await isHeldByOther(sql, organizationId, domain)) throw new Fault(describeForeign(name, domain), true);
+    const fault = findHttpFault(name, domain, await findStanding(sql, organizationId, domain), ownNames());
+    if (fault !== undefined) throw new Fault(fault, true);
     const expiresAt = new Date(clock().getTime() + ANSWER_MS);
-    const isKept = await keepAnswer(sql, { organizationId, requestId, token, keyAuthorization: keyAuthorizationOf(proof), name, domain, expiresAt });
+    const isKept = await keepAnswer(sql, stamps, { organizationId, requestId, token, keyAuthorization: keyAuthorizationOf(proof), name, domain, expiresAt });
     if (!isKept) throw new Fault("The CA gave a token for http-01 that it had given before.", true);
   },
   remove: ({ token }) => forgetAnswer(sql, { organizationId, requestId, token }),
@@ -86,15 +91,12 @@ const byHost = ({ sql, stamps }: Pick<Deps, "sql" | "stamps">, { accountKeyPem =
 const NOT_YET = "The agent has not shown it yet; an agent of an older release never does.";
 
 /** Returns the solvers of this server. */
-export function createSolvers({
-  sql,
-  stamps,
-  clock,
-  config: { allowPrivateTargets: allowPrivate },
-}: Pick<Deps, "sql" | "stamps" | "clock" | "config">): Solvers {
+export function createSolvers({ sql, stamps, clock, config }: Pick<Deps, "sql" | "stamps" | "clock" | "config">): Solvers {
   return (settings, secrets, { organizationId, requestId }) => {
     const request = { organizationId, requestId };
     if (settings.by === "host") return byHost({ sql, stamps }, secrets, request);
-    return settings.type === "http-01" ? http01({ sql, clock }, request) : dns01({ clock, allowPrivate }, settings, secrets);
+    return settings.type === "http-01"
+      ? http01({ sql, stamps, clock, ownNames: () => ownNames(config) }, request)
+      : dns01({ clock, allowPrivate: config.allowPrivateTargets }, settings, secrets);
   };
 }

@@ -1,16 +1,17 @@
 import type { Issuing, Step } from "#modules/issuance/requests/rules/driver";
 import { readRetryAfter } from "#outbound/call";
 import { planProof, waysOf } from "../rules/challenges";
-import { describeDocument, isRecord, Problem } from "../rules/problems";
+import { Problem } from "../rules/problems";
 import { AFRESH, type Ordered, type Progress, type Proof } from "../rules/progress";
 import type { AcmeSettings } from "../rules/settings";
 import type { Client, Signer } from "./directory";
+import { describeInvalid } from "./failures";
+import { groupsOf, inGroups } from "./groups";
 import { downloadChain, finalizeOrder, findOrders, newOrder, type Order, readAuthorization, readOrder, undefinedIfUnknown } from "./orders";
 import type { Solver } from "./solvers";
 
-/** Authorizations that one step reads or answers, so that it ends within its claim; and how many at the same time. */
+/** Authorizations that one step reads or answers, so that it ends within its claim. */
 const BATCH_SIZE = 25;
-const AT_ONCE = 5;
 /** How long name servers have to show a record, and an order has in all. */
 const PROPAGATION_MS = 15 * 60_000;
 const ORDER_MS = 86_400_000;
@@ -18,7 +19,9 @@ const VISIBLE_MS = 3_000;
 /** How long it is waited, at most, until it is looked again whether an agent shows its proofs. */
 const HOST_LOOK_MS = 60_000;
 const POLL_MS = { first: 1_000, longest: 30_000 };
-const FAILURES_TOLD = 5;
+/** How often an order is made again after restarts: the server may be another one by chance, where several take turns. */
+const MAX_RESTARTS = 3;
+const RESTARTED = "The server that had the CA look at the proofs was restarted, so another order is made.";
 
 /** All that a step of one request needs. */
 export type Work = {
@@ -33,6 +36,8 @@ export type Work = {
   unclaimed: (urls: string[]) => Promise<string[]>;
   now: Date;
   signal: AbortSignal;
+  /** This server, since its start. */
+  server: string;
 };
 
 /** Takes the next step of a request. */
@@ -63,20 +68,20 @@ function describeProgress(to: "validating" | "issuing", progress: Progress) {
 const beginAgain = ({ now }: Work, reason: string): Step => ({ to: "retry", at: now, reason, progress: AFRESH });
 
 /** Makes the order, or finds the one that a killed server made and did not keep. */
-async function makeOrder(work: Work, { since, withoutReplaces }: Progress & { stage: "ordering" }): Promise<Step> {
+async function makeOrder(work: Work, { since, withoutReplaces, restarts = 0 }: Progress & { stage: "ordering" }): Promise<Step> {
   const { client, signer, issuing, settings } = work;
   await client.reach(); // a CA that is away has made no order, which would have to be searched for among all of the account
   const [found] = (await work.isRepeated()) ? await work.unclaimed(await findOrders(client, signer, issuing.names)) : [];
   const wanted = { names: issuing.names, profile: issuing.profile ?? settings.profile ?? null, replaces: withoutReplaces ? null : issuing.replaces };
   try {
     const orderUrl = found ?? (await newOrder(client, signer, wanted));
-    return goOn(work, "validating", { stage: "ordered", since, orderUrl, accountUrl: signer.accountUrl, polls: 0 });
+    return goOn(work, "validating", { stage: "ordered", since, orderUrl, accountUrl: signer.accountUrl, polls: 0, restarts });
   } catch (error) {
     if (!(error instanceof Problem) || error.type !== "alreadyReplaced" || withoutReplaces) throw error;
     return goOn(
       work,
       "validating",
-      { stage: "ordering", since, withoutReplaces: true },
+      { stage: "ordering", since, withoutReplaces: true, restarts },
       0,
       "The certificate was renewed before; the CA is told of no predecessor.",
     );
@@ -94,15 +99,24 @@ async function advance(work: Work, progress: Ordered): Promise<Step> {
   if (!order) return beginAgain(work, "The CA has the order no more.");
   if (isOutdated && ["pending", "invalid"].includes(order.status)) return beginAgain(work, "The account has another key than when the proofs were planned.");
   if (order.status === "pending") return progress.proofs ? poll(work, "validating", progress, order) : plan(work, progress, order);
-  if (order.status === "invalid") return { to: "failed", reason: await describeInvalid(work, order) };
+  if (order.status === "invalid") return giveUp(work, progress, order);
   // Two requests for the same names may have been given one order, which issues once.
   if (!progress.isFinalizing && order.status !== "ready") return beginAgain(work, "The order was finished for another request.");
   if (!progress.isFinalizing) return goOn(work, "issuing", { ...progress, isFinalizing: true, polls: 0 });
   const issued = order.status === "ready" ? await finalizeOrder(client, signer, order, issuing.csr) : order;
   if (issued.status === "valid")
     return { to: "issued", chainPem: await downloadChain(client, signer, issued, settings), provenByDns: namesOf(progress, "dns-01") };
-  if (issued.status === "invalid") return { to: "failed", reason: await describeInvalid(work, issued) };
+  if (issued.status === "invalid") return { to: "failed", reason: await describeInvalid(client, signer, issued) };
   return poll(work, "issuing", progress, issued);
+}
+
+/** Has a request fail whose order the CA gave up; or makes another order, where the server was restarted that was to show the proofs meanwhile. */
+async function giveUp({ client, signer, server, now }: Work, { proofs = [], lookedBy, isFinalizing, restarts = 0 }: Ordered, order: Order): Promise<Step> {
+  const reason = await describeInvalid(client, signer, order);
+  const isShownHere = proofs.some(({ type, challenge }) => type === "http-01" && challenge !== "host");
+  if (isFinalizing || !isShownHere || lookedBy === server || restarts === MAX_RESTARTS) return { to: "failed", reason };
+  const progress: Progress = { stage: "ordering", since: now.toISOString(), restarts: restarts + 1 };
+  return { to: "retry", at: now, reason: `${RESTARTED} ${reason}`, progress };
 }
 
 const namesOf = ({ proofs = [] }: Ordered, kind: Proof["type"]) => proofs.flatMap(({ type, name }) => (type === kind ? name : []));
@@ -140,10 +154,11 @@ async function prove(work: Work, progress: Ordered, all: Proof[]): Promise<Step>
   }
   const seen = await inGroups(batch, async (proof) => ({ proof, ...(await work.solverOf(proof).isVisible(proof, signal)) }));
   const visible = seen.filter((each) => each.visible).map(({ proof }) => proof);
-  await inGroups(visible, ({ challengeUrl }) => tell(client, signer, challengeUrl));
+  const looks = await inGroups(visible, ({ challengeUrl }) => tell(client, signer, challengeUrl));
   const proofs = all.map((proof): Proof => (batch.includes(proof) ? { ...proof, state: visible.includes(proof) ? "told" : "presented" } : proof));
   const { hiddenSince = work.now.toISOString(), ...rest } = progress;
-  const next = { ...rest, proofs };
+  const isFirst = looks.every(Boolean) && (rest.lookedBy === work.server || all.every(({ state }) => state !== "told"));
+  const next = { ...rest, proofs, lookedBy: isFirst ? work.server : undefined };
   const [hidden] = seen.flatMap((each) => (each.visible ? [] : each));
   if (!hidden) return goOn(work, "validating", next, proofs.every(({ state }) => state === "told") ? POLL_MS.first / 4 : 0);
   const reason = `The proof for ${hidden.proof.name} cannot be seen yet. ${hidden.reason}`;
@@ -155,37 +170,15 @@ async function prove(work: Work, progress: Ordered, all: Proof[]): Promise<Step>
   return goOn(work, "validating", { ...next, hiddenSince }, waitMs, reason);
 }
 
-/** Has the CA look at a challenge; one that it is looking at, or has looked at, because a killed server had it do so, is left alone. */
+/** Has the CA look at a challenge. Returns false where it is looking at it, or has looked, because a killed server had it do so. */
 async function tell(client: Client, signer: Signer, challengeUrl: string) {
   try {
     await client.post(challengeUrl, {}, signer);
+    return true;
   } catch (error) {
     if (!(error instanceof Problem) || error.type !== "malformed") throw error;
     const { json } = await client.post(challengeUrl, undefined, signer).catch(() => ({ json: {} as Record<string, unknown> }));
     if (json.status !== "processing" && json.status !== "valid" && json.status !== "invalid") throw error;
+    return false;
   }
 }
-
-/** Returns why the CA gave the order up: its own error, and those of the challenges that failed. */
-async function describeInvalid({ client, signer }: Work, { authorizations, error }: Order) {
-  const read = await inGroups(authorizations.slice(0, BATCH_SIZE), (url) => readAuthorization(client, signer, url));
-  const failures = read.filter(({ status }) => status === "invalid").map(describeAuthorization);
-  const own = failures.length === 0 || error ? [describeDocument(error)] : [];
-  return ["The CA gave the order up.", ...own, ...failures.slice(0, FAILURES_TOLD)].join(" ");
-}
-
-function describeAuthorization({ identifier, challenges }: Record<string, unknown>) {
-  const failed = Array.isArray(challenges) ? challenges.find((each) => isRecord(each) && each.error) : undefined;
-  const name = isRecord(identifier) ? `${identifier.value}`.slice(0, 253) : "A name";
-  return `${name} by ${`${failed?.type ?? "no challenge"}`.slice(0, 50)}: ${describeDocument(failed?.error)}`;
-}
-
-/** Does something with each, a few at the same time, in order. */
-async function inGroups<Item, Result>(items: Item[], work: (item: Item) => Promise<Result>) {
-  const results: Result[] = [];
-  for (const group of groupsOf(items)) results.push(...(await Promise.all(group.map(work))));
-  return results;
-}
-
-const groupsOf = <Item>(items: Item[]) =>
-  Array.from({ length: Math.ceil(items.length / AT_ONCE) }, (_, index) => items.slice(index * AT_ONCE, (index + 1) * AT_ONCE));

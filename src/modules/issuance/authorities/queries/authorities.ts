@@ -2,6 +2,7 @@ import type { Stamp, Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import type { Resource } from "#db/outcome";
+import { noteChange } from "#modules/issuance/requests/queries/requests";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { NameConstraints } from "../rules/names";
 import type { Profile } from "../rules/profiles";
@@ -159,8 +160,12 @@ export async function writeChange(
     audited as (${audit(sql, scope, "authority.updated", sql`select id, jsonb_build_object('changed', ${JSON.stringify(changed)}::jsonb) from authority`)})
     select ${authorityJson(sql, now)} as json, version from authority`;
   await stampAuthority(sql, stamps, scope.organizationId, id);
+  if (changed.includes("profiles")) await noteChange(sql, scope.organizationId, issuersOf(sql, scope.organizationId, id));
   return row;
 }
+
+const issuersOf = (sql: Sql, organizationId: string, id: string) =>
+  sql`select id from issuers where organization_id = ${organizationId} and kind = 'internal' and config->>'authorityId' = ${id}::text`;
 
 /** What still needs the authority, as a sentence: an authority below it, an issuer, its certificates until they have expired. */
 export async function findDependents(sql: Sql, organizationId: string, id: string, now: Date) {

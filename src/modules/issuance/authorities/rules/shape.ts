@@ -1,6 +1,7 @@
 import type { NewAuthority } from "../schema";
 import { listFault, type NameConstraints } from "./names";
 import { DEFAULT_PROFILES, type Profile, readProfiles } from "./profiles";
+import { subjectFault } from "./subject";
 
 type Field = keyof NewAuthority;
 type Ways = Record<NewAuthority["kind"], { needs: Field[]; takes: Field[] }>;
@@ -22,6 +23,7 @@ export function shapeFault(body: NewAuthority) {
   const foreign = (Object.keys(body) as Field[]).find((each) => body[each] !== undefined && ![...ALWAYS, ...needs, ...takes].includes(each));
   if (foreign) return `body.${foreign} is not for an authority whose body.kind is ${body.kind}.`;
   if (body.issuing && !body.issuing.subject) return "body.issuing.subject is required.";
+  return subjectFault("body.subject", body.subject) ?? subjectFault("body.issuing.subject", body.issuing?.subject);
 }
 
 type Given = Pick<NewAuthority, "profiles" | "nameConstraints">;

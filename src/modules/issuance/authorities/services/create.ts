@@ -1,5 +1,6 @@
 import type { Sql } from "#db/connect";
 import type { Resource } from "#db/outcome";
+import type { Deps } from "#deps";
 import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
 import type { Scope } from "#modules/people/audit/queries";
 import { type AuthorityRow, findStored, insertAuthority, type StoredAuthority } from "../queries/authorities";
@@ -8,59 +9,75 @@ import type { Profile } from "../rules/profiles";
 import { readTerms, shapeFault } from "../rules/shape";
 import type { NewAuthority, NewIssuing } from "../schema";
 import { beginAt, issueAuthority, keyIdOf, nameOf, newSerialNumber } from "./certificates";
-import { type Draft, type Needs, rowOf } from "./draft";
+import { type Draft, type Needs, type Plan, rowOf } from "./draft";
 import { importAuthority } from "./import";
-import { makeKey, publicKeyOf } from "./keys";
+import { publicKeyOf } from "./keys";
 import { requestFromElsewhere } from "./request";
 import { chainBelow, issuingFault, openSigner, urlsOf } from "./signer";
 
-type Outcome = (Resource & { id: string }) | { invalid: string } | { missing: string };
+type Refusal = { invalid: string } | { missing: string };
+type Outcome = (Resource & { id: string }) | Refusal;
+type Makes = Needs & Pick<Deps, "keyMaker">;
 
 const DAY_MS = 86_400_000;
 const LIFETIME_DAYS = { root: 3_650, issuing: 1_825 };
 
-/** `at` is the address of this server, for what names no other. Keys are made before the transaction. */
-export async function createAuthority(deps: Needs, scope: Scope, body: NewAuthority, at: string): Promise<Outcome> {
+/** The circumstances of a new authority: `at` is the address of this server, for what names no other; `signal` ends once the caller has gone. */
+type Place = { at: string; signal: AbortSignal };
+
+/** Keys are made last, and before the transaction: they take their time, and what is refused needs none. */
+export async function createAuthority(deps: Makes, scope: Scope, body: NewAuthority, { at, signal }: Place): Promise<Outcome> {
   const invalid = shapeFault(body);
   if (invalid) return { invalid };
   const publicUrl = (body.publicUrl ?? deps.config.publicUrl ?? at).replace(/\/$/, "");
   const terms = readTerms("body", body, body.issuing && []);
   if ("invalid" in terms) return terms;
   if (body.kind === "imported") return importAuthority(deps, scope, { ...body, ...terms, publicUrl });
-  const [draft, below] = await Promise.all([
-    readDraft("body", body, publicUrl, body.issuing && []),
-    body.issuing && readDraft("body.issuing", body.issuing, publicUrl),
-  ]);
-  if ("invalid" in draft) return draft;
-  if (body.kind === "requested") return requestFromElsewhere(deps, scope, draft);
-  if (body.kind === "issuing") return deps.sql.begin((tx) => createBelow(deps, tx, scope, body.parentId ?? "", draft));
-  if (below && "invalid" in below) return below;
-  return createRoot(deps, scope, draft, below);
+  const plan = readPlan("body", body, publicUrl, body.issuing && []);
+  if ("invalid" in plan) return plan;
+  const withKey = (each: Plan) => makeDraft(deps, scope, each, signal);
+  if (body.kind === "requested") return requestFromElsewhere(deps, scope, await withKey(plan));
+  if (body.kind === "root") return createRoot(deps, scope, plan, body.issuing && readPlan("body.issuing", body.issuing, publicUrl), withKey);
+  const parentId = body.parentId ?? "";
+  const judged = judgeBelow(deps, await findStored(deps.sql, scope.organizationId, parentId), plan);
+  if (!("above" in judged)) return judged;
+  const draft = await withKey(plan);
+  return deps.sql.begin((tx) => createBelow(deps, tx, scope, parentId, draft));
 }
 
-/** With its key; or what is wrong with it. */
-async function readDraft(at: string, given: NewIssuing, publicUrl: string, defaults?: Profile[]): Promise<Draft | { invalid: string }> {
+/** The authority that is asked for, or what is wrong with it. */
+function readPlan(at: string, given: NewIssuing, publicUrl: string, defaults?: Profile[]): Plan | { invalid: string } {
   const terms = readTerms(at, given, defaults);
   if ("invalid" in terms) return terms;
   const { name, subject = { commonName: "" }, keyAlgorithm: algorithm = "ecdsa-p256", lifetimeDays, pathLength } = given;
   const id = Bun.randomUUIDv7(); // before the key, which takes its time: ids tell what is newer
-  const key = await makeKey(algorithm);
-  return { id, name, key, algorithm, publicKey: publicKeyOf(key), subject: nameOf(subject), lifetimeDays, pathLength, publicUrl, ...terms };
+  return { id, name, algorithm, subject: nameOf(subject), lifetimeDays, pathLength, publicUrl, ...terms };
 }
 
-async function createRoot(deps: Needs, scope: Scope, draft: Draft, below: Draft | undefined): Promise<Outcome> {
-  const now = deps.clock();
-  if (below && draft.pathLength === 0) return { invalid: "body.pathLength 0 leaves no place for body.issuing." };
-  const notBefore = beginAt(now);
-  const notAfter = daysAfter(notBefore, draft.lifetimeDays ?? LIFETIME_DAYS.root);
+async function makeDraft({ keyMaker }: Makes, { organizationId }: Scope, plan: Plan, signal: AbortSignal): Promise<Draft> {
+  const key = await keyMaker.make(organizationId, plan.algorithm, { signal });
+  return { ...plan, key, publicKey: publicKeyOf(key) };
+}
+
+type WithKey = (plan: Plan) => Promise<Draft>;
+
+async function createRoot(deps: Needs, scope: Scope, plan: Plan, below: Plan | { invalid: string } | undefined, withKey: WithKey): Promise<Outcome> {
+  const notBefore = beginAt(deps.clock());
+  const notAfter = daysAfter(notBefore, plan.lifetimeDays ?? LIFETIME_DAYS.root);
+  const pathLength = plan.pathLength ?? null;
+  if (below && "invalid" in below) return below;
+  if (below && pathLength === 0) return { invalid: "body.pathLength 0 leaves no place for body.issuing." };
+  const judged = below && judgeTerms({ pathLength, notAfter }, below, deps.clock(), "body.issuing");
+  if (judged && "invalid" in judged) return judged;
+  const draft = await withKey(plan);
+  const draftBelow = below && (await withKey(below)); // one after the other: an organization has one lane
   const signer = { key: draft.key, subject: draft.subject, keyId: keyIdOf(draft.publicKey), urls: urlsOf(draft) };
-  const pathLength = draft.pathLength ?? null;
   const der = await issueAuthority(signer, { ...draft, pathLength, notBefore, notAfter, serialNumber: newSerialNumber() });
   return deps.sql
     .begin(async (tx) => {
       const root = await keepAuthority(deps, tx, scope, draft, { der, above: undefined });
-      if (!below) return root;
-      const issuing = await createBelow(deps, tx, scope, draft.id, below, "body.issuing");
+      if (!draftBelow) return root;
+      const issuing = await createBelow(deps, tx, scope, draft.id, draftBelow, "body.issuing");
       if (!("json" in issuing)) throw new Refused(issuing); // and the root goes with it
       return { ...root, json: `${root.json.slice(0, -1)}, "issuing": ${issuing.json}}` };
     })
@@ -72,28 +89,39 @@ async function createRoot(deps: Needs, scope: Scope, draft: Draft, below: Draft 
 
 /** Ends a transaction whose outcome is a refusal. */
 class Refused extends Error {
-  constructor(readonly outcome: { invalid: string } | { missing: string }) {
+  constructor(readonly outcome: Refusal) {
     super("refused");
   }
 }
 
-/** An issuing CA below an authority of the organization, which signs it. `at` is where it stands in the body. */
-async function createBelow(deps: Needs, tx: Sql, scope: Scope, parentId: string, draft: Draft, at = "body"): Promise<Outcome> {
-  const now = deps.clock();
-  const above = await findStored(tx, scope.organizationId, parentId, "share");
+type Below = { pathLength: number; notBefore: Date; notAfter: Date };
+
+/** Returns the issuing CA that is to be below this authority, or why there is none. `at` is its place in the body. */
+function judgeBelow(deps: Needs, above: StoredAuthority | undefined, plan: Plan, at = "body"): (Below & { above: StoredAuthority }) | Refusal {
   if (!above) return { missing: "There is no such authority in this organization: body.parentId." };
   const fault = issuingFault(deps, above);
   if (fault || !above.notAfter) return { invalid: `body.parentId: ${fault}` };
-  const pathLength = draft.pathLength ?? 0;
+  const terms = judgeTerms({ pathLength: above.pathLength, notAfter: above.notAfter }, plan, deps.clock(), at);
+  return "invalid" in terms ? terms : { ...terms, above };
+}
+
+function judgeTerms(above: { pathLength: number | null; notAfter: Date }, plan: Plan, now: Date, at: string): Below | { invalid: string } {
+  const pathLength = plan.pathLength ?? 0;
   if (above.pathLength !== null && pathLength >= above.pathLength)
     return { invalid: `${at}.pathLength must be less than that of the authority above it, which is ${above.pathLength}.` };
   const notBefore = beginAt(now);
-  const asked = draft.lifetimeDays === undefined ? undefined : daysAfter(notBefore, draft.lifetimeDays);
+  const asked = plan.lifetimeDays === undefined ? undefined : daysAfter(notBefore, plan.lifetimeDays);
   if (asked && asked > above.notAfter)
     return { invalid: `${at}.lifetimeDays is longer than the authority above it lives: it ends at ${above.notAfter.toISOString()}.` };
-  const notAfter = asked ?? new Date(Math.min(daysAfter(notBefore, LIFETIME_DAYS.issuing).getTime(), above.notAfter.getTime()));
-  const serialNumber = newSerialNumber();
-  const der = await issueAuthority(openSigner(deps.config.keyring, above), { ...draft, pathLength, notBefore, notAfter, serialNumber });
+  return { pathLength, notBefore, notAfter: asked ?? new Date(Math.min(daysAfter(notBefore, LIFETIME_DAYS.issuing).getTime(), above.notAfter.getTime())) };
+}
+
+/** An issuing CA below an authority of the organization, which signs it. */
+async function createBelow(deps: Needs, tx: Sql, scope: Scope, parentId: string, draft: Draft, at = "body"): Promise<Outcome> {
+  const judged = judgeBelow(deps, await findStored(tx, scope.organizationId, parentId, "share"), draft, at);
+  if (!("above" in judged)) return judged;
+  const { above, ...terms } = judged;
+  const der = await issueAuthority(openSigner(deps.config.keyring, above), { ...draft, ...terms, serialNumber: newSerialNumber() });
   return keepAuthority(deps, tx, scope, draft, { der, above });
 }
 

@@ -5,13 +5,11 @@ import type { Profile } from "../rules/profiles";
 import { type KeyAlgorithm, sealKey } from "./keys";
 
 export type Needs = Pick<Deps, "sql" | "config" | "stamps" | "clock">;
-/** A new authority as it was asked for, with its key. */
-export type Draft = {
+/** A new authority as it was asked for. */
+export type Plan = {
   id: string;
   name: string;
-  key: KeyObject;
   algorithm: KeyAlgorithm;
-  publicKey: Uint8Array;
   subject: Uint8Array;
   lifetimeDays: number | undefined;
   pathLength: number | undefined;
@@ -19,6 +17,8 @@ export type Draft = {
   profiles: Profile[];
   publicUrl: string;
 };
+/** The same with its key. */
+export type Draft = Plan & { key: KeyObject; publicKey: Uint8Array };
 
 /** What is the same of every authority, with its key sealed. */
 export function rowOf(

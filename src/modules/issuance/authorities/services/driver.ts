@@ -1,14 +1,14 @@
 import type { Driver, OpenIssuer } from "#modules/issuance/requests/rules/driver";
+import { profileNameOf, termsOf } from "#modules/issuance/requests/rules/terms";
 import { findStored } from "../queries/authorities";
-import { findProfile } from "../rules/profiles";
+import { findProfile, type Profile } from "../rules/profiles";
 import type { Needs } from "./draft";
 import { issueCertificate } from "./issue";
 import { issuingFault } from "./signer";
 
 /** What an issuer of the kind `internal` says: which authority, and which of its profiles where an order names none. */
 function readConfig({ config }: OpenIssuer) {
-  const { authorityId, profile } = config;
-  return { authorityId: String(authorityId), profile: typeof profile === "string" ? profile : null };
+  return { authorityId: String(config.authorityId), profile: profileNameOf(null, config) };
 }
 
 /** Has an authority of the organization issue, in one step: asked again for the same order, it gives the same certificate. */
@@ -22,11 +22,13 @@ export const createInternalDriver = (deps: Needs): Driver => ({
     if (!findProfile(authority.profiles, profile)) return { outcome: "failed", message: `The authority "${authority.name}" has no such profile.` };
     return { outcome: "ok", message: `The authority "${authority.name}" issues.` };
   },
-  async take(issuer, { organizationId, requestId, csr, names, profile }) {
-    const config = readConfig(issuer);
-    const wanted = { organizationId, authorityId: config.authorityId, csr, names, profile: profile ?? config.profile, requestId };
+  async take(issuer, { organizationId, requestId, csr, names, profile, approvedTerms }) {
+    const { authorityId } = readConfig(issuer);
+    const isApproved = (found: Profile) => approvedTerms === null || approvedTerms === termsOf(issuer, found);
+    const wanted = { organizationId, authorityId, csr, names, profile: profileNameOf(profile, issuer.config), requestId, isApproved };
     const issued = await issueCertificate(deps, wanted);
-    return "invalid" in issued ? { to: "failed", reason: issued.invalid } : { to: "issued", chainPem: issued.chainPem };
+    if (!("invalid" in issued)) return { to: "issued", chainPem: issued.chainPem };
+    return issued.isOther ? { to: "retry", at: deps.clock(), reason: issued.invalid } : { to: "failed", reason: issued.invalid };
   },
   async end() {}, // nothing is left behind
 });

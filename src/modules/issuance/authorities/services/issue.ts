@@ -22,10 +22,14 @@ export type Wanted = {
   notAfter?: Date;
   /** The order. What it was issued it is given again, whoever asks, and whichever server was killed meanwhile. */
   requestId: string | null;
+  /** Returns true where the order was approved for this profile; without it, for any. */
+  isApproved?: (profile: Profile) => boolean;
 };
 
 /** `chainPem` is the certificate and those above it, without the root. */
 export type IssuedCertificate = Omit<Issued, "pem" | "authorityId"> & { chainPem: string };
+
+type Refusal = { invalid: string; isOther?: true };
 
 const MAX_NAMES = 100;
 /** In ms: what is left of an authority must be worth a certificate. */
@@ -33,10 +37,10 @@ const LEAST_LEFT_MS = 60_000;
 
 /**
  * Has an authority issue a certificate, which is stored with it as one of the organization, in one transaction: what is signed and not kept
- * is given to nobody. `invalid` is a sentence for a person.
+ * is given to nobody. `invalid` is a sentence for a person; `isOther`: the profile is not the one that was approved.
  */
 export const issueCertificate = (deps: Needs, wanted: Wanted, { actor, requestId }: Pick<Scope, "actor" | "requestId"> = SERVER) =>
-  deps.sql.begin(async (tx): Promise<IssuedCertificate | { invalid: string }> => {
+  deps.sql.begin(async (tx): Promise<IssuedCertificate | Refusal> => {
     const scope: Scope = { organizationId: wanted.organizationId, actor, requestId };
     if (wanted.requestId !== null) await lockName(tx, `issue ${wanted.organizationId} ${wanted.requestId}`);
     const known = wanted.requestId === null ? undefined : await findIssued(tx, wanted.organizationId, wanted.requestId);
@@ -72,11 +76,12 @@ async function issue(deps: Needs, tx: Sql, scope: Scope, authority: StoredAuthor
 type Terms = Validity & { profile: Profile; key: { publicKey: Uint8Array; isRsa: boolean } };
 
 /** What a certificate is to be, or why there is none. */
-function judge(deps: Needs, authority: StoredAuthority, { csr, names, profile: wantedProfile, notAfter }: Wanted): Terms | { invalid: string } {
+function judge(deps: Needs, authority: StoredAuthority, { csr, names, profile: wantedProfile, notAfter, isApproved }: Wanted): Terms | Refusal {
   const fault = issuingFault(deps, authority);
   if (fault || !authority.notAfter) return { invalid: fault ?? "" };
   const profile = findProfile(authority.profiles, wantedProfile);
   if (!profile) return { invalid: `The authority "${authority.name}" has no profile${wantedProfile === null ? "" : ` "${wantedProfile}"`}.` };
+  if (isApproved?.(profile) === false) return { invalid: `The profile "${profile.name}" is not as it was approved.`, isOther: true };
   const invalid = namesFault(authority, profile, names);
   if (invalid) return { invalid };
   const key = readRequest(csr);

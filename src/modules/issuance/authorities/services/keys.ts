@@ -1,5 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign as signBytes } from "node:crypto";
-import { promisify } from "node:util";
+import { createPrivateKey, createPublicKey, type KeyObject, sign as signBytes } from "node:crypto";
 import { oid, sequence } from "#crypto/der";
 import type { Keyring } from "#crypto/keyring";
 import type { KEY_ALGORITHMS } from "../schema";
@@ -9,7 +8,6 @@ export type KeyAlgorithm = (typeof KEY_ALGORITHMS)[number];
 export type KeyRow = { organizationId: string; id: string; publicKey: string };
 export type SealedKey = KeyRow & { sealedPrivateKey: Uint8Array };
 
-const generate = promisify(generateKeyPair);
 const CURVES: Record<string, KeyAlgorithm> = { prime256v1: "ecdsa-p256", "P-256": "ecdsa-p256", secp384r1: "ecdsa-p384", "P-384": "ecdsa-p384" };
 const RSA_SIZES: Record<number, KeyAlgorithm> = { 2048: "rsa-2048", 3072: "rsa-3072", 4096: "rsa-4096" };
 
@@ -23,13 +21,6 @@ export function signatureOf(key: KeyObject) {
   if (algorithm === undefined) throw new Error("an authority has a key of an algorithm that is not known");
   if (algorithm === "ecdsa-p256") return ECDSA_P256;
   return algorithm === "ecdsa-p384" ? ECDSA_P384 : RSA;
-}
-
-/** Returns a new private key, made beside the event loop. */
-export async function makeKey(algorithm: KeyAlgorithm): Promise<KeyObject> {
-  const [family, size] = algorithm.split("-");
-  const made = family === "rsa" ? generate("rsa", { modulusLength: Number(size) }) : generate("ec", { namedCurve: size === "p384" ? "P-384" : "P-256" });
-  return (await made).privateKey;
 }
 
 /** Returns which of the algorithms a key is of, undefined where it is of none. */

@@ -1,9 +1,11 @@
 import type { Keyring } from "#crypto/keyring";
 import type { Deps } from "#deps";
-import { children, contentOf, context, type Der, readOne, TAG } from "#modules/certificates/certificates/x509/der";
+import { children, context, type Der, readOne, TAG } from "#modules/certificates/certificates/x509/der";
 import { readExtensions } from "#modules/certificates/certificates/x509/facts";
 import { readKeyIdentifiers } from "#modules/certificates/certificates/x509/key-identifiers";
+import { readNameConstraints } from "#modules/certificates/certificates/x509/name-constraints";
 import { readPem } from "#modules/certificates/certificates/x509/pem";
+import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
 import type { StoredAuthority } from "../queries/authorities";
 import { isAuthorityProven } from "../queries/stamps";
 import { formatNetwork, type NameConstraints } from "../rules/names";
@@ -33,19 +35,12 @@ export function partsOf(der: Uint8Array) {
 }
 
 function readConstraints(extension: Der): NameConstraints {
-  const lists = children(extension, TAG.sequence);
-  const names = (list: number, tag: number) =>
-    children(lists.find((each) => each.tag === list) ?? { tag: list, content: new Uint8Array(), raw: new Uint8Array() }, list).flatMap((subtree) => {
-      const [name] = children(subtree, TAG.sequence);
-      return name?.tag === tag ? [Buffer.from(contentOf(name, tag))] : [];
-    });
-  const domains = (list: number) => names(list, 0x82).map((each) => each.toString("latin1").toLowerCase());
-  const networks = (list: number) => names(list, 0x87).map(formatNetwork);
+  const { permitted, excluded } = readNameConstraints(extension);
   return {
-    permittedDomains: domains(context(0)),
-    excludedDomains: domains(context(1)),
-    permittedAddresses: networks(context(0)),
-    excludedAddresses: networks(context(1)),
+    permittedDomains: permitted.domains,
+    excludedDomains: excluded.domains,
+    permittedAddresses: permitted.networks.map(formatNetwork),
+    excludedAddresses: excluded.networks.map(formatNetwork),
   };
 }
 
@@ -64,7 +59,7 @@ export function openSigner(keyring: Keyring, authority: StoredAuthority): Signer
 /** What follows a certificate of this authority in a chain: the root is left out, clients have it. */
 export const chainBelow = ({ kind, pem, chainPem }: Pick<StoredAuthority, "kind" | "pem" | "chainPem">) => (kind === "root" ? "" : `${pem}${chainPem}`);
 
-export const heldSentence = (name: string) => `The authority "${name}" was changed in the database, and not by this server: ask who administers the server.`;
+export const heldSentence = (name: string) => `The authority "${name}" ${UNPROVEN}. ${TO_TRUST}`;
 
 /** Why an authority issues nothing, as a sentence. */
 export function issuingFault({ stamps, clock }: Pick<Deps, "stamps" | "clock">, authority: StoredAuthority) {

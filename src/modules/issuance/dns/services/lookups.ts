@@ -1,5 +1,6 @@
 import { getServers } from "node:dns";
 import type { Values } from "#catalogue/fields";
+import { followNameServers } from "#outbound/name-servers";
 import { codeFault, NOERROR, NXDOMAIN } from "../rules/codes";
 import { DNS_PORT, describeEndpoint, type Endpoint, readEndpoint } from "../rules/endpoint";
 import { DnsFault } from "../rules/fault";
@@ -22,6 +23,7 @@ type Given = { config: Values; allowPrivate: boolean; nameserverPort?: number | 
 export function createLookups({ config, allowPrivate, nameserverPort = DNS_PORT }: Given) {
   const chosen = config.resolvers as string[] | undefined;
   const isChosen = chosen !== undefined && chosen.length > 0;
+  followNameServers();
   const resolvers = toEndpoints(isChosen ? chosen : getServers());
   // The machine's own resolvers are its operator's choice, and mostly private.
   const mayAskPrivate = allowPrivate || !isChosen;

@@ -1,6 +1,7 @@
-import type { Facts, Stamps } from "#crypto/stamps";
+import { type Facts, fromHex, type Stamps } from "#crypto/stamps";
 import type { Fragment, Sql } from "#db/connect";
 import { targetOf } from "#modules/fleet/assignments/queries/place";
+import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
 import { type Challenge, challengeFactsJson } from "./challenge-facts";
 
 /** The deployment `json` of a request as the row `wanted`, with the columns of an assignment. */
@@ -8,8 +9,11 @@ export const fromDeployment = (sql: Sql, json: Fragment) => sql`lateral (
   select ${json}->>'applicationId' as application_id, ${json}->>'trustStoreType' as trust_store_type, ${json}->>'materialType' as material_type,
     ${json}->'config' as config) as wanted`;
 
-/** What is stamped of a request: what is to be issued by whom and for which key, whether it may begin, and what becomes of the certificate. */
-export const requestFacts = (facts: Record<string, unknown>): Facts => ["certificate-request", facts];
+/** The facts of a request that its stamp covers: what is to be issued, by whom and for which key, its approval, and what becomes of the certificate. */
+export const requestFacts = ({ approvedTerms, ...facts }: Record<string, unknown>): Facts => [
+  "certificate-request",
+  approvedTerms == null ? facts : { ...facts, approvedTerms }, // older stamps are without it
+];
 
 /** The facts of the request `r`. */
 export const requestFactsJson = (
@@ -17,17 +21,16 @@ export const requestFactsJson = (
   r = sql`r`,
 ) => sql`json_build_object('organizationId', ${r}.organization_id, 'id', ${r}.id, 'issuerId', ${r}.issuer_id,
   'names', ${r}.names, 'keyLocation', ${r}.key_location, 'keyAlgorithm', ${r}.key_algorithm, 'csr', encode(${r}.csr, 'hex'), 'profile', ${r}.profile,
-  'replaces', ${r}.replaces, 'agentId', ${r}.agent_id, 'deployment', ${r}.deployment, 'mayBegin', ${r}.approval in ('none', 'given'))`;
+  'replaces', ${r}.replaces, 'agentId', ${r}.agent_id, 'deployment', ${r}.deployment, 'mayBegin', ${r}.approval in ('none', 'given'), 'approvedTerms', ${r}.approved_by->>'terms')`;
 
 /** The facts of the request `r` and its stamp, for `isRequestProven`. */
 export const requestProofJson = (sql: Sql, r = sql`r`) => sql`json_build_object('facts', ${requestFactsJson(sql, r)}, 'stamp', encode(${r}.stamp, 'hex'))`;
 export type RequestProof = { facts: Record<string, unknown>; stamp: string | null };
 
 /** True where a server took the order as it is. */
-export const isRequestProven = (stamps: Stamps, { facts, stamp }: RequestProof) =>
-  stamps.hold(stamp === null ? null : Buffer.from(stamp, "hex"), requestFacts(facts));
+export const isRequestProven = (stamps: Stamps, { facts, stamp }: RequestProof) => stamps.hold(fromHex(stamp), requestFacts(facts));
 
-export const HELD_REQUEST = "The certificate request was changed in the database, and not by this server: cancel it, and order again.";
+export const HELD_REQUEST = `The certificate request ${UNPROVEN}: cancel it, and order again. ${TO_TRUST}`;
 
 /** Stamps the request as this transaction has written it. */
 export async function stampRequest(tx: Sql, stamps: Stamps, organizationId: string, id: string) {
@@ -41,8 +44,8 @@ export async function stampRequest(tx: Sql, stamps: Stamps, organizationId: stri
 export type AskedKey = RequestProof & { request: { requestId: string }; challenges: AskedChallenge[] };
 type AskedChallenge = { challenge: { id: string }; facts: Challenge; stamp: string | null };
 
-/** SQL condition: the request `r` is to have a key of its agent. */
-const isOpen = (sql: Sql) => sql`r.key_location = 'agent' and r.ended_at is null and r.approval in ('none', 'given')`;
+/** SQL condition: the request `r` is to have a key of its agent, which keeps one that it has made while another approval is awaited. */
+const isOpen = (sql: Sql) => sql`r.key_location = 'agent' and r.ended_at is null and (r.approval in ('none', 'given') or r.csr is not null)`;
 
 /**
  * Part of a statement: the assignment that the certificate of the request `r` is for, as `place`. A renewal goes to where the certificate is

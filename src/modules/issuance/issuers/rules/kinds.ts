@@ -30,7 +30,7 @@ export const FIELDS: Record<IssuerKind, Fields> = {
     ],
   },
   internal: {
-    configFields: [text("authorityId", { type: "uuid", required: true }), text("profile", { default: "server" })],
+    configFields: [text("authorityId", { type: "uuid", required: true }), text("profile")],
     secretFields: [],
   },
 };

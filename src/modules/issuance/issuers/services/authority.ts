@@ -19,7 +19,9 @@ export async function findAuthorityFault(
   if (!authority) return { invalid: "body.config.authorityId is of no authority of this organization." };
   const fault = issuingFault(deps, authority);
   if (fault) return { inTheWay: `${fault} Name another one in body.config.authorityId, or try again when it issues.` };
+  if (authority.profiles.length === 0)
+    return { invalid: `body.config.authorityId is of the authority "${authority.name}", which has no profiles and issues no certificates of hosts.` };
   const names = authority.profiles.map(({ name }) => name).join(", ");
-  if (!findProfile(authority.profiles, String(config.profile)))
-    return { invalid: `body.config.profile is of no profile of the authority "${authority.name}", which has ${names || "none"}.` };
+  if (!findProfile(authority.profiles, config.profile === undefined ? null : String(config.profile)))
+    return { invalid: `body.config.profile is of no profile of the authority "${authority.name}", which has ${names}.` };
 }

@@ -16,7 +16,7 @@ export async function decideChange(deps: Deps, tx: Sql, stored: StoredIssuer, pa
   const { name, config } = read.next;
   const fault = read.changed.includes("config") ? await findAuthorityFault(deps, tx, { ...stored, config }) : undefined;
   if (fault) return fault;
-  const secrets = await completeSecrets(stored.kind, read.next.secrets);
+  const secrets = completeSecrets(stored.kind, read.next.secrets);
   const isNew = read.changed.includes("secrets") || secrets !== read.next.secrets;
   const changed = isNew ? [...new Set([...read.changed, "secrets"])] : read.changed;
   return {

@@ -1,7 +1,6 @@
-import { generateKeyPair } from "node:crypto";
-import { promisify } from "node:util";
 import type { Values } from "#catalogue/fields";
 import type { Keyring } from "#crypto/keyring";
+import { makeEcdsaKey } from "#crypto/private-keys";
 import { openRecord, sealRecord } from "#crypto/sealed-record";
 import type { Deps } from "#deps";
 import type { OpenIssuer } from "#modules/issuance/requests/rules/driver";
@@ -24,11 +23,9 @@ export function openIssuer({ config: { keyring }, stamps }: Pick<Deps, "config" 
   return { organizationId, id, kind, name, config, secrets: secrets as Record<string, string>, account };
 }
 
-const makeKeyPair = promisify(generateKeyPair);
-
 /** Returns the secrets with what an issuer of this kind makes itself: the key of its account. */
-export async function completeSecrets(kind: IssuerKind, secrets: Values): Promise<Values> {
+export function completeSecrets(kind: IssuerKind, secrets: Values): Values {
   if (kind !== "acme" || secrets.accountKeyPem !== undefined) return secrets;
-  const { privateKey } = await makeKeyPair("ec", { namedCurve: "P-256" });
-  return { ...secrets, accountKeyPem: String(privateKey.export({ type: "pkcs8", format: "pem" })).trim() };
+  const accountKey = makeEcdsaKey("ecdsa-p256");
+  return { ...secrets, accountKeyPem: String(accountKey.export({ type: "pkcs8", format: "pem" })).trim() };
 }

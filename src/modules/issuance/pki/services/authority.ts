@@ -5,7 +5,7 @@ import { openSigner } from "#modules/issuance/authorities/services/signer";
 import type { Scope } from "#modules/people/audit/queries";
 import type { Publication } from "../queries";
 
-export type Needs = Pick<Deps, "sql" | "config" | "clock">;
+export type Needs = Pick<Deps, "sql" | "config" | "clock" | "stamps">;
 
 export const scopeOf = ({ organizationId }: Publication): Scope => ({ organizationId, actor: { type: "server" }, requestId: null });
 

@@ -1,11 +1,13 @@
 import { bits, integer, octets, oid, sequence, tagged, time } from "#crypto/der";
 import type { Sql } from "#db/connect";
+import type { Deps } from "#deps";
 import type { Signer } from "#modules/issuance/authorities/services/certificates";
 import { sign, signatureOf } from "#modules/issuance/authorities/services/keys";
 import { createPause } from "#slices";
-import { findPublication, listRevoked, type Publication, type Revoked, saveCrl } from "../queries";
+import { findPublication, type Publication, saveCrl } from "../queries";
 import { encodeReason } from "../rules";
 import { earlier, type Needs, openAuthority, scopeOf } from "./authority";
+import { type Entry, listEntries } from "./crl-entries";
 
 const HOUR_MS = 3_600_000;
 /** How long a CRL counts, and after how long the next one is signed. */
@@ -15,9 +17,10 @@ const EVERY_MS = 24 * HOUR_MS;
 type Crl = { der: Uint8Array; nextUpdate: Date };
 
 /** The CRL of an authority; where it is due, it is signed first. Undefined where there is no such authority. */
-export async function currentCrl(deps: Needs, authorityId: string): Promise<Crl | undefined> {
+export async function currentCrl(deps: Needs & Pick<Deps, "clockCheck">, authorityId: string): Promise<Crl | undefined> {
   const published = await findPublication(deps.sql, authorityId);
   if (!published || !isCrlDue(published, deps.clock())) return published && crlOf(published);
+  if (published.crl && !(await deps.clockCheck.agrees())) return crlOf(published); // one of a wrong time would be worse than the last one
   const ours = renewing.getOrInsertComputed(deps.sql, () => new Map());
   return ours.getOrInsertComputed(authorityId, () => renewDue(deps, authorityId).finally(() => ours.delete(authorityId)));
 }
@@ -41,13 +44,14 @@ export async function renewCrl(deps: Needs, tx: Sql, published: Publication): Pr
   const nextUpdate = earlier(new Date(signedAt.getTime() + LIFE_MS), published.notAfter);
   const dueAt = earlier(new Date(signedAt.getTime() + EVERY_MS), new Date((signedAt.getTime() + nextUpdate.getTime()) / 2));
   const number = published.crlNumber + 1;
-  const entries = await listRevoked(tx, published, new Date(signedAt.getTime() - LIFE_MS));
-  const der = await signCrl(await openAuthority(tx, deps, published), { number, thisUpdate: signedAt, nextUpdate, entries });
+  const signer = await openAuthority(tx, deps, published);
+  const entries = await listEntries(tx, deps.stamps, signer, published, new Date(signedAt.getTime() - LIFE_MS), signedAt);
+  const der = await signCrl(signer, { number, thisUpdate: signedAt, nextUpdate, entries });
   await saveCrl(tx, scopeOf(published), published.authorityId, { der, number, entries: entries.length, signedAt, nextUpdate, dueAt });
   return { der, nextUpdate };
 }
 
-type Content = { number: number; thisUpdate: Date; nextUpdate: Date; entries: readonly Revoked[] };
+type Content = { number: number; thisUpdate: Date; nextUpdate: Date; entries: readonly Entry[] };
 
 /**
  * A CRL in DER (RFC 5280, 5). Not by the generator of the library, which compares each entry with all before it: 100,000 entries would keep
@@ -71,11 +75,16 @@ export async function signCrl({ key, subject, keyId }: Signer, { number, thisUpd
 
 const extension = (type: string, value: Uint8Array) => sequence(oid(type), octets(value));
 
-async function encodeEntries(entries: readonly Revoked[]) {
+async function encodeEntries(entries: readonly Entry[]) {
   const pause = createPause();
-  const encoded: Buffer[] = [];
-  for (const { serialNumber, revokedAt, reason } of entries) {
+  const encoded: Uint8Array[] = [];
+  for (const entry of entries) {
     await pause();
+    if ("raw" in entry) {
+      encoded.push(entry.raw);
+      continue;
+    }
+    const { serialNumber, revokedAt, reason } = entry;
     const extensions = encodeReason(reason).map((code) => sequence(extension("551d15", code)));
     encoded.push(sequence(integer(serialNumber), time(revokedAt), ...extensions));
   }

@@ -18,8 +18,12 @@ type Hash = keyof typeof HASHES;
 const NULL = Buffer.from([5, 0]);
 const BASIC = "2b0601050507300101";
 
-/** An answer without a signature: the request is malformed, or about certificates of others. */
-export const REFUSALS = { malformed: sequence(Buffer.from([0x0a, 1, 1])), unauthorized: sequence(Buffer.from([0x0a, 1, 6])) };
+/** An answer without a signature: the request is malformed, nothing can be said for now, or it is about certificates of others. */
+export const REFUSALS = {
+  malformed: sequence(Buffer.from([0x0a, 1, 1])),
+  tryLater: sequence(Buffer.from([0x0a, 1, 3])),
+  unauthorized: sequence(Buffer.from([0x0a, 1, 6])),
+};
 
 /** What a request asks about; undefined where it is none. Its nonce, if any, is not looked at: answers are signed ahead. */
 export function readOcspRequest(bytes: Uint8Array): Asked[] | undefined {

@@ -5,8 +5,9 @@ import { createPause } from "#slices";
 import { findPublication, findStatuses, type IssuedStatus, type Publication, type SignedAnswer, saveAnswers, takeDueAnswers } from "../queries";
 import { type Asked, certIdsOf, type Issuers, isOf, issuersOf, REFUSALS, readOcspRequest, signAnswer } from "./ocsp-messages";
 import { type OpenResponder, openHeld, openResponder } from "./responder";
+import { provenStatus, UnprovenStatus } from "./status";
 
-type Needs = Pick<Deps, "sql" | "config" | "clock" | "reads">;
+type Needs = Pick<Deps, "sql" | "config" | "clock" | "clockCheck" | "stamps" | "reads" | "log">;
 
 /** How long an answer counts; it is signed again at half of that. */
 const LIFE_MS = 3 * 86_400_000;
@@ -15,11 +16,24 @@ const MAX_ASKED = 20;
 
 type Answer = { der: Uint8Array; nextUpdate: Date | undefined };
 
+/** Answers an OCSP request, where nothing proves what is asked: that it be asked again later. */
+export async function answerOcsp(deps: Needs, ...asked: Asking): Promise<Answer | undefined> {
+  try {
+    return await answerProven(deps, ...asked);
+  } catch (error) {
+    if (!(error instanceof UnprovenStatus)) throw error;
+    deps.log.error({ authorityId: asked[0] }, error.message);
+    return { der: REFUSALS.tryLater, nextUpdate: undefined };
+  }
+}
+
+type Asking = [authorityId: string, bytes: Uint8Array, charge: () => void];
+
 /**
  * Answers an OCSP request: with what was signed ahead or, for what is due, unknown or asked together, with what is signed now. `charge` is
  * called before a signature that anybody can ask for at will. Undefined where there is no such authority.
  */
-export async function answerOcsp(deps: Needs, authorityId: string, bytes: Uint8Array, charge: () => void): Promise<Answer | undefined> {
+async function answerProven(deps: Needs, ...[authorityId, bytes, charge]: Asking): Promise<Answer | undefined> {
   const published = await findPublication(deps.sql, authorityId);
   if (!published) return;
   const asked = readOcspRequest(bytes);
@@ -42,7 +56,7 @@ export async function answerOcsp(deps: Needs, authorityId: string, bytes: Uint8A
     return signFor(deps, published, asked, known);
   }
   const { answer, nextUpdate } = status;
-  if (answer && nextUpdate && nextUpdate > deps.clock()) return { der: answer, nextUpdate };
+  if (answer && nextUpdate && (nextUpdate > deps.clock() || !(await deps.clockCheck.agrees()))) return { der: answer, nextUpdate };
   const signed = await signStatus(deps, await openResponder(deps, published), issuers, status);
   await saveAnswers(deps.sql, [signed]);
   return { der: signed.der, nextUpdate: signed.nextUpdate };
@@ -55,16 +69,19 @@ function timesOf(now: Date) {
 
 async function signFor(deps: Needs, published: Publication, asked: readonly Asked[], known: ReadonlyMap<string, IssuedStatus>) {
   const times = timesOf(deps.clock());
-  const singles = asked.map(({ raw, serialNumber }) => ({ certId: raw, known: known.get(serialNumber) }));
+  const singles = asked.map(({ raw, serialNumber }) => ({ certId: raw, known: statusOf(deps, known.get(serialNumber)) }));
   const der = await signAnswer(await openResponder(deps, published), singles, times);
   count(deps, published);
   return { der, nextUpdate: times.nextUpdate };
 }
 
+const statusOf = ({ stamps, clock }: Needs, issued: IssuedStatus | undefined) => issued && provenStatus(stamps, issued, clock());
+
 /** The answer about one certificate, whichever hash a client names it by. */
 async function signStatus(deps: Needs, responder: OpenResponder, issuers: Issuers, status: IssuedStatus) {
   const { dueAt, ...times } = timesOf(deps.clock());
-  const singles = certIdsOf(issuers, status.serialNumber).map((certId) => ({ certId, known: status }));
+  const known = statusOf(deps, status);
+  const singles = certIdsOf(issuers, status.serialNumber).map((certId) => ({ certId, known }));
   const der = await signAnswer(responder, singles, times);
   count(deps, status);
   return { ...status, der, nextUpdate: times.nextUpdate, dueAt };
@@ -84,14 +101,27 @@ export async function signDueAnswers(deps: Needs, tx: Sql, limit: number, failur
   const now = deps.clock();
   const due = await takeDueAnswers(tx, now, limit);
   const postponed = (each: IssuedStatus, dueAt: Date | null) => ({ ...each, der: each.answer, dueAt });
+  const later = new Date(now.getTime() + RETRY_MS);
+
+  /** A status that no stamp proves holds up no other. */
+  function isProven(status: IssuedStatus) {
+    try {
+      provenStatus(deps.stamps, status, now);
+      return true;
+    } catch (error) {
+      failures.push(error);
+      return false;
+    }
+  }
   const { true: live = [], false: ended = [] } = Object.groupBy(due, (each) => `${each.notAfter > now}`);
   const saved: SignedAnswer[] = ended.map((each) => postponed(each, null));
   for (const [authorityId, statuses] of Map.groupBy(live, (each) => each.authorityId)) {
     try {
-      saved.push(...(await signStatuses(deps, tx, authorityId, statuses)));
+      const { true: proven = [], false: unproven = [] } = Object.groupBy(statuses, (each) => `${isProven(each)}`);
+      saved.push(...(await signStatuses(deps, tx, authorityId, proven)), ...unproven.map((each) => postponed(each, later)));
     } catch (error) {
       failures.push(error);
-      saved.push(...statuses.map((each) => postponed(each, new Date(now.getTime() + RETRY_MS))));
+      saved.push(...statuses.map((each) => postponed(each, later)));
     }
   }
   if (saved.length > 0) await saveAnswers(tx, saved);

@@ -1,7 +1,8 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
+import { makeEcdsaKey } from "#crypto/private-keys";
 import type { Sql } from "#db/connect";
 import { beginAt, issueResponder, newSerialNumber } from "#modules/issuance/authorities/services/certificates";
-import { makeKey, publicKeyOf } from "#modules/issuance/authorities/services/keys";
+import { publicKeyOf } from "#modules/issuance/authorities/services/keys";
 import { findPublication, type Publication, saveResponder } from "../queries";
 import { earlier, type Needs, openAuthority, scopeOf } from "./authority";
 
@@ -38,7 +39,7 @@ function open({ config }: Needs, published: Publication): OpenResponder {
 /** Makes the next responder of a publication that is held. */
 async function renewResponder(deps: Needs, tx: Sql, published: Publication): Promise<OpenResponder> {
   const now = deps.clock();
-  const key = await makeKey("ecdsa-p256");
+  const key = makeEcdsaKey("ecdsa-p256");
   const notBefore = beginAt(now);
   const notAfter = earlier(new Date(notBefore.getTime() + LIFE_MS), published.notAfter);
   const certificate = await issueResponder(await openAuthority(tx, deps, published), {

@@ -4,16 +4,17 @@ import type { KeyLocation } from "#modules/issuance/requests/rules/policy";
 import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
 import type { Fare } from "../rules/backoff";
 import type { Looked, Next } from "../rules/next";
+import { mayFollow } from "./order";
 
 export type OfIssuer = { organizationId: string; issuerId: string };
 /** A renewal that was found due, with what its next request will be for. */
 export type Found = Looked & { successorId: string | null; names: Name[]; keyAlgorithm: string; keyLocation: KeyLocation };
 
-/** Returns the issuer of the renewal that was due first, but for those of `done`. */
-export async function findDueIssuer(sql: Sql, done: string[], now: Date) {
+/** Returns the issuer of the renewal that was due first, but for those of `seen`. */
+export async function findDueIssuer(sql: Sql, seen: string[], now: Date) {
   const [row] = await sql<OfIssuer[]>`
     select organization_id as "organizationId", issuer_id as "issuerId" from renewals
-    where look_at <= ${now.toISOString()} and state <> 'issued' and issuer_id <> all(${arrayOf(done)}::uuid[]) order by look_at limit 1`;
+    where look_at <= ${now.toISOString()} and state <> 'issued' and issuer_id <> all(${arrayOf(seen)}::uuid[]) order by look_at limit 1`;
   return row;
 }
 
@@ -53,6 +54,7 @@ export async function takeDue(tx: Sql, { organizationId, issuerId }: OfIssuer, c
       case when w.state = 'ordered' then json_build_object('status', case when q.ended_at is null then 'open' else q.status::text end, 'reason', q.reason) end as request,
       q.certificate_id as "successorId", rotation.is_there as "isRotated", deployed.is_there as "isDeployed", t.key_location = 'csr' as "keepsKey",
       t.agent_id is not null and host.id is null as "isHostGone",
+      q.status is not distinct from 'cancelled' or (t.ended_at is not null and not ${mayFollow(tx, tx`t`)}) as "isCancelled",
       not exists (select from issuers where organization_id = w.organization_id and id = w.issuer_id) as "isIssuerGone", t.names, t.key_algorithm as "keyAlgorithm", t.key_location as "keyLocation"
     from due w
     cross join lateral (select * from certificates where organization_id = w.organization_id and id = w.certificate_id offset 0) as c

@@ -1,12 +1,15 @@
 import { inJson, type Stamps } from "#crypto/stamps";
-import { arrayOf, type Sql } from "#db/connect";
+import { arrayOf, type Fragment, type Sql } from "#db/connect";
 import { isRequestProven, type RequestProof, requestFacts, requestFactsJson, requestProofJson } from "#modules/issuance/hosts/queries/asked-keys";
 import { addSteps, firstDue, firstReason, wakeIssuer } from "#modules/issuance/requests/queries/requests";
 import { auditMany, type Scope } from "#modules/people/audit/queries";
 
+/** SQL condition: what a renewal would follow was issued, or waits for no approval; and no person cancelled or refused it. */
+export const mayFollow = (sql: Sql, template: Fragment) => sql`(${template}.approval in ('none', 'given') and ${template}.status <> 'cancelled')`;
+
 /**
  * Orders successors of certificates from the issuer that looks after them, as they were ordered before. Nobody approves them again: who approved the first
- * one approved its renewal. Returns the certificates of which an order was made; an open one for the same names is in the way of the others. The issuer and
+ * one approved its renewal, as long as the issuer is what it was then. Returns the certificates of which an order was made; an open one for the same names is in the way of the others. The issuer and
  * the renewals are locked.
  */
 export async function orderSuccessors(tx: Sql, scope: Scope, issuerId: string, certificateIds: string[]) {
@@ -14,14 +17,14 @@ export async function orderSuccessors(tx: Sql, scope: Scope, issuerId: string, c
   const rows = await tx<{ replaces: string }[]>`
     with created as (
       insert into certificate_requests (organization_id, id, issuer_id, names, names_hash, key_algorithm, key_location, csr, agent_id, deployment, profile, auto_renew,
-        replaces, approval, reason, due_at, created_by, search)
+        replaces, approval, approved_by, reason, due_at, created_by, search)
       select organization_id, new_id(), ${issuerId}, names, names_hash, key_algorithm, key_location, csr, agent_id, deployment, profile, true,
-        replaces, approval, ${firstReason(tx)}, ${firstDue(tx)}, ${JSON.stringify(scope.actor)}::text::jsonb, search
+        replaces, approval, approved_by, ${firstReason(tx)}, ${firstDue(tx)}, ${JSON.stringify(scope.actor)}::text::jsonb, search
       from (
-        select w.certificate_id as replaces, 'none'::certificate_request_approval as approval, t.organization_id, t.names, t.names_hash, t.key_algorithm, t.key_location,
+        select w.certificate_id as replaces, t.approval, t.approved_by, t.organization_id, t.names, t.names_hash, t.key_algorithm, t.key_location,
           case when t.key_location = 'csr' then t.csr end as csr, t.agent_id, t.deployment, t.profile, t.search
         from renewals w cross join lateral (select * from certificate_requests where organization_id = w.organization_id and id = w.template_id offset 0) as t
-        where w.organization_id = ${scope.organizationId} and w.certificate_id = any(${arrayOf(certificateIds)}::uuid[])) as template
+        where w.organization_id = ${scope.organizationId} and w.certificate_id = any(${arrayOf(certificateIds)}::uuid[]) and ${mayFollow(tx, tx`t`)}) as template
       on conflict do nothing returning *),
     stepped as (${addSteps(tx, tx`select organization_id, id, status, reason from created`)}),
     woken as (${wakeIssuer(tx, tx`select distinct organization_id, issuer_id, due_at from created`)}),
@@ -35,7 +38,7 @@ export async function orderSuccessors(tx: Sql, scope: Scope, issuerId: string, c
 
 type Copied = { id: string; facts: Record<string, unknown>; template: RequestProof };
 
-/** Stamps the requests that were made for these certificates, where the requests that they follow are stamped. */
+/** Stamps the requests that were made for these certificates, where the requests that they follow are stamped, as such that may begin. */
 export async function stampSuccessors(tx: Sql, stamps: Stamps, organizationId: string, certificateIds: string[]) {
   const copied = await tx<Copied[]>`
     select r.id, ${requestFactsJson(tx)} as facts, ${requestProofJson(tx, tx`t`)} as template from renewals w
@@ -43,7 +46,7 @@ export async function stampSuccessors(tx: Sql, stamps: Stamps, organizationId: s
     join certificate_requests t on t.organization_id = w.organization_id and t.id = w.template_id
     where w.organization_id = ${organizationId} and w.certificate_id = any(${arrayOf(certificateIds)}::uuid[])`;
   const rows = copied
-    .filter(({ template }) => isRequestProven(stamps, template))
+    .filter(({ template }) => template.facts.mayBegin === true && isRequestProven(stamps, template))
     .map(({ id, facts }) => ({ id, stamp: inJson(stamps.of(requestFacts(facts))) }));
   await tx`
     update certificate_requests r set stamp = given.stamp from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (id uuid, stamp bytea)

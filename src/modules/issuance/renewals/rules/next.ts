@@ -38,6 +38,8 @@ export type Looked = Validity &
     /** The agent that has its key was deleted. */
     isHostGone: boolean;
     isIssuerGone: boolean;
+    /** A person cancelled or refused the request that was to renew it, or the one that its renewal would follow. */
+    isCancelled: boolean;
   };
 
 /** What becomes of it. `tells` are what members hear of; `over`: what they heard of has ended. */
@@ -54,14 +56,15 @@ export function decide(row: Looked, restsUntil: Date | null, now: Date, chance: 
   const ending = findEnding(row, now);
   if (ending !== undefined) return end(row, "ended", ending, now);
   if (row.request?.status === "open") return wait({ ...row, ...planned(row, now), failure: row.request.reason }, [], now);
-  if (row.request) return fail(row, row.request.reason ?? "The certificate request was cancelled.", now, chance);
+  if (row.request) return fail(row, row.request.reason ?? "The certificate request failed.", now, chance);
   if (row.isRotated) return end(row, "renewed", null, now);
   if (row.isIssuerGone) return end(row, "ended", "The issuer was deleted.", now);
   return schedule({ ...row, ...planned(row, now) }, restsUntil, now);
 }
 
 /** Why nothing renews it any more. */
-function findEnding({ status, revocationReason, notAfter, keepsKey, isHostGone }: Looked, now: Date) {
+function findEnding({ status, revocationReason, notAfter, keepsKey, isHostGone, isCancelled }: Looked, now: Date) {
+  if (isCancelled) return "The certificate request that was to renew it was cancelled or refused.";
   if (status === "retired") return "The certificate is retired.";
   if (status === "revoked" && revocationReason !== null && UNWANTED.includes(revocationReason)) return `The certificate was revoked: ${revocationReason}.`;
   if (status === "revoked" && revocationReason === "keyCompromise" && keepsKey)

@@ -21,13 +21,21 @@ const TURN_MS = 60_000;
  * database: what a crash cuts off is done by the next turn, and by one of several servers.
  */
 export async function renewDue(deps: Deps, stopping: AbortSignal) {
-  const { sql, stamps, clock } = deps;
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(TURN_MS)]);
-  while (!signal.aborted && (await endDeleted(sql, AT_ONCE)));
-  const done: string[] = [];
-  for (let due = await findDueIssuer(sql, done, clock()); due && !signal.aborted; due = await findDueIssuer(sql, done, clock()))
-    if ((await renewSome({ sql, stamps }, due, clock())) < AT_ONCE) done.push(due.issuerId);
+  while (!signal.aborted && (await endDeleted(deps.sql, AT_ONCE)));
+  while (!signal.aborted && (await renewInTurn(deps, signal)));
   await startRotations(deps, signal);
+}
+
+/** Looks at some renewals of every issuer that has any due, so that the many of one hold up no other. Returns whether an issuer may have more. */
+async function renewInTurn({ sql, stamps, clock }: Deps, signal: AbortSignal) {
+  const seen: string[] = [];
+  let hasMore = false;
+  for (let due = await findDueIssuer(sql, seen, clock()); due && !signal.aborted; due = await findDueIssuer(sql, seen, clock())) {
+    seen.push(due.issuerId);
+    if ((await renewSome({ sql, stamps }, due, clock())) === AT_ONCE) hasMore = true;
+  }
+  return hasMore;
 }
 
 type Decided = { row: Found; next: Next };

@@ -3,33 +3,37 @@ import { findStored } from "#modules/issuance/issuers/queries";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
 import type { Driver } from "#modules/issuance/requests/rules/driver";
 import { type Drivers, driverOf } from "#modules/issuance/requests/services/drivers";
+import type { Take } from "#modules/platform/jobs/rules";
 import { type Asked, claimWindows, saveAsked, saveWindow } from "../queries/windows";
 
-/** Below what can be asked within the time of a claim. */
+/** Certificates that are taken at once, all of one issuer, and asked about one after the other: below what can be asked within the time of a claim. */
 const AT_ONCE = 40;
 const CALL_MS = 5_000;
-const TURN_MS = 60_000;
 /** When a CA that did not answer is asked again. */
 const AGAIN_MS = 6 * 3_600_000;
 
-/** Asks CAs when they want certificates to be renewed (RFC 9773), each as often as it says. */
-export async function askWindows(deps: Deps, stopping: AbortSignal, drivers?: Drivers) {
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(TURN_MS)]);
-  for (let count = AT_ONCE; count === AT_ONCE && !signal.aborted; ) {
-    const claimed = await claimWindows(deps.sql, AT_ONCE, deps.clock());
-    count = claimed.length;
-    for (const asked of Map.groupBy(claimed, ({ organizationId, issuerId }) => `${organizationId} ${issuerId}`).values()) await askIssuer(deps, drivers, asked);
-  }
-}
+/** Returns what asks CAs when they want certificates to be renewed (RFC 9773), each as often as it says. */
+export const asking =
+  (deps: Deps, drivers?: Drivers): Take =>
+  async (room, stopping) => {
+    const asked = await claimWindows(deps.sql, room, AT_ONCE, deps.clock());
+    const [first] = asked;
+    if (!first) return;
+    const { organizationId, issuerId } = first;
+    const report = (err: unknown) =>
+      deps.log.warn({ err, organizationId, issuerId }, "a CA could not be asked for renewal windows; the next try is in five minutes");
+    return [{ organizationId, targetId: issuerId, run: () => askIssuer(deps, drivers, asked, stopping).catch(report) }];
+  };
 
 /** Asks one issuer of all these. One that does not answer is asked no more for now. */
-async function askIssuer(deps: Deps, drivers: Drivers | undefined, asked: Asked[]) {
+async function askIssuer(deps: Deps, drivers: Drivers | undefined, asked: Asked[], stopping: AbortSignal) {
   const { sql, clock, log } = deps;
   const { organizationId = "", issuerId = "" } = asked[0] ?? {};
   const stored = await findStored(sql, organizationId, issuerId);
   const issuer = stored && openIssuer(deps, stored);
   const driver = stored && driverOf(deps, stored.kind, drivers);
-  for (const [index, each] of asked.entries())
+  for (const [index, each] of asked.entries()) {
+    if (stopping.aborted) return; // the claim ends soon
     try {
       await askOne(deps, issuer, driver, each);
     } catch (err) {
@@ -37,6 +41,7 @@ async function askIssuer(deps: Deps, drivers: Drivers | undefined, asked: Asked[
       for (const rest of asked.slice(index)) await saveAsked(sql, rest, new Date(clock().getTime() + AGAIN_MS * (1 + Math.random())));
       return;
     }
+  }
 }
 
 async function askOne({ sql, clock }: Deps, issuer: ReturnType<typeof openIssuer> | undefined, driver: Driver | undefined, asked: Asked) {

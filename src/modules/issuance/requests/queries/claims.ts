@@ -1,6 +1,7 @@
 import { arrayOf, type Pool, type Sql } from "#db/connect";
 import { type RequestProof, requestProofJson } from "#modules/issuance/hosts/queries/asked-keys";
 import type { HostProofType } from "#modules/issuance/hosts/rules";
+import type { Room } from "#modules/platform/jobs/rules";
 import type { Name } from "../rules/driver";
 import type { OpenStatus } from "../rules/next";
 
@@ -33,20 +34,24 @@ export type Claim = {
 };
 
 /**
- * Takes requests that are due at the issuer whose turn it is, at most `limit`; undefined where no issuer has any. Issuers take turns, so that the many
- * requests of one hold up no other. Of an issuer that has failed one request alone is taken, to try.
+ * Takes requests that are due at the issuer whose turn it is, as many as it has room for; undefined where no issuer with room has any. Issuers take turns,
+ * so that the many requests of one hold up no other. Of an issuer that has failed one request alone is taken, to try. `isOwn` are the issuers that are
+ * authorities of the organizations' own, which call nobody.
  */
-export const claimRequests = (pool: Pool, busy: string[], limit: number) =>
+export const claimRequests = (pool: Pool, { fullOrganizations, fullTargets, of }: Room, { isOwn }: { isOwn: boolean }) =>
   pool.begin(async (tx) => {
     const [issuer] = await tx<{ organizationId: string; id: string; hasFailed: boolean }[]>`
       select organization_id as "organizationId", id, failures > 0 as "hasFailed" from issuers
-      where due_at <= now() and id <> all(${arrayOf(busy)}::uuid[]) order by due_at limit 1 for update skip locked`;
+      where due_at <= now() and (kind = 'internal') = ${isOwn} and organization_id <> all(${arrayOf(fullOrganizations)}::uuid[])
+        and id <> all(${arrayOf(fullTargets)}::uuid[])
+      order by due_at limit 1 for update skip locked`;
     if (!issuer) return;
     const { organizationId, id, hasFailed } = issuer;
+    const limit = hasFailed ? 1 : of({ organizationId, targetId: id });
     const isOfIssuer = tx`organization_id = ${organizationId} and issuer_id = ${id}`;
     const claims = await tx<Claim[]>`
       with due as (
-        select id from certificate_requests where ${isOfIssuer} and due_at <= now() order by due_at limit ${hasFailed ? 1 : limit} for update skip locked),
+        select id from certificate_requests where ${isOfIssuer} and due_at <= now() order by due_at limit ${limit} for update skip locked),
       claimed as (
         update certificate_requests r set due_at = now() + ${LEASE}::interval, claimed_until = now() + ${LEASE}::interval
         from due where r.organization_id = ${organizationId} and r.id = due.id returning r.*)

@@ -4,22 +4,32 @@ import type { Resource, Target } from "#db/outcome";
 import { matchesVersion } from "#db/versions";
 import { HELD_REQUEST, isRequestProven, type RequestProof, requestProofJson, stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
 import { notifyEnd } from "#modules/notifications/events/queries/notify";
-import { type Actor, audit, type Scope } from "#modules/people/audit/queries";
+import { findUserBehind } from "#modules/people/api-tokens/queries";
+import { audit, type Scope, userOf } from "#modules/people/audit/queries";
+import { judgeVoice } from "../rules/four-eyes";
 import { addSteps, begin, lockIssuer, requestJson, wakeIssuer } from "./requests";
+import { findTerms } from "./terms";
 
-type Held = { issuerId: string; version: number; approval: string; isOpen: boolean; author: Actor; tokenAuthor: Actor | null; proof: RequestProof };
+type Held = {
+  issuer: Awaited<ReturnType<typeof lockIssuer>>;
+  profile: string | null;
+  version: number;
+  approval: string;
+  isOpen: boolean;
+  authorId: string | null;
+  proof: RequestProof;
+};
 
-/** Finds a request, with who made the API token that asked for it, and locks its issuer and then itself. */
+/** Finds a request, with the user behind its author, and locks its issuer and then itself. */
 async function hold(tx: Sql, organizationId: string, id: string): Promise<Held | undefined> {
   const [found] = await tx<{ issuerId: string }[]>`
     select issuer_id as "issuerId" from certificate_requests where organization_id = ${organizationId} and id = ${id}`;
   if (!found) return;
-  await lockIssuer(tx, organizationId, found.issuerId);
-  const [row] = await tx<Held[]>`
-    select issuer_id as "issuerId", version, approval, ended_at is null as "isOpen", created_by as author, ${requestProofJson(tx)} as proof,
-      (select t.created_by from api_tokens t where t.organization_id = r.organization_id and t.id::text = r.created_by->>'id') as "tokenAuthor"
+  const issuer = await lockIssuer(tx, organizationId, found.issuerId);
+  const [row] = await tx<Omit<Held, "issuer">[]>`
+    select profile, version, approval, ended_at is null as "isOpen", ${findUserBehind(tx, tx`r.organization_id`, tx`r.created_by`)} as "authorId", ${requestProofJson(tx)} as proof
     from certificate_requests r where organization_id = ${organizationId} and id = ${id} for update`;
-  return row;
+  return row && { ...row, issuer };
 }
 
 type Rejection = "not found" | "stale" | { inTheWay: string } | { forbidden: string };
@@ -52,15 +62,6 @@ async function end(tx: Sql, scope: Scope, id: string, { action, reason, isRefusa
   return row;
 }
 
-const isSame = (one: Actor | null, other: Actor) => one?.type === "user" && other.type === "user" && one.id === other.id;
-
-/** Why this actor may not decide on the request, which takes four eyes. */
-function findRejection({ isOpen, approval, author, tokenAuthor }: Held, { actor }: Scope): Rejection | undefined {
-  if (actor.type !== "user") return { forbidden: "An approval needs the token of a user: this caller is known by headers or by an API token alone." };
-  if (isSame(author, actor) || isSame(tokenAuthor, actor)) return { forbidden: "Another admin than the author of the certificate request decides on it." };
-  if (!isOpen || approval !== "awaited") return { inTheWay: "The certificate request waits for no approval." };
-}
-
 /** Decides on a request that waits for another admin. A refused one has ended. */
 export const decideRequest = (
   pool: Pool,
@@ -72,19 +73,38 @@ export const decideRequest = (
   pool.begin(async (tx) => {
     const held = await hold(tx, scope.organizationId, id);
     if (!held) return "not found";
-    const rejection = findRejection(held, scope);
-    if (rejection) return rejection;
+    const voice = judgeVoice(held.authorId, scope.actor, "certificate request");
+    if (typeof voice === "object") return voice;
+    if (!held.isOpen || held.approval !== "awaited") return { inTheWay: "The certificate request waits for no approval." };
     if (!matchesVersion(versions, held.version)) return "stale";
-    if (decision.isApproved && !isRequestProven(stamps, held.proof)) return { inTheWay: HELD_REQUEST };
-    if (decision.isApproved) return approve(tx, stamps, scope, id);
-    return end(tx, scope, id, { action: "refused", reason: decision.reason, isRefusal: true });
+    if (!decision.isApproved) return end(tx, scope, id, { action: "refused", reason: decision.reason, isRefusal: true });
+    if (!isRequestProven(stamps, held.proof)) return { inTheWay: HELD_REQUEST };
+    return voice === "vouch" ? vouch(tx, scope, id) : approve(tx, stamps, scope, id, held);
   });
 
-async function approve(tx: Sql, stamps: Stamps, scope: Scope, id: string): Promise<Resource> {
+const VOUCHED = "One admin approved it. No user is known to have ordered it, so it waits for the approval of another admin.";
+
+/** Notes the first user who approves what no user is known to have ordered: from now on that user counts as its author. */
+async function vouch(tx: Sql, scope: Scope, id: string): Promise<Resource> {
+  const [row] = await tx<Resource[]>`
+    with vouched as (
+      update certificate_requests set created_by = created_by || jsonb_build_object('userId', ${userOf(scope)}::text), reason = ${VOUCHED}, version = version + 1, updated_at = now()
+      where organization_id = ${scope.organizationId} and id = ${id} returning *),
+    stepped as (${addSteps(tx, tx`select organization_id, id, status, reason from vouched`)}),
+    audited as (${audit(tx, scope, "certificate-request.vouched", tx`select id, '{}'::jsonb from vouched`)})
+    select ${requestJson(tx)}::text as json, version from vouched`;
+  if (!row) throw new Error(`certificate request ${id} vanished while it was locked`);
+  return row;
+}
+
+/** Approves a request as its issuer is now. */
+async function approve(tx: Sql, stamps: Stamps, scope: Scope, id: string, { issuer, profile }: Held): Promise<Resource> {
+  if (!issuer) throw new Error(`the issuer of the open certificate request ${id} is gone`); // none is deleted while a request is open
+  const terms = await findTerms(tx, { organizationId: scope.organizationId, ...issuer }, profile);
   const isIt = tx`organization_id = ${scope.organizationId} and id = ${id}`;
   await tx`
     with approved as (
-      update certificate_requests set approval = 'given', approved_by = ${JSON.stringify(scope.actor)}::text::jsonb, version = version + 1, updated_at = now()
+      update certificate_requests set approval = 'given', approved_by = ${JSON.stringify({ ...scope.actor, terms })}::text::jsonb, version = version + 1, updated_at = now()
       where ${isIt} returning organization_id, id),
     decided as (${notifyEnd(tx, "certificate_request_awaits_approval", tx`select organization_id, id from approved`)})
     ${audit(tx, scope, "certificate-request.approved", tx`select id, '{}'::jsonb from approved`)}`;

@@ -13,7 +13,7 @@ export const requestJson = (sql: Sql) => sql`jsonb_build_object('id', id, 'organ
   'key', jsonb_build_object('algorithm', key_algorithm, 'location', key_location), 'deployment', deployment, 'profile', profile,
   'autoRenew', auto_renew, 'renewAt', iso(renew_at), 'replaces', replaces, 'status', status, 'approval', approval, 'reason', reason,
   'certificateId', certificate_id, 'nextAttemptAt', case when attempts > 0 and ended_at is null then iso(due_at) end,
-  'createdBy', created_by, 'approvedBy', approved_by, 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at), 'endedAt', iso(ended_at))`;
+  'createdBy', created_by, 'approvedBy', approved_by - 'terms', 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at), 'endedAt', iso(ended_at))`;
 
 type Position = { limit: number; before: string | undefined };
 type Filter = { status?: string | undefined; issuerId?: string | undefined; name?: string | undefined };
@@ -102,15 +102,19 @@ export async function insertRequest(tx: Sql, scope: Scope, given: NewRequest) {
     stepped as (${addSteps(tx, tx`select organization_id, id, status, reason from created`)}),
     woken as (${wakeIssuer(tx, tx`select organization_id, issuer_id, due_at from created`)}),
     audited as (${audit(tx, scope, "certificate-request.created", tx`select id, ${details} from created`)}),
-    told as (${notify(
-      tx,
-      "certificate_request_awaits_approval",
-      tx`
-        select organization_id, id, jsonb_build_object('requestId', id, 'name', names->0->>'value'), null::uuid, null::member_role from created where approval = 'awaited'`,
-    )})
+    told as (${tellAwaited(tx, tx`created`)})
     select ${requestJson(tx)}::text as json, version from created`;
   return row;
 }
+
+/** Part of a writing statement: has admins told of those of `requests` that wait for an approval. */
+export const tellAwaited = (sql: Sql, requests: Fragment) =>
+  notify(
+    sql,
+    "certificate_request_awaits_approval",
+    sql`
+      select organization_id, id, jsonb_build_object('requestId', id, 'name', names->0->>'value'), null::uuid, null::member_role from ${requests} where approval = 'awaited'`,
+  );
 
 /** Has a request begin that waits for nothing any more; `note` says of its step what came about. */
 export async function begin(tx: Sql, isIt: Fragment, note: string): Promise<Resource> {
@@ -146,3 +150,12 @@ export async function findPolicy(sql: Sql, organizationId: string) {
       allowed_key_locations as "allowedKeyLocations", needs_approval as "needsApproval" from issuance_policies where organization_id = ${organizationId}`;
   return row;
 }
+
+const CHANGED = "The issuer, or the profiles of its authority, have changed since it was ordered. It waits for the approval of another admin.";
+
+/** Gives the requests of `issuers` that wait for an approval a new version, so that none approves what was not looked at. The issuers are ids of a change. */
+export const noteChange = (tx: Sql, organizationId: string, issuers: Fragment) => tx`
+  with changed as (
+    update certificate_requests set reason = ${CHANGED}, version = version + 1, updated_at = now()
+    where organization_id = ${organizationId} and issuer_id in (${issuers}) and approval = 'awaited' and ended_at is null returning *)
+  ${addSteps(tx, tx`select organization_id, id, status, reason from changed`)}`;

@@ -16,6 +16,8 @@ export type Issuing = {
   replaces: string | null;
   /** How the agent of the request proves control of the names; null where that is up to the issuer alone. */
   hostProof: HostProofType | null;
+  /** The issuer's terms when the order was approved (`terms.ts`); null where no approval names them. */
+  approvedTerms: string | null;
   /** What the last step returned; undefined before the first. */
   progress: unknown;
 };

@@ -1,5 +1,5 @@
-import { BlockList } from "node:net";
-import ipaddr from "ipaddr.js";
+import { BlockList, isIPv4 } from "node:net";
+import { readNetwork } from "#auth/cidr";
 import type { Name } from "./driver";
 import { isWildcard, readName } from "./names";
 
@@ -30,7 +30,7 @@ export function readPolicy(given: IssuancePolicy): IssuancePolicy | { invalid: s
     if ("fault" in name || name.type !== "dns") return { invalid: `body.allowedDomains[${index}] ${"fault" in name ? name.fault : "must be a DNS name"}.` };
     allowedDomains.push(name.value);
   }
-  const bad = (given.allowedAddresses ?? []).findIndex((each) => !ipaddr.isValidCIDR(each) && !ipaddr.isValid(each));
+  const bad = (given.allowedAddresses ?? []).findIndex((each) => each.includes("%") || !readNetwork(each));
   if (bad !== -1) return { invalid: `body.allowedAddresses[${bad}] must be an IP address or a network such as 10.0.0.0/8.` };
   return { ...given, allowedDomains: given.allowedDomains && [...new Set(allowedDomains)] };
 }
@@ -49,22 +49,26 @@ export function findPolicyFault(policy: IssuancePolicy, { names, key }: Asked) {
     return `The issuance policy of the organization allows keys at ${allowedKeyLocations.join(", ")}, not at ${key.location}.`;
 }
 
-function isWithin(domain: string, allowed: string[] | null) {
+/** True where these allow a domain, or all that a wildcard stands for. */
+export function isWithin(domain: string, allowed: string[] | null) {
   return allowed === null || allowed.some((each) => domain === each || (isWildcard({ type: "dns", value: each }) && domain.endsWith(each.slice(1))));
 }
 
 function isInNetwork(address: string, allowed: string[] | null) {
-  return allowed === null || networks.getOrInsertComputed(allowed, readNetworks).check(address, ipaddr.parse(address).kind());
+  if (allowed === null) return true;
+  const kind = isIPv4(address) ? "ipv4" : "ipv6";
+  return networks.getOrInsertComputed(allowed, readNetworks)[kind].check(address, kind);
 }
 
 /** The networks of policies, each list read once: a renewal of many certificates asks for each of their names. */
-const networks = new WeakMap<string[], BlockList>();
+const networks = new WeakMap<string[], ReturnType<typeof readNetworks>>();
 
+/** A list for each family: one list would find IPv4 addresses in ::/0, as the IPv6 addresses that embed them. */
 function readNetworks(allowed: string[]) {
-  const list = new BlockList();
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const each of allowed) {
-    const [network, length] = each.includes("/") ? ipaddr.parseCIDR(each) : [ipaddr.process(each), undefined];
-    list.addSubnet(network.toString().replace(/%.*/, ""), length ?? (network.kind() === "ipv4" ? 32 : 128), network.kind());
+    const [network, length] = readNetwork(each) ?? [];
+    if (network && length !== undefined) lists[network.kind()].addSubnet(network.toString(), length, network.kind());
   }
-  return list;
+  return lists;
 }

@@ -2,20 +2,16 @@ import type { Deps } from "#deps";
 import { HELD_REQUEST, isRequestProven, requestFacts } from "#modules/issuance/hosts/queries/asked-keys";
 import { findStored, type StoredIssuer } from "#modules/issuance/issuers/queries";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
+import type { Take } from "#modules/platform/jobs/rules";
 import { type Claim, claimRequests, extendClaim } from "../queries/claims";
 import { releaseClaim, saveCleaned, saveKey, saveTransition } from "../queries/save";
+import { endApproval, findTerms } from "../queries/terms";
 import type { Driver, OpenIssuer, Step } from "../rules/driver";
 import { backoff, isGivenUp, nextOf } from "../rules/next";
 import { type Drivers, driverOf } from "./drivers";
 import { storeIssued } from "./issue";
-import { makeKey } from "./keys";
+import { requestOf } from "./keys";
 
-/** Requests that one server works on at once, of all issuers and of one. */
-const AT_ONCE = 32;
-const AT_ONCE_OF_ISSUER = 8;
-/** How often it is looked for what has become due meanwhile, and how long a turn of the job goes on, but for the steps at hand. */
-const LOOK_MS = 500;
-const TURN_MS = 20_000;
 const STEP_MS = 45_000;
 /** How often a server says that it is still at work on a request: a third of the time for which it has it. */
 const EXTEND_MS = 5_000;
@@ -24,44 +20,24 @@ type Claimed = { claim: Claim; stored: Promise<StoredIssuer | undefined> | undef
 type Work = { claim: Claim; issuer: OpenIssuer; driver: Driver };
 
 /**
- * Takes the next step of every request that is due. Each step is kept before the next one; what a killed server had is taken over once its
- * claim ends.
+ * Returns what takes the next steps of requests that are due, at the issuers that are authorities of the organizations' own or at the others. Each step
+ * is kept before the next one; what a killed server had is taken over once its claim ends.
  */
-export async function issueDue(deps: Deps, stopping: AbortSignal, drivers?: Drivers) {
-  const { sql, log } = deps;
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(TURN_MS)]);
-  const running = new Map<Promise<void>, string>();
-  const countOf = (issuerId: string) => [...running.values()].filter((each) => each === issuerId).length;
-
-  /** Takes what is due at one issuer. Returns false where there is no such issuer, or no room. */
-  async function begin() {
-    const busy = [...new Set(running.values())].filter((each) => countOf(each) >= AT_ONCE_OF_ISSUER);
-    const room = signal.aborted ? 0 : AT_ONCE - running.size;
-    const claims = room > 0 ? await claimRequests(sql, busy, Math.min(room, AT_ONCE_OF_ISSUER)) : undefined;
+export const issuing =
+  (deps: Deps, { isOwn, drivers }: { isOwn: boolean; drivers?: Drivers }): Take =>
+  async (room, stopping) => {
+    const claims = await claimRequests(deps.sql, room, { isOwn });
     const [first] = claims ?? [];
-    const issuer = first && findStored(sql, first.organizationId, first.issuerId); // all are of one
-    for (const claim of claims ?? []) {
-      const run: Promise<void> = serve(deps, { claim, stored: issuer }, stopping, drivers)
-        .catch((err) =>
-          log.warn({ err, organizationId: claim.organizationId, requestId: claim.id }, "a certificate request could not be served; the next try is in 15 s"),
-        )
-        .finally(() => running.delete(run));
-      running.set(run, claim.issuerId);
-    }
-    return claims !== undefined;
-  }
+    const stored = first && findStored(deps.sql, first.organizationId, first.issuerId); // all are of one
+    return claims?.map((claim) => ({
+      organizationId: claim.organizationId,
+      targetId: claim.issuerId,
+      run: () => serve(deps, { claim, stored }, stopping, drivers).catch((err) => reportUnserved(deps, claim, err)),
+    }));
+  };
 
-  try {
-    for (;;) {
-      const wasIdle = running.size === 0;
-      if (await begin()) continue;
-      if (wasIdle || signal.aborted) break;
-      if (running.size > 0) await Promise.race([Bun.sleep(LOOK_MS), ...running.keys()]); // else an issuer that was busy may have more
-    }
-  } finally {
-    await Promise.all(running.keys());
-  }
-}
+const reportUnserved = ({ log }: Deps, { organizationId, id }: Claim, err: unknown) =>
+  log.warn({ err, organizationId, requestId: id }, "a certificate request could not be served; the next try is in 15 s");
 
 /** Opens the issuer of a request, and finds what has it issue; or why that cannot be. */
 function openIssuing(deps: Deps, stored: StoredIssuer | undefined, drivers?: Drivers): Omit<Work, "claim"> | { fault: string } {
@@ -78,8 +54,10 @@ async function serve(deps: Deps, { claim, stored }: Claimed, stopping: AbortSign
   const { issuer, driver } = opened;
   if (claim.hasEnded) return clean(deps, { claim, issuer, driver });
   if (!isRequestProven(deps.stamps, claim.proof)) return refuse(deps, claim, HELD_REQUEST);
+  const approvedTerms = approvedTermsOf(claim);
+  if (approvedTerms !== null && approvedTerms !== (await findTerms(deps.sql, issuer, claim.profile))) return endApproval(deps.sql, deps.stamps, claim);
   for (let next: Claim | undefined = claim; next; ) {
-    next = next.csr ? await takeStep(deps, { claim: next, issuer, driver }, next.csr, stopping) : await prepare(deps, next);
+    next = next.csr ? await takeStep(deps, { claim: next, issuer, driver }, next.csr, stopping) : await prepare(deps, next, stopping);
     if (next && stopping.aborted) return releaseClaim(deps.sql, next);
   }
 }
@@ -111,24 +89,38 @@ async function fail({ sql }: Deps, claim: Claim, reason: string) {
   await saveTransition(sql, claim, { status: "failed", reason, waitMs: 0, isFailure: true });
 }
 
-/** Makes the key of a request, where the server is to have it. */
-async function prepare(deps: Deps, claim: Claim): Promise<Claim | undefined> {
-  const key = await hold(deps, claim, makeKey(deps.config.keyring, claim.names, claim.keyAlgorithm, claim));
+/** Makes the key of a request, where the server is to have it. It may wait for a lane as long as a step may take. */
+async function prepare(deps: Deps, claim: Claim, stopping: AbortSignal): Promise<Claim | undefined> {
+  const signal = AbortSignal.any([AbortSignal.timeout(STEP_MS), stopping]);
+  const made = hold(deps, claim, deps.keyMaker.make(claim.organizationId, claim.keyAlgorithm, { signal, isPatient: true }));
+  const privateKey = await made.catch((error) => {
+    if (!stopping.aborted) throw error;
+  });
+  if (!privateKey) return releaseClaim(deps.sql, claim);
+  const pem = String(privateKey.export({ type: "pkcs8", format: "pem" }));
+  const key = await requestOf(deps.config.keyring, claim.names, pem, claim);
   const stamp = deps.stamps.of(requestFacts({ ...claim.proof.facts, csr: key.csr.toString("hex") }));
   return (await saveKey(deps.sql, claim, { ...key, stamp })) ? { ...claim, ...key } : undefined;
 }
 
-const issuingOf = ({ organizationId, id, issuerId, names, profile, replacedPem, hostProof, progress }: Claim, csr: Uint8Array) => ({
-  organizationId,
-  requestId: id,
-  issuerId,
-  names,
-  profile,
-  csr,
-  replaces: replacedPem,
-  hostProof,
-  progress: progress ?? undefined,
-});
+/** The issuer's terms when the request was approved; null where no approval names them. */
+const approvedTermsOf = ({ proof }: Claim) => (typeof proof.facts.approvedTerms === "string" ? proof.facts.approvedTerms : null);
+
+const issuingOf = (claim: Claim, csr: Uint8Array) => {
+  const { organizationId, id, issuerId, names, profile, replacedPem, hostProof, progress } = claim;
+  return {
+    organizationId,
+    requestId: id,
+    issuerId,
+    names,
+    profile,
+    csr,
+    replaces: replacedPem,
+    hostProof,
+    approvedTerms: approvedTermsOf(claim),
+    progress: progress ?? undefined,
+  };
+};
 
 /** Takes one step and keeps what it came to. Returns the request as it is then, where the next step is due at once. */
 async function takeStep(deps: Deps, { claim, issuer, driver }: Work, csr: Uint8Array, stopping: AbortSignal): Promise<Claim | undefined> {

@@ -1,6 +1,7 @@
-import type { Fragment, Sql } from "#db/connect";
+import { arrayOf, type Fragment, type Sql } from "#db/connect";
 import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
 import { audit, type Scope } from "#modules/people/audit/queries";
+import type { Room } from "#modules/platform/jobs/rules";
 
 /** A revocation of which the issuer's CA is to be told. */
 export type Due = {
@@ -14,10 +15,15 @@ export type Due = {
   failingSince: string | null;
 };
 
-/** Takes revocations that are due; a killed server lets them go after two minutes. */
-export const claimDue = (sql: Sql, count: number, now: Date) => sql<Due[]>`
-  with due as (
-    select organization_id, id from ca_revocations where due_at <= ${now.toISOString()} order by due_at limit ${count} for update skip locked),
+/** Takes revocations that are due at the issuer with room that has waited longest; a killed server lets them go after two minutes. */
+export const claimDue = (sql: Sql, { fullOrganizations, fullTargets }: Room, count: number, now: Date) => sql<Due[]>`
+  with first as (
+    select organization_id, issuer_id from ca_revocations
+    where due_at <= ${now.toISOString()} and organization_id <> all(${arrayOf(fullOrganizations)}::uuid[]) and issuer_id <> all(${arrayOf(fullTargets)}::uuid[])
+    order by due_at limit 1),
+  due as (
+    select r.organization_id, r.id from ca_revocations r join first using (organization_id, issuer_id)
+    where due_at <= ${now.toISOString()} order by due_at limit ${count} for update of r skip locked),
   claimed as (
     update ca_revocations r set due_at = ${now.toISOString()}::timestamptz + interval '2 minutes' from due
     where r.organization_id = due.organization_id and r.id = due.id returning r.*)
@@ -25,6 +31,10 @@ export const claimDue = (sql: Sql, count: number, now: Date) => sql<Due[]>`
     iso(failing_since) as "failingSince"
   from claimed r cross join lateral (select pem, not_after from certificates where organization_id = r.organization_id and id = r.certificate_id offset 0) as c
   order by r.created_at`;
+
+/** Lets revocations go, for another server. */
+export const releaseDue = (sql: Sql, due: Due[], now: Date) => sql`
+  update ca_revocations set due_at = ${now.toISOString()} where id = any(${arrayOf(due.map(({ id }) => id))}::uuid[]) and due_at is not null`;
 
 const scopeOf = ({ organizationId }: Due): Scope => ({ organizationId, actor: { type: "server" }, requestId: null });
 const isOpen = (sql: Sql, { organizationId, id }: Due) => sql`organization_id = ${organizationId} and id = ${id} and due_at is not null`;

@@ -1,4 +1,7 @@
-import type { Pool, Sql } from "#db/connect";
+import type { Values } from "#catalogue/fields";
+import type { Stamp } from "#crypto/stamps";
+import { arrayOf, type Pool, type Sql } from "#db/connect";
+import type { Room } from "#modules/platform/jobs/rules";
 import { notify, notifyEnd } from "../../events/queries/notify";
 import type { Content } from "../rules/told";
 
@@ -11,13 +14,14 @@ const REMEMBERED = 100;
 /** A channel that this server has, until `until`. */
 export type Claim = { organizationId: string; connectionId: string; failures: number; until: string };
 
-/** Takes channels that are due and that no server has. Those that fail and those that do not are taken apart, so that the first cannot hold up the others. */
-export const claimChannels = (sql: Sql, { isFailing, limit }: { isFailing: boolean; limit: number }) => sql<Claim[]>`
+/** Takes the channel with room that is due longest and that no server has. Those that fail and those that do not are taken apart, so that the first cannot hold up the others. */
+export const claimChannel = (sql: Sql, { fullOrganizations }: Room, { isFailing }: { isFailing: boolean }) => sql<Claim[]>`
   update notification_channels c set claimed_until = now() + ${LEASE}::interval
   from (
     select organization_id, connection_id from notification_channels
     where due_at <= now() and (claimed_until is null or claimed_until < now()) and (failures > 0) = ${isFailing}
-    order by due_at limit ${limit} for update skip locked) as due
+      and organization_id <> all(${arrayOf(fullOrganizations)}::uuid[])
+    order by due_at limit 1 for update skip locked) as due
   where c.organization_id = due.organization_id and c.connection_id = due.connection_id
   returning c.organization_id as "organizationId", c.connection_id as "connectionId", failures, iso(claimed_until) as until`;
 
@@ -47,11 +51,18 @@ export async function takeDelivery(sql: Sql, claim: Claim): Promise<{ until: str
   return row && { until: row.until, waiting: row.id === null ? undefined : { ...row, id: row.id } };
 }
 
-export type StoredConnection = { kind: string; config: Record<string, unknown>; sealedSecrets: Uint8Array | null };
+export type StoredConnection = {
+  organizationId: string;
+  id: string;
+  kind: string;
+  config: Values;
+  sealedSecrets: Uint8Array | null;
+  stamp: Stamp;
+};
 
 export async function findConnection(sql: Sql, organizationId: string, connectionId: string) {
   const [row] = await sql<StoredConnection[]>`
-    select kind, config, sealed_secrets as "sealedSecrets" from connections where organization_id = ${organizationId} and id = ${connectionId}`;
+    select organization_id as "organizationId", id, kind, config, sealed_secrets as "sealedSecrets", stamp from connections where organization_id = ${organizationId} and id = ${connectionId}`;
   return row;
 }
 

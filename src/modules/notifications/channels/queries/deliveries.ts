@@ -22,16 +22,22 @@ export async function listDeliveries(sql: Sql, organizationId: string, routeId: 
 
 type Asked = { routeId: string; id: string };
 
-/** Queues a delivery once more, with the same id, and lets its channel try at once; `conflict` where the state that it tells of has ended. */
-export const redeliver = (pool: Pool, scope: Scope, { routeId, id }: Asked) =>
+/**
+ * Queues a delivery once more, with the same id, and lets its channel try at once; `conflict` where the state that it tells of has ended.
+ * `charge` hears how many mails that is, and throws where these are too many.
+ */
+export const redeliver = (pool: Pool, scope: Scope, { routeId, id }: Asked, charge: (mails: number) => void) =>
   pool.begin(async (tx) => {
     const { organizationId } = scope;
-    const [found] = await tx<{ connectionId: string; hasEnded: boolean }[]>`
+    const [found] = await tx<{ connectionId: string; hasEnded: boolean; mails: number }[]>`
       select connection_id as "connectionId", incident_key is not null and not is_resolve and not is_test and not exists (
-          select from notification_incidents i where i.organization_id = d.organization_id and i.connection_id = d.connection_id and i.key = d.incident_key) as "hasEnded"
+          select from notification_incidents i where i.organization_id = d.organization_id and i.connection_id = d.connection_id and i.key = d.incident_key) as "hasEnded",
+        coalesce((select jsonb_array_length(config->'recipients') from connections c
+          where c.organization_id = d.organization_id and c.id = d.connection_id and c.kind = 'smtp'), 0) as mails
       from notification_deliveries d where organization_id = ${organizationId} and id = ${id} and route_id = ${routeId} for update`;
     if (!found) return "not found" as const;
     if (found.hasEnded) return "conflict" as const;
+    charge(found.mails);
     const [row] = await tx<{ json: string }[]>`
       with queued as (
         update notification_deliveries set state = 'pending', next_attempt_at = now(), queued_at = now(), tried_at = null, ended_at = null,

@@ -1,4 +1,5 @@
 import type { Deps } from "#deps";
+import { HELD_CONNECTION, isConnectionProven } from "#modules/core/connections/queries";
 import { openSecrets } from "#modules/core/connections/services/secrets";
 import type { StoredConnection } from "../queries/channels";
 import { fail, type Outcome } from "../rules/outcome";
@@ -10,17 +11,18 @@ import { deliverByMail } from "./smtp";
 const HTTP_MS = 10_000;
 const MAIL_MS = 20_000;
 
-export type Needs = { config: Pick<Deps["config"], "keyring" | "allowPrivateTargets" | "publicUrl">; clock: () => Date; reach: Reach };
+export type Needs = { stamps: Deps["stamps"]; config: Pick<Deps["config"], "keyring" | "allowPrivateTargets" | "publicUrl">; clock: () => Date; reach: Reach };
 type Given = { organizationId: string; connectionId: string; connection: StoredConnection | undefined; told: Told; done?: string[]; maxMs?: number };
 export type Attempted = { outcome: Outcome; done: string[] };
 
 /** Tells a channel, once. Returns how that went; of several recipients, who has it now. */
 export async function attempt(
-  { config, clock, reach }: Needs,
+  { config, stamps, clock, reach }: Needs,
   { organizationId, connectionId, connection, told, done = [], maxMs }: Given,
 ): Promise<Attempted> {
   const ended = (outcome: Outcome) => ({ outcome, done });
   if (!connection) return ended(fail("The connection was deleted.", true));
+  if (!isConnectionProven(stamps, connection)) return ended(fail(HELD_CONNECTION, false));
   const secrets = openSecrets(config.keyring, connection.sealedSecrets, { organizationId, id: connectionId });
   if (!secrets) return ended(fail("The connection's secrets were sealed with another SECRETS_KEY. Set them again.", true));
   const values = { ...secrets, ...connection.config };

@@ -1,8 +1,9 @@
 import type { Deps } from "#deps";
+import type { Take } from "#modules/platform/jobs/rules";
 import { send } from "#outbound/http-client";
 import {
   type Claim,
-  claimChannels,
+  claimChannel,
   findConnection,
   forgetDeliveries,
   releaseChannel,
@@ -18,40 +19,22 @@ import type { Outcome } from "../rules/outcome";
 import { attempt, type Needs, urlOf } from "./attempt";
 import type { Reach } from "./http";
 
-/** Channels that one server delivers to at once: so many that deliver, and as many that fail, which may take all the time that an attempt has. */
-const AT_ONCE = 8;
-/** How often channels are looked for that have become due meanwhile, and how long a turn of the job goes on, but for the attempts at hand. */
-const LOOK_MS = 500;
-const TURN_MS = 20_000;
+/** How long one channel is delivered to before others that are due have its place, but for the attempt at hand. */
+const SERVE_MS = 20_000;
 const FORGOTTEN_AT_ONCE = 5_000;
 
-type Services = Pick<Deps, "sql" | "config" | "log" | "clock">;
+type Services = Pick<Deps, "sql" | "stamps" | "config" | "log" | "clock">;
 
 /**
- * Delivers what waits for channels: of each channel one after the other, of many channels some at once. A channel that fails rests, longer
- * each time, so that what waits for it costs one attempt and not one each. What a killed server had is taken over once its claim ends.
+ * Returns what delivers to the channels that fail, or to the others: to each one delivery after the other. A channel that fails rests, longer each time,
+ * so that what waits for it costs one attempt and not one each. What a killed server had is taken over once its claim ends.
  */
-export async function deliverDue({ sql, config, log, clock }: Services, stopping: AbortSignal, reach: Reach = send) {
-  const needs: Needs = { config, clock, reach };
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(TURN_MS)]);
-  const failing = new Set<Promise<void>>();
-  const delivering = new Set<Promise<void>>();
-
-  /** Takes channels that are due, and begins to deliver to them. Returns how many. */
-  async function begin(isFailing: boolean, runs: Set<Promise<void>>) {
-    if (signal.aborted || runs.size >= AT_ONCE) return 0;
-    const claims = await claimChannels(sql, { isFailing, limit: AT_ONCE - runs.size });
-    for (const claim of claims) {
-      const run: Promise<void> = serve(claim)
-        .catch((err) => log.warn({ err, ...idsOf(claim) }, "a channel could not be served; the next try is in half a minute"))
-        .finally(() => runs.delete(run));
-      runs.add(run);
-    }
-    return claims.length;
-  }
+export function delivering({ sql, stamps, config, log, clock }: Services, { isFailing, reach = send }: { isFailing: boolean; reach?: Reach }): Take {
+  const needs: Needs = { config, stamps, clock, reach };
 
   /** Delivers to one channel until nothing is due or it fails. */
-  async function serve(claimed: Claim) {
+  async function serve(claimed: Claim, stopping: AbortSignal) {
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(SERVE_MS)]);
     let claim = claimed;
     let restMs = 0;
     while (!signal.aborted && restMs === 0) {
@@ -106,16 +89,13 @@ export async function deliverDue({ sql, config, log, clock }: Services, stopping
     else if (failures === 0) log.warn({ ...ids, reason: outcome.reason }, "channel cannot be delivered to; deliveries wait, and are tried again for a day");
   }
 
-  try {
-    for (;;) {
-      const begun = (await begin(false, delivering)) + (await begin(true, failing));
-      const running = [...delivering, ...failing];
-      if (signal.aborted || begun + running.length === 0) break;
-      if (running.length > 0) await Promise.race([Bun.sleep(LOOK_MS), ...running]);
-    }
-  } finally {
-    await Promise.all([...delivering, ...failing]);
-  }
+  return async (room, stopping) => {
+    const [claim] = await claimChannel(sql, room, { isFailing });
+    if (!claim) return;
+    const ids = idsOf(claim);
+    const report = (err: unknown) => log.warn({ err, ...ids }, "a channel could not be served; the next try is in half a minute");
+    return [{ organizationId: ids.organizationId, targetId: ids.connectionId, run: () => serve(claim, stopping).catch(report) }];
+  };
 }
 
 const idsOf = ({ organizationId, connectionId }: Claim) => ({ organizationId, connectionId });

@@ -1,5 +1,5 @@
 import type { Values } from "#catalogue/fields";
-import { readAddress } from "#mail/address";
+import { readAddress, showLookAlikes } from "#mail/address";
 import type { Mail } from "#mail/message";
 import type { MailSettings } from "#mail/settings";
 import { createMailTransport } from "#mail/transport";
@@ -18,7 +18,7 @@ export type Mailed = { outcome: Outcome; done: string[] };
  */
 export async function deliverByMail({ values, told, done }: Given, limits: Limits): Promise<Mailed> {
   const server = openServer(values, limits);
-  const recipients = ((values.recipients ?? []) as string[]).filter((each) => !done.includes(each));
+  const recipients = recipientsOf(values).filter((each) => !done.includes(each));
   if (!server) return { outcome: fail(NO_SENDER, true), done: [...done] };
   if (recipients.length + done.length === 0) return { outcome: fail("The connection has no recipients.", true), done: [] };
   const { transport, sockets } = server;
@@ -53,6 +53,8 @@ export async function signIn(values: Values, limits: Limits): Promise<Failed | u
     server.close();
   }
 }
+
+export const recipientsOf = ({ recipients = [] }: Values) => recipients as string[];
 
 const NO_SENDER = "The connection's fromAddress is none that mail can be sent from.";
 
@@ -96,13 +98,17 @@ function readSettings({ host, port, security, username, password, fromAddress }:
   return { server, sender: { name: "Certitude", address: address.address } };
 }
 
+/** The kind's own words: a recipient may be a stranger, so that no name that others chose stands in a header. */
+function subjectOf({ kind, severity, isTest }: Told) {
+  const words = `${kind.replaceAll("_", " ")} (${severity})`;
+  return isTest ? `Test: ${words}` : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
 const toMail = (told: Told, address: string): Mail => ({
   to: { name: "", address },
-  subject: headline(told),
+  subject: subjectOf(told),
   body: [
-    told.message,
-    ...linesOf(told).map((line) => `• ${line}`),
-    told.organization.name,
+    ...[headline(told), told.message, ...linesOf(told).map((line) => `• ${line}`), told.organization.name].map(showLookAlikes),
     ...(told.url ? [{ label: "Open in Certitude", url: told.url }] : []),
   ],
 });

@@ -7,6 +7,7 @@ import type { StoredRoute } from "../queries/routes";
 import { exampleContent } from "../rules/example";
 import { attempt, urlOf } from "./attempt";
 import type { Reach } from "./http";
+import { recipientsOf } from "./smtp";
 
 /** Below the five seconds that a request may take, so that the outcome can still be kept and told. */
 const LIMIT_MS = 4_000;
@@ -14,9 +15,9 @@ const MEMBERS = "The route leads to members, who have an inbox: there is no chan
 
 type TestOutcome = { outcome: "delivered" | "failed" | "unsupported"; status: number | null; message: string; deliveryId: string | null };
 
-/** Delivers an example to the channel of a route, at once and once. It is marked as a test. */
+/** Delivers an example to the channel of a route, at once and once. It is marked as a test. 429 beyond what an organization may try. */
 export async function tryRoute(
-  { sql, config, clock }: Pick<Deps, "sql" | "config" | "clock">,
+  { sql, stamps, config, clock, limits }: Pick<Deps, "sql" | "stamps" | "config" | "clock" | "limits">,
   scope: Scope,
   { id: routeId, target, organizationName }: StoredRoute,
   reach: Reach = send,
@@ -28,6 +29,7 @@ export async function tryRoute(
   const link = `/organizations/${organizationId}/notification-routes/${routeId}`;
   const content = exampleContent({ id: routeId, link }, clock());
   const connection = await findConnection(sql, organizationId, connectionId);
+  limits.chargeTrial(organizationId, connection?.kind === "smtp" ? recipientsOf(connection.config).length : 0);
   const isIncident = connection?.kind === "pagerduty";
   const told = {
     ...content,
@@ -37,7 +39,7 @@ export async function tryRoute(
     incident: isIncident ? { key: id, isResolved: false } : undefined,
     isTest: true,
   };
-  const { outcome } = await attempt({ config, clock, reach }, { organizationId, connectionId, connection, told, maxMs: LIMIT_MS });
+  const { outcome } = await attempt({ config, stamps, clock, reach }, { organizationId, connectionId, connection, told, maxMs: LIMIT_MS });
   const reason = outcome.state === "failed" ? outcome.reason : null;
   await saveTest(sql, scope, { id, routeId, connectionId, content, status: outcome.status, reason, incidentKey: isIncident ? id : null });
   return { outcome: outcome.state, status: outcome.status, message: reason ?? "It was delivered.", deliveryId: id };

@@ -121,6 +121,23 @@ const awaited: KindOf<RequestFacts> = {
   example: { requestId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01", name: "www.example.com" },
 };
 
+const policyAwaited: KindOf<Record<string, never>> = {
+  severity: "warning",
+  audience: "ORG_ADMIN",
+  mail: "at_once",
+  begins: { condition: "issuance policy approval" },
+  one: () => ({
+    title: "A proposed issuance policy waits for an approval",
+    message: "It allows more than the one in force, and counts once another admin than who proposed it has approved it.",
+  }),
+  many: ({ count }) => ({
+    title: `${count} proposed issuance policies wait for an approval`,
+    message: "The newest alone can be approved: each took the place of the one before.",
+  }),
+  path: { one: () => "/issuance-policy", many: () => "/issuance-policy" },
+  example: {},
+};
+
 const issued: KindOf<RequestFacts & { certificateId: string; notAfter: string }> = {
   severity: "info",
   audience: "ORG_ADMIN",
@@ -148,5 +165,6 @@ export const CERTIFICATE_KINDS = {
   certificate_revocation_failed: revocationFailed,
   certificate_request_failed: requestFailed,
   certificate_request_awaits_approval: awaited,
+  issuance_policy_awaits_approval: policyAwaited,
   certificate_issued: issued,
 };

@@ -37,6 +37,7 @@ export type Condition =
   | "certificate expiry"
   | "certificate request failure"
   | "certificate request approval"
+  | "issuance policy approval"
   | "certificate revocation failure"
   | "certificate renewal failure"
   | "certificate renewal delay"
@@ -50,7 +51,9 @@ export type Condition =
   | "document failure"
   | "connection failure"
   | "credential expiry"
-  | "seat limit";
+  | "seat limit"
+  | "held rows"
+  | "upgrade";
 
 const NAMED = 3;
 

@@ -4,9 +4,10 @@ import { GOVERNANCE_KINDS } from "./governance";
 import type { Condition, KindOf } from "./kind";
 import { PEOPLE_KINDS } from "./people";
 import { RENEWAL_KINDS } from "./renewals";
+import { STAMPING_KINDS } from "./stamping";
 
 /** Everything that members are told of: a cause writes an event with `notify`, and a job tells of it. */
-const KINDS = { ...CERTIFICATE_KINDS, ...RENEWAL_KINDS, ...FLEET_KINDS, ...GOVERNANCE_KINDS, ...PEOPLE_KINDS };
+const KINDS = { ...CERTIFICATE_KINDS, ...RENEWAL_KINDS, ...FLEET_KINDS, ...GOVERNANCE_KINDS, ...PEOPLE_KINDS, ...STAMPING_KINDS };
 
 export type NoticeKind = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as NoticeKind[];

@@ -33,15 +33,17 @@ export type Invited = Resource & {
 
 /**
  * Invites an address, or renews its invitation; what is not given stays, but for a role that is held. Returns `member` when the address belongs to a member already,
- * `full` when no seat is left. The row lock of the organization serializes concurrent requests until the transaction ends.
+ * `full` when no seat is left, and what it was too much for where the invitation would be mailed and too many were. The row lock of the organization serializes concurrent requests until the transaction ends.
  */
-export async function inviteMember(tx: Sql, stamps: Stamps, scope: Scope, invite: Invitation): Promise<Invited | "member" | "full"> {
+export async function inviteMember(tx: Sql, stamps: Stamps, scope: Scope, invite: Invitation): Promise<Invited | "member" | "full" | TooMany> {
   const { organizationId } = scope;
   const seatLimit = (await lockOrganization(tx, organizationId))?.seatLimit ?? null;
   const state = invite.mailId && "pending";
   const inviterId = userOf(scope);
   const [known] = await tx<Given<MemberFacts>[]>`select ${given(tx)} from members where organization_id = ${organizationId} and email = ${invite.email}`;
   if (known?.facts.status === "active") return "member";
+  const tooMany = invite.mailId && (await findExcess(tx, organizationId, invite.email));
+  if (tooMany) return tooMany;
   const role = invite.role ?? (known && stamps.hold(known.stamp, memberFacts(known.facts)) ? known.facts.role : "ORG_MEMBER");
   const id = known?.facts.id ?? Bun.randomUUIDv7();
   const stamp = stamps.of(memberFacts({ organizationId, id, userId: null, email: invite.email, role, status: "invited" }));
@@ -80,6 +82,19 @@ export async function inviteMember(tx: Sql, stamps: Stamps, scope: Scope, invite
       from saved`;
   if (row && seatLimit !== null) await settleSeats(tx, organizationId);
   return row ?? "full";
+}
+
+/** Invitations that an organization may mail within a day: to one address, and in all. */
+const MAILED_A_DAY = { address: 5, organization: 500 };
+export type TooMany = { tooMany: string };
+
+/** Counts by the audit trail, which keeps removed members too; under the organization's lock. */
+async function findExcess(tx: Sql, organizationId: string, email: string): Promise<TooMany | undefined> {
+  const [sent] = await tx<Record<keyof typeof MAILED_A_DAY, number>[]>`
+    select count(*)::int as organization, (count(*) filter (where details->>'email' = ${email}))::int as address from audit_events
+    where organization_id = ${organizationId} and action = 'member.invited' and is_first and at > now() - interval '1 day'`;
+  if (sent && sent.address >= MAILED_A_DAY.address) return { tooMany: `This address was sent ${MAILED_A_DAY.address}` };
+  if (sent && sent.organization >= MAILED_A_DAY.organization) return { tooMany: `This organization sent ${MAILED_A_DAY.organization}` };
 }
 
 type Accepting = { tokenHash: string; userId: string; email: string | null };

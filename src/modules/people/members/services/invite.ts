@@ -16,7 +16,7 @@ export async function invite({ sql, stamps, clock, config, queue }: Services, sc
   const id = config.mail ? Bun.randomUUIDv7() : null;
   const invited = await sql.begin(async (tx) => {
     const member = await inviteMember(tx, stamps, scope, { ...body, email, tokenHash, expiresAt, isShown, mailId: id });
-    if (id && typeof member !== "string") {
+    if (id && typeof member !== "string" && !("tooMany" in member)) {
       const cause = { kind: "invitation" as const, organizationId: scope.organizationId, memberId: member.id };
       await enqueueMail(tx, { keyring: config.keyring, queue }, { id, cause, expiresAt, mail: invitationMail({ ...member, email }, url, expiresAt) });
     }

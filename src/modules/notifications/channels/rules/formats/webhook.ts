@@ -36,7 +36,8 @@ type Signed = { id: string; body: string; now: Date };
 function signatures(secret: string, header: unknown, { id, body, now }: Signed) {
   const key = keyOf(secret);
   return {
-    ...(header !== undefined && { [String(header).toLowerCase()]: `sha256=${createHmac("sha256", key).update(body).digest("hex")}` }),
+    ...(header !== undefined &&
+      !RESERVED.test(String(header)) && { [String(header).toLowerCase()]: `sha256=${createHmac("sha256", key).update(body).digest("hex")}` }),
     "webhook-signature": new Webhook(key, { format: "raw" }).sign(id, now, body),
   };
 }

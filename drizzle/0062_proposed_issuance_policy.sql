@@ -1,0 +1,1 @@
+ALTER TABLE "issuance_policies" ADD COLUMN "proposal" jsonb;

@@ -1,0 +1,51 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import type { Entries } from "./host/entries";
+import { absent, writeAtomically } from "./host/files";
+
+const NAME = "keystores.json";
+/** Of the whole file; more is read by the tools again. */
+const MAX_LENGTH = 8 * 1024 * 1024;
+
+const Texts = Type.Array(Type.String());
+const Kept = Type.Object({
+  version: Type.Literal(1),
+  stores: Type.Array(
+    Type.Object({
+      store: Type.String(),
+      stamp: Type.String(),
+      entries: Type.Array(Type.Object({ name: Type.String(), kind: Type.String(), certificates: Texts })),
+    }),
+  ),
+});
+
+/**
+ * Takes up what a former process has read from stores by slow tools, of the state directory. Returns what keeps it there for the next one:
+ * what this process has used, without passwords. A damaged file is like none.
+ */
+export async function openKeptEntries(stateDirectory: string, entries: Entries) {
+  const path = join(stateDirectory, NAME);
+  let last = (await readFile(path, "utf8").catch(absent)) ?? "";
+  for (const { store, ...known } of parse(last)?.stores ?? []) entries.set(store, known);
+
+  return async () => {
+    const used = [...entries].flatMap(([store, { digest, stamp, entries: each }]) =>
+      digest === undefined || stamp === undefined ? [] : [{ store, stamp, entries: each }],
+    );
+    const text = JSON.stringify({ version: 1, stores: used } satisfies Static<typeof Kept>);
+    if (text === last || text.length > MAX_LENGTH || (used.length === 0 && last === "")) return;
+    await writeAtomically(path, text, { mode: 0o600, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 });
+    last = text;
+  };
+}
+
+function parse(text: string): Static<typeof Kept> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Value.Check(Kept, value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
