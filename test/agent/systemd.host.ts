@@ -160,7 +160,7 @@ test("remove --all --purge leaves nothing: the account takes its own away, root 
     code: 0,
     out: [
       "The agent has installed nothing here.",
-      ...[UNIT, "/etc/certitude-agent/policy.json", "/etc/certitude-agent", STATE].map((path) => `removed  ${path}`),
+      ...[UNIT, "/etc/certitude-agent/policy.json", "/etc/certitude-agent/policy.json.lock", "/etc/certitude-agent", STATE].map((path) => `removed  ${path}`),
       "Next: delete this host's agent on the server.",
     ].join("\n"),
   });
