@@ -4,6 +4,7 @@ import { admission } from "#http/admission";
 import { allowOrigins } from "#http/cors";
 import { errors, type Router } from "#http/errors";
 import { noteRoutes } from "#http/exchange";
+import { guides } from "#http/guides/guides";
 import { health } from "#http/health";
 import { type HasNoQuery, refuseUnknownQuery } from "#http/known-query";
 import { metricsPage } from "#http/metrics";
@@ -11,40 +12,40 @@ import { docs } from "#http/openapi/docs";
 import { calendar, calendarLinks } from "#modules/certificates/calendar/routes";
 import { certificates, monitoring, portal } from "#modules/certificates/certificates/routes";
 import { expiryPolicy } from "#modules/certificates/expiry/routes";
-import { rotations } from "#modules/certificates/rotations/routes";
 import { connections } from "#modules/core/connections/routes";
 import { kinds } from "#modules/core/kinds/routes";
 import { widgets } from "#modules/core/widgets/routes";
-import { agentAccess, agentCredentials } from "#modules/fleet/agent-access/routes";
-import { deployments } from "#modules/fleet/agent-protocol/routes";
+import { agentAccess } from "#modules/fleet/agent-access/routes";
+import { agentProtocol, keySuccessors } from "#modules/fleet/agent-protocol/routes";
 import { agents, fleetOperations } from "#modules/fleet/agents/routes";
 import { assignmentPolicies } from "#modules/fleet/assignment-policies/routes";
 import { assignments } from "#modules/fleet/assignments/routes";
-import { fleetDeployments } from "#modules/fleet/deployments/routes";
-import { joinTokens } from "#modules/fleet/join-tokens/routes";
+import { deployments } from "#modules/fleet/deployments/routes";
+import { agentCredentials, joinTokens } from "#modules/fleet/join-tokens/routes";
 import { rollouts } from "#modules/fleet/rollouts/routes";
-import { signingKeys, successors } from "#modules/fleet/signing-keys/routes";
+import { rotations } from "#modules/fleet/rotations/routes";
+import { signingKeys } from "#modules/fleet/signing-keys/routes";
 import { trustStores } from "#modules/fleet/trust-stores/routes";
 import { aiSystems, metricsIngest } from "#modules/governance/ai-systems/routes";
-import { frameworkCatalogue, governance } from "#modules/governance/frameworks/routes";
+import { frameworkCatalogue, frameworkControls } from "#modules/governance/frameworks/routes";
 import { ingestKeys } from "#modules/governance/ingest-keys/routes";
 import { metricThresholds } from "#modules/governance/metric-thresholds/routes";
-import { httpAnswers } from "#modules/issuance/acme/routes";
+import { acmeChallenges } from "#modules/issuance/acme/routes";
 import { authorities } from "#modules/issuance/authorities/routes";
 import { domains } from "#modules/issuance/domains/routes";
-import { hostKeys } from "#modules/issuance/hosts/routes";
 import { issuers } from "#modules/issuance/issuers/routes";
 import { pki } from "#modules/issuance/pki/routes";
 import { issuancePolicy } from "#modules/issuance/policy/routes";
 import { renewals } from "#modules/issuance/renewals/routes";
-import { certificateRequests } from "#modules/issuance/requests/routes";
+import { hostKeys } from "#modules/issuance/requests/routes/host-keys";
+import { certificateRequests } from "#modules/issuance/requests/routes/requests";
 import { revocations } from "#modules/issuance/revocations/routes";
 import { chunks, documents, knowledge } from "#modules/knowledge/documents/routes";
 import { files } from "#modules/knowledge/files/routes";
 import { alerts } from "#modules/notifications/alerts/routes";
 import { notificationRoutes } from "#modules/notifications/channels/routes";
 import { notifications } from "#modules/notifications/inbox/routes";
-import { unsubscribing } from "#modules/notifications/mail/routes";
+import { unsubscribe } from "#modules/notifications/mail/routes";
 import { notificationPreferences } from "#modules/notifications/preferences/routes";
 import { apiTokens } from "#modules/people/api-tokens/routes";
 import { audit, platformAudit } from "#modules/people/audit/routes";
@@ -58,7 +59,8 @@ import type { Deps } from "./deps";
 /** The whole server, by audience. */
 export function createApp(deps: Deps) {
   const router: Router & { hasNoQuery: HasNoQuery } = { methodsAt: () => [], hasNoQuery: () => false };
-  // Elysia looks for the path at one index: 7, which is no path after https://, or 11, which no host of one to three characters leaves after http://
+  // Elysia looks for the path at one index: 7, which is no path after https://, or 11, which no host of one to three characters
+  // leaves after http://
   const app = new Elysia({ normalize: false, handler: { standardHostname: deps.config.tls !== undefined } })
     .use(noteRoutes())
     .use(errors(deps, router))
@@ -72,47 +74,49 @@ export function createApp(deps: Deps) {
     .use(users(deps))
     .use(sessions(deps))
     .use(portal(deps))
-    .use(told(deps))
+    .use(notificationArea(deps))
     .use(invitations(deps))
     // organizations
-    .use(expiry(deps))
-    .use(certificates(deps))
-    .use(monitoring(deps))
-    .use(issuance(deps))
+    .use(certificateArea(deps))
+    .use(issuanceArea(deps))
     .use(trustStores(deps))
-    .use(fleet(deps))
+    .use(fleetArea(deps))
     .use(members(deps))
-    .use(core(deps))
-    .use(governance(deps))
-    .use(metrics(deps))
+    .use(coreArea(deps))
+    .use(governanceArea(deps))
     .use(knowledge(deps))
-    .use(own(deps))
+    .use(organizationArea(deps))
     // workers
     .use(chunks(deps))
     // holders of a link
     .use(files(deps))
     // agents
-    .use(host(deps))
+    .use(agentArea(deps))
     // senders of metrics
     .use(metricsIngest(deps))
     // platform staff
     .use(organizations(deps))
     .use(documents(deps))
     .use(frameworkCatalogue(deps))
-    .use(platform(deps));
+    .use(platformArea(deps));
   router.methodsAt = createMethodLookup(app.routes);
   router.hasNoQuery = createQueryLookup(app.routes);
   return app;
 }
 
-/** Links of the chain above, because the compiler follows only so many. In a crowd those ahead of the admission are answered too. */
-const operations = (deps: Deps) => new Elysia().use(health(deps)).use(metricsPage(deps)).use(admission(deps));
+/**
+ * The areas are links of the chain above, because the compiler follows only so many. In a crowd those ahead of the admission
+ * are answered too.
+ */
+const operations = (deps: Deps) => new Elysia().use(health(deps)).use(metricsPage(deps)).use(guides()).use(admission(deps));
 
-const expiry = (deps: Deps) => new Elysia().use(expiryPolicy(deps)).use(calendarLinks(deps)).use(calendar(deps));
+const notificationArea = (deps: Deps) =>
+  new Elysia().use(notifications(deps)).use(notificationPreferences(deps)).use(unsubscribe(deps)).use(alerts(deps)).use(notificationRoutes(deps));
 
-const core = (deps: Deps) => new Elysia().use(kinds(deps)).use(connections(deps)).use(widgets(deps));
+const certificateArea = (deps: Deps) =>
+  new Elysia().use(expiryPolicy(deps)).use(calendarLinks(deps)).use(calendar(deps)).use(certificates(deps)).use(monitoring(deps));
 
-const issuance = (deps: Deps) =>
+const issuanceArea = (deps: Deps) =>
   new Elysia()
     .use(authorities(deps))
     .use(pki(deps))
@@ -122,32 +126,31 @@ const issuance = (deps: Deps) =>
     .use(issuancePolicy(deps))
     .use(renewals(deps))
     .use(revocations(deps))
-    .use(httpAnswers(deps));
+    .use(acmeChallenges(deps));
 
-const fleet = (deps: Deps) =>
+const fleetArea = (deps: Deps) =>
   new Elysia()
     .use(agents(deps))
-    .use(access(deps))
+    .use(joinTokens(deps))
+    .use(agentCredentials(deps))
+    .use(signingKeys(deps))
     .use(assignments(deps))
-    .use(standing(deps))
+    .use(assignmentPolicies(deps))
+    .use(deployments(deps))
     .use(fleetOperations(deps))
     .use(rollouts(deps))
     .use(rotations(deps));
 
-const standing = (deps: Deps) => new Elysia().use(assignmentPolicies(deps)).use(fleetDeployments(deps));
+const coreArea = (deps: Deps) => new Elysia().use(kinds(deps)).use(connections(deps)).use(widgets(deps));
 
-const host = (deps: Deps) => new Elysia().use(deployments(deps)).use(agentAccess(deps)).use(successors(deps));
+const governanceArea = (deps: Deps) => new Elysia().use(frameworkControls(deps)).use(aiSystems(deps)).use(metricThresholds(deps)).use(ingestKeys(deps));
 
-const access = (deps: Deps) => new Elysia().use(joinTokens(deps)).use(agentCredentials(deps)).use(signingKeys(deps));
+/** The audit trail is last: it is for readers who rely on certificates, too. */
+const organizationArea = (deps: Deps) => new Elysia().use(organization(deps)).use(apiTokens(deps)).use(audit(deps));
 
-const told = (deps: Deps) =>
-  new Elysia().use(notifications(deps)).use(notificationPreferences(deps)).use(unsubscribing(deps)).use(alerts(deps)).use(notificationRoutes(deps));
+const agentArea = (deps: Deps) => new Elysia().use(agentProtocol(deps)).use(agentAccess(deps)).use(keySuccessors(deps));
 
-const platform = (deps: Deps) => new Elysia().use(platformAudit(deps)).use(jobs(deps)).use(domains(deps));
-const metrics = (deps: Deps) => new Elysia().use(aiSystems(deps)).use(metricThresholds(deps)).use(ingestKeys(deps));
-
-/** The last is for whoever relies on certificates. */
-const own = (deps: Deps) => new Elysia().use(organization(deps)).use(apiTokens(deps)).use(audit(deps));
+const platformArea = (deps: Deps) => new Elysia().use(platformAudit(deps)).use(jobs(deps)).use(domains(deps));
 
 export type App = ReturnType<typeof createApp>;
 

@@ -20,3 +20,9 @@ declare module "*/swagger-ui-bundle.js" {
   const path: string;
   export default path;
 }
+
+// The text of a file, in the executable.
+declare module "*.md" {
+  const text: string;
+  export default text;
+}

@@ -8,7 +8,8 @@ import { directoryFault } from "#db/private-directory";
 import { databaseUrlFault, parseUrl } from "#db/url";
 import { KINDS, readRateLimits } from "#limits/rate-limits";
 import { readMailSettings } from "#mail/settings";
-import { findMisspelled } from "./misspelled";
+import { findMisspelled } from "#text/misspelled";
+import { defaultOf, VARIABLES, type Variable } from "#text/variables";
 
 export type Config = ReturnType<typeof readConfig>;
 type Environment = Record<string, string | undefined>;
@@ -25,32 +26,31 @@ export class ConfigError extends Error {
   }
 }
 
-/** The whole configuration, checked once. With `DATABASE_URL` the secrets must be given; without it they are made and kept in `DATA_DIR`. */
+/**
+ * The whole configuration, checked once. With `DATABASE_URL` the secrets must be given; without it they are made and kept in
+ * `DATA_DIR`.
+ */
 export function readConfig(env: Environment) {
   const faults: string[] = [];
   const fault = (message: string) => void faults.push(message);
-  const known = new Set<string>();
-  const text = (name: string) => {
-    known.add(name);
-    return env[name]?.trim() || undefined;
-  };
-  const list = (name: string) => (text(name) ?? "").split(",").flatMap((each) => each.trim() || []);
+  const text = (name: Variable) => env[name]?.trim() || undefined;
+  const list = (name: Variable) => (text(name) ?? "").split(",").flatMap((each) => each.trim() || []);
 
   function port() {
-    const value = text("PORT") ?? "3000";
+    const value = text("PORT") ?? defaultOf("PORT");
     if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) fault(`PORT must be a number from 0 to 65535, not "${value}".`);
     return Number(value);
   }
 
   /** Milliseconds. */
   function requestTimeout() {
-    const value = text("REQUEST_TIMEOUT") ?? "5";
+    const value = text("REQUEST_TIMEOUT") ?? defaultOf("REQUEST_TIMEOUT");
     if (!/^\d{1,3}$/.test(value) || Number(value) < 1 || Number(value) > 300)
       fault(`REQUEST_TIMEOUT must be a number of seconds from 1 to 300, not "${value}".`);
     return Number(value) * 1_000;
   }
 
-  function url(name: string, protocols: string[]) {
+  function url(name: Variable, protocols: string[]) {
     const value = text(name);
     if (!value) return;
     const parsed = parseUrl(value);
@@ -61,14 +61,14 @@ export function readConfig(env: Environment) {
     return value.replace(/\/$/, "");
   }
 
-  function choice<const Choice extends string>(name: string, choices: readonly Choice[], fallback: NoInfer<Choice>): Choice {
+  function choice<const Choice extends string>(name: Variable, choices: readonly Choice[], fallback: NoInfer<Choice>): Choice {
     const value = text(name) ?? fallback;
     const chosen = choices.find((each) => each === value);
     if (!chosen) fault(`${name} must be one of ${choices.join(", ")}, not "${value}".`);
     return chosen ?? fallback;
   }
 
-  function keys(name: string, values = list(name)) {
+  function keys(name: Variable, values = list(name)) {
     if (values.some((each) => each.length < 32)) fault(`${name} must have at least 32 characters.`);
     if (values.length > 2) fault(`${name} takes one key, or two while it is rotated.`);
     return values;
@@ -93,13 +93,13 @@ export function readConfig(env: Environment) {
     return read.keyring;
   }
 
-  function userIds(name: string) {
+  function userIds(name: Variable) {
     const ids = list(name).map((each) => each.toLowerCase());
     for (const id of ids) if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) fault(`${name}: "${id}" is not a user id (a UUID).`);
     return new Set(ids);
   }
 
-  function domains(name: string) {
+  function domains(name: Variable) {
     const all = list(name).map((each) => each.toLowerCase());
     for (const each of all)
       if (!/^[^\s@.]+(\.[^\s@.]+)+$/.test(each)) fault(`${name}: "${each}" is not the domain of e-mail addresses, such as staff.example.`);
@@ -118,10 +118,10 @@ export function readConfig(env: Environment) {
   if (databaseUrl) requireSecrets(databaseUrl);
   const given = {
     port: port(),
-    host: text("HOST") ?? "127.0.0.1",
+    host: text("HOST") ?? defaultOf("HOST"),
     tls: readTlsSettings({ cert: text("TLS_CERT"), key: text("TLS_KEY") }, fault),
     databaseUrl,
-    dataDir: resolve(text("DATA_DIR") ?? "./data"),
+    dataDir: resolve(text("DATA_DIR") ?? defaultOf("DATA_DIR")),
     oidcIssuer,
     jwtAudience: text("JWT_AUDIENCE"),
     oidcClientId: text("OIDC_CLIENT_ID"),
@@ -138,15 +138,15 @@ export function readConfig(env: Environment) {
     corsOrigins: list("CORS_ORIGINS"),
     rateLimits: rateLimits(),
     requestTimeout: requestTimeout(),
-    allowPrivateTargets: choice("ALLOW_PRIVATE_TARGETS", ["true", "false"], "false") === "true",
-    logLevel: choice("LOG_LEVEL", LOG_LEVELS, "info"),
+    allowPrivateTargets: choice("ALLOW_PRIVATE_TARGETS", ["true", "false"], defaultOf("ALLOW_PRIVATE_TARGETS")) === "true",
+    logLevel: choice("LOG_LEVEL", LOG_LEVELS, defaultOf("LOG_LEVEL")),
   };
   const own = { JWT_SECRET: text("JWT_SECRET"), SECRETS_KEY: list("SECRETS_KEY").join() };
   providerFaults(given).forEach(fault);
   for (const origin of given.corsOrigins)
     if (URL.parse(origin)?.origin !== origin) fault(`CORS_ORIGINS: "${origin}" is not an origin such as https://portal.example.`);
   const set = Object.keys(env).filter((name) => env[name]?.trim());
-  for (const { name, meant } of findMisspelled(set, known)) fault(`${name} is not a variable of certitude. Did you mean ${meant}?`);
+  for (const { name, meant } of findMisspelled(set, new Set(Object.keys(VARIABLES)))) fault(`${name} is not a variable of certitude. Did you mean ${meant}?`);
 
   const kept = databaseUrl || faults.length > 0 ? {} : keptSecrets(given.dataDir, own, fault);
   const jwtSecret = own.JWT_SECRET ?? (oidcIssuer ? undefined : kept.JWT_SECRET);
@@ -154,7 +154,7 @@ export function readConfig(env: Environment) {
     ...given,
     jwtSecret: jwtSecret && keys("JWT_SECRET", [jwtSecret])[0],
     keyring: keyring(own.SECRETS_KEY || kept.SECRETS_KEY),
-    /** Where we keep SECRETS_KEY ourselves. */
+    /** The file in which we keep SECRETS_KEY ourselves. */
     secretsFile: kept.FILE,
   };
   if (faults.length > 0) throw new ConfigError(faults);

@@ -14,9 +14,12 @@ import { createQueue, type Queue } from "#jobs/queue";
 import { createKeyMaker, type KeyMaker } from "#limits/key-maker";
 import { CALL_LANES, createLanes, type Lanes, lanesFor } from "#limits/lanes";
 import { createLimits, type Limits } from "#limits/limits";
-import type { Log } from "#log";
+import type { Log } from "#log/log";
 import { createMailTransport, type MailTransport } from "#mail/transport";
+import { acmeDriver } from "#modules/issuance/acme/services/keep";
+import { createInternalDriver } from "#modules/issuance/authorities/services/driver";
 import { trustedRoots } from "#modules/issuance/domains/services/roots";
+import type { Drivers } from "#modules/issuance/issuing/services/drivers";
 import { createFeed, type Feed } from "#modules/notifications/inbox/services/feed";
 import { type CountedEvents, createCountedEvents } from "#modules/people/audit/services/counted-events";
 import { createOrganizationLookup } from "#modules/people/organizations/queries";
@@ -28,19 +31,21 @@ import type { Config } from "./config";
 /** Answers a request inside this process, without the network. */
 export type Handle = (request: Request) => Response | Promise<Response>;
 
-/** What the program hands to routes and jobs. */
+/** The services that the program hands to routes and jobs. */
 export type Deps = {
   config: Config;
   db: Db;
   sql: Pool;
   log: Log;
-  /** What proves that this server, not only a writer to its database, ordered what reaches hosts. */
+  /** The proof that this server, not only a writer to its database, ordered what reaches hosts. */
   stamps: Stamps;
   clock: () => Date;
   /** Compares it with the database's clock. */
   clockCheck: ClockCheck;
   /** Authorities, in PEM, whose certificates prove what organizations have. */
   trustedRoots: () => readonly string[];
+  /** The drivers that have certificates issued, by the kind of issuer. */
+  drivers: Drivers;
   /** The other workers of this server, if it has any. */
   cluster: Cluster;
   metrics: Metrics;
@@ -49,12 +54,12 @@ export type Deps = {
   queue: Queue;
   /** How background jobs fare, here and on all servers. */
   jobRuns: JobRuns;
-  /** Where SMTP_URL names a mail server. */
+  /** The mail server of SMTP_URL, if there is one. */
   mail: MailTransport | undefined;
-  /** What this process shows as a worker: the first of WORKER_API_KEY or, where none is configured, a secret of its own. */
+  /** The worker key of this process: the first of WORKER_API_KEY or, if there is none, a secret of its own. */
   workerKey: string;
   tokens: Tokens;
-  /** What a link shows that opens the console signed in. */
+  /** The codes in links that open the console signed in. */
   oneTimeCodes: OneTimeCodes;
   isTrustedGateway: GatewayCheck;
   limits: Limits;
@@ -88,6 +93,7 @@ export function createDeps({ config, db, log, clock = () => new Date(), now = ()
     clock,
     clockCheck: createClockCheck({ sql, clock, log, now }),
     trustedRoots,
+    drivers: { acme: acmeDriver, internal: createInternalDriver },
     cluster,
     metrics: createMetrics({ config, sql, clock, cluster, jobRuns }),
     feed: createFeed(sql, (error) => log.warn({ err: error }, "polling for notifications failed")),

@@ -8,18 +8,18 @@ import { createDeps, type Deps } from "#deps";
 import { checkAddress, type Listening, listen } from "#http/listen";
 import { makeComingPartitions } from "#jobs/partitions";
 import { prepareJobs, repeatJobs, runQueuedJobs } from "#jobs/start";
+import type { Log } from "#log/log";
 import { demandStamps } from "#maintenance/stamping";
 import { serveMaintenance } from "#maintenance/tasks";
-import type { Log } from "./log";
 
 const GRACE_MS = 10_000;
 
 export type Running = { deps: Deps; app: App; url: URL; stop: () => Promise<void> };
 
-type Role = { isDemo?: boolean; cluster?: Cluster };
+type ServerRole = { isDemo?: boolean; cluster?: Cluster };
 
-/** Opens the database, listens, and starts the jobs. The address comes first: where it is taken, no database is made. */
-export async function startServer(configured: Config, log: Log, { isDemo = false, cluster = ALONE }: Role = {}): Promise<Running> {
+/** Checks that the address is free, because else no database is to be made; opens the database, listens, and starts the jobs. */
+export async function startServer(configured: Config, log: Log, { isDemo = false, cluster = ALONE }: ServerRole = {}): Promise<Running> {
   const database = cluster.worker === undefined ? await openAlone(configured, log) : await reachDatabase(configured, log, { max: connectionsOf(cluster) });
   const trustsLocalPrograms = isDemo && (await mayTrustLocalPrograms(configured, database.db.$client, log));
   const config = { ...configured, trustsLocalPrograms };
@@ -50,9 +50,9 @@ async function openAlone(config: Config, log: Log) {
 }
 
 /** Opens the database, with every migration applied and the partitions made that are due. */
-export const openMigrated = (config: Config, log: Log) => openDatabase(config, log, (sql) => makeComingPartitions(sql, new Date()).catch(() => [])); // the job makes what is missing, and tells of failures
+export const openMigrated = (config: Config, log: Log) => openDatabase(config, log, (sql) => makeComingPartitions(sql, new Date()).catch(() => [])); // the job makes what is missing, and logs failures
 
-/** What one process would have is divided among workers, but each has two: one for what may take long, one for the rest. */
+/** Returns the share of a worker in the connections of one process, at least two: one for what may take long, one for the rest. */
 const connectionsOf = ({ workers }: Cluster) => Math.max(2, Math.ceil(POOL_SIZE / workers));
 
 async function listenOrClose(app: App, deps: Deps, closeDatabase: () => Promise<void>) {

@@ -15,16 +15,16 @@ import type { Transaction } from "./transaction/transaction";
 import { type AwaitRebuild, type Rebuild, takeTurns } from "./transaction/turns";
 import { execute } from "./transaction/undo-step";
 
-/** What a pass works with. */
+/** The parts that a pass works with. */
 export type Work = {
   host: Host;
-  /** What this host permits. */
+  /** The operations and places that this host permits. */
   policy: HostPolicy;
   state: State;
   log: Logger;
   clock: () => Date;
   isDryRun: boolean;
-  /** Whether to try at once what has failed before. */
+  /** True when what failed before is tried at once. */
   ignoreBackoff: boolean;
   /** Assignments that are to move elsewhere, or to go, in this pass. */
   leaving?: Set<string>;
@@ -66,7 +66,10 @@ export async function recoverInterrupted(record: AssignmentRecord, work: Work) {
   work.log.warn({ failures }, "rolled back an interrupted attempt");
 }
 
-/** Rolls back a failed attempt at `revision`, and sets the time of the next one. Returns the report, which names what could not be rolled back. */
+/**
+ * Rolls back a failed attempt at `revision`, and sets the time of the next one. Returns the report, which names what could not
+ * be rolled back.
+ */
 export async function rollBackFailed(record: AssignmentRecord, revision: string, error: Error, work: Work) {
   const message = sentenceOf(error);
   const hasChanged = record.undo.length > 0;
@@ -86,7 +89,7 @@ export function noteFailure(record: AssignmentRecord, revision: string, why: str
 export const retryAt = (failures: number, record: AssignmentRecord | undefined, now: Date) =>
   now.getTime() + retryDelay(failures, record?.certificate === undefined ? undefined : lifetimeOf(record.certificate));
 
-/** Whether a reload failed once more with the same words; the time and process ids that a program writes there are others. */
+/** Returns whether a reload failed again with the same words, apart from digits: programs write times and process ids there. */
 const isRepetition = (failure: string, message: string) => withoutDigits(failure) === withoutDigits(message);
 const withoutDigits = (text: string) => text.replace(/\d/g, "");
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
-import { children, context, readOne, TAG } from "#modules/certificates/certificates/x509/der";
-import { isSignedBy, type ParsedCertificate, parseCertificate, publicKeyOf, readExtensions } from "#modules/certificates/certificates/x509/facts";
-import { type NameSubtrees, readNameConstraints } from "#modules/certificates/certificates/x509/name-constraints";
+import { children, context, readOne, TAG } from "#x509/der";
+import { isSignedBy, type ParsedCertificate, parseCertificate, publicKeyOf, readExtensions } from "#x509/facts";
+import { type NameSubtrees, readNameConstraints } from "#x509/name-constraints";
 
 /** The facts by which a policy judges an authority that is to be trusted: the certificate and its chain prove all of them. */
 export type Authority = {

@@ -9,12 +9,12 @@ import { removeAssignment } from "./remove";
 import type { Result } from "./report";
 import type { AssignmentRecord } from "./state";
 
-/** What became of one assignment's store. */
+/** The outcome of cleaning one assignment's store. */
 export type Cleaned = { assignmentId: string; store: string; alias: string } & NonNullable<Result>;
 
 /**
- * Takes everything away that this host's agent has installed, by its own records, as if nothing were desired any more. A record whose
- * store is clean is forgotten; one that failed stays, so that it can be tried again.
+ * Removes all that this host's agent has installed, by its own records. The record of a clean store is forgotten; one that
+ * failed stays, to be tried again.
  */
 export async function removeEverything(stateDirectory: string, work: Work): Promise<Cleaned[]> {
   const records = [...work.state.records.values()];
@@ -35,5 +35,5 @@ async function removeOne(record: AssignmentRecord, work: Work): Promise<Cleaned 
   return { assignmentId, store: target?.storeType ?? "unknown", alias: target?.alias ?? "", ...result };
 }
 
-/** Whether it is there still, because it could not be removed or this host's policy does not permit it. */
+/** Returns whether the certificate is still there: it could not be removed, or this host's policy forbids that. */
 export const isLeft = ({ state }: NonNullable<Result>) => state === "failed" || state === "refused";

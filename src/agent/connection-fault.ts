@@ -1,8 +1,8 @@
-/** What a connection to the server goes by. */
+/** The options by which the agent connects to the server. */
 type Way = {
   server: string;
   environment: Record<string, string | undefined>;
-  /** Whether the authorities are those of --ca-file alone. */
+  /** True when only the authorities of --ca-file count. */
   hasOwnAuthority: boolean;
 };
 

@@ -6,8 +6,8 @@ import { CONSENT } from "./policy/judge";
 import { OWN_PLACES } from "./policy/places";
 
 /**
- * What a report may tell the server: sentences of the agent's own, and what the server has named itself. Never a path of this host, what a
- * file, a tool or a peer says, an account. All of that is in the agent's log.
+ * The text of a report to the server: the agent's own sentences and names that the server knows. Paths, accounts and words of
+ * files, tools or peers stay in the agent's log.
  */
 
 /** Text and paths that the server has sent for one assignment. */
@@ -30,16 +30,16 @@ const OWN_NAMES = ["hosts.toml", "root.crt", "ca.crt", "certitude.json", "polici
 /** Returns what the server may know of a message: what it has not `named` itself is left out. */
 export function disclose(message: string, named: Named, { host, policy }: Asking) {
   const isKnown = knownPaths(named, host, policy.calling.file);
-  const tell = (text: string) =>
+  const redact = (text: string) =>
     withoutLeads(text.replace(FOREIGN, HIDDEN)).replace(PATH, (token) => {
       const path = withoutMarks(token);
       const shown = path.startsWith(`${host.home}/`) && !isKnown(path) ? `~${path.slice(host.home.length)}` : path;
       return (path === "" || isKnown(shown) ? shown : HIDDEN_PATH) + token.slice(path.length);
     });
   const [what = "", command] = message.split(CONSENT);
-  if (command !== undefined) return tell(what) + (tell(command) === command ? CONSENT + command : COMMAND_ELSEWHERE);
-  const told = tell(message);
-  return told === message ? message : `${told.trimEnd()} ${REST}`;
+  if (command !== undefined) return redact(what) + (redact(command) === command ? CONSENT + command : COMMAND_ELSEWHERE);
+  const redacted = redact(message);
+  return redacted === message ? message : `${redacted.trimEnd()} ${REST}`;
 }
 
 function withoutLeads(text: string) {
@@ -54,7 +54,10 @@ function withoutMarks(token: string) {
   return token.slice(0, end);
 }
 
-/** Returns a function that is true for a path that the server named, that leads there, or that a store names after something that it named. */
+/**
+ * Returns a function that is true for a path that the server named, that leads there, or that a store names after something
+ * that it named.
+ */
 function knownPaths(named: Named, host: Host, policyFile: string | undefined) {
   const texts = named.flatMap(stringsIn);
   const given = texts.flatMap((each) => [each, normalize(each), ...(each.match(PATH) ?? [])]).filter((each) => /^~?\//.test(each));

@@ -21,7 +21,7 @@ type Plan = {
   material: Material;
   /** The version and fingerprint that are to be verified. */
   revision: string;
-  /** Whether the host's own key is not at hand: it can only lie inside the store already. */
+  /** True when the host's own key is not at hand: it can only lie inside the store already. */
   lacksKey: boolean;
 };
 
@@ -43,13 +43,13 @@ export async function reconcileAssignment(item: Desired, work: Work): Promise<Re
 
 const LOST_KEY = "The private key of this certificate was made on this host and is not there any more. Renew the certificate: that makes a new key.";
 
-/** Whether an assignment is installed elsewhere than it is to be. */
+/** Returns whether an assignment is installed at another place than the desired one. */
 export function isMoving(item: Desired, { records }: State) {
   const former = records.get(item.id)?.target;
   try {
     return former !== undefined && !isSamePlace(former, readTarget(item));
   } catch {
-    return false; // told where it is installed
+    return false; // reported where it is installed
   }
 }
 
@@ -92,8 +92,8 @@ async function concludeInstallation({ target, material, revision }: Plan, record
 }
 
 /**
- * Verifies what is in the store. What was verified before stays put back, whatever the endpoint says now, because what another program left
- * in its place was never verified: returns why the endpoint did not verify it once more.
+ * Verifies the store's content, and returns the endpoint's fault where content that was verified before does not verify again.
+ * That stays: the content it replaced never was verified.
  */
 async function verify({ target, material }: Plan, found: string[], isHealing: boolean, { host, policy }: Work) {
   const askAgain = storeOf(target.storeType).dropsReloads ? () => runReload(target, host) : undefined;
@@ -140,7 +140,7 @@ async function apply({ target, material, revision, lacksKey }: Plan, record: Ass
   return certificates;
 }
 
-/** A record that was lost is told as long as the new one stands, a hook that failed until the next change. */
+/** A record that was lost is reported as long as the new one stands, a hook that failed until the next change. */
 function withDamage({ damage, hookFault }: AssignmentRecord, result: NonNullable<Result>) {
   const message = damage ?? hookFault;
   return { ...result, ...(message && { message }) };

@@ -22,8 +22,8 @@ const Kept = Type.Object({
 });
 
 /**
- * Takes up what a former process has read from stores by slow tools, of the state directory. Returns what keeps it there for the next one:
- * what this process has used, without passwords. A damaged file is like none.
+ * Loads the entries that an earlier process has read by slow tools. Returns a function that saves those this process has used,
+ * without passwords; a damaged file counts as none.
  */
 export async function openKeptEntries(stateDirectory: string, entries: Entries) {
   const path = join(stateDirectory, NAME);

@@ -1,9 +1,10 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { sha256 } from "#crypto/sha256";
-import { DerError, readOne } from "#modules/certificates/certificates/x509/der";
-import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
-import { type PemBlock, readPem } from "#modules/certificates/certificates/x509/pem";
-import { privateKeyIn, toPem } from "./host/pem";
+import { DerError, readOne } from "#x509/der";
+import { toPem } from "#x509/der-writer";
+import { parseCertificate } from "#x509/facts";
+import { type PemBlock, readPem } from "#x509/pem";
+import { privateKeyIn } from "./host/pem";
 import type { Desired } from "./server-client";
 import type { Material } from "./store";
 

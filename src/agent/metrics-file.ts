@@ -8,8 +8,8 @@ import { lastReport, type State } from "./state";
 const MODE = 0o644;
 
 /**
- * Returns what tells of each pass in a file for the textfile collector of node_exporter (Prometheus' text format), as a whole each time.
- * Where the file cannot be written, that is logged, and the agent goes on. Without a path it does nothing.
+ * Returns a function that writes the results of each pass to a file for node_exporter's textfile collector. A write error is
+ * logged; without a path it does nothing.
  */
 export function createMetricsFile(path: string | undefined, state: State, log: Logger) {
   let lastContact = 0;

@@ -13,25 +13,25 @@ import { Unreachable, Untrusted } from "./transport";
 
 type Agent = Work & {
   client: ServerClient;
-  /** What the agent answers to CAs itself, from one pass to the next. */
+  /** The agent's own answers to CAs, kept from one pass to the next. */
   listeners: Listeners;
-  /** Whether no other pass follows this one. */
+  /** True when no other pass follows this one. */
   isOnce: boolean;
 };
 export type Pass = {
   failed: number;
   /** Why the server was not asked with success, where it was not. */
   unreachable?: Unreachable;
-  /** Whether it ended before its end, which says nothing of the server. */
+  /** True when the pass ended early, which says nothing of the server. */
   isBroken?: boolean;
-  /** Whether certificates are on their way for keys of this host, and something else is desired than at the last pass. */
+  /** True when certificates are on their way for keys of this host, and the desired state has changed since the last pass. */
   isAwaiting?: boolean;
   isNews?: boolean;
 };
 
 /**
- * One pass: recover what a killed agent left unfinished, fetch the desired state, make every assignment true, report. Without the
- * server, or while `isOffline`, it uses the last desired state and keeps the reports.
+ * One pass: recover an interrupted attempt, fetch the desired state, make every assignment true, report. Without the server, or
+ * while `isOffline`, it uses the last desired state and keeps the reports.
  */
 export async function runPass(agent: Agent, { host, isOffline = false }: { host?: HostFacts | undefined; isOffline?: boolean }): Promise<Pass> {
   if (!agent.isDryRun) await inTurns(agent, (work) => [...agent.state.records.values()].map((record) => () => recoverInterrupted(record, work)));
@@ -43,9 +43,9 @@ export async function runPass(agent: Agent, { host, isOffline = false }: { host?
   if (isOffline || unreachable) return { failed, ...(unreachable && { unreachable }) };
   const answered = await answerKeyRequests(desired, agent);
   if (agent.isDryRun) return { failed };
-  const told = answered.unreachable ? answered : await deliverReports(agent, host);
+  const delivered = answered.unreachable ? answered : await deliverReports(agent, host);
   const isAwaiting = (desired.keys ?? []).length > 0;
-  return { ...told, failed: failed + answered.failed, ...(isAwaiting && { isAwaiting, isNews }) };
+  return { ...delivered, failed: failed + answered.failed, ...(isAwaiting && { isAwaiting, isNews }) };
 }
 
 type Reading = { desired?: DesiredState; unreachable?: Unreachable; isNews?: boolean };
@@ -90,7 +90,7 @@ function namedIn({ items, remove = [] }: DesiredState, { records }: State) {
   return named;
 }
 
-/** Tells that what was healed is installed, as the next pass would. */
+/** Reports that what was healed is installed, as the next pass would. */
 async function lookAgain(item: Desired, agent: Agent) {
   const result = await reconcileAssignment(item, agent);
   if (result) await keepReport(agent, item.id, result);

@@ -17,8 +17,8 @@ const OWN_DIRECTORIES = ["assignments", "keys"];
 const OWN_RECORDS = /^[0-9a-f-]{36}\.(json|json\.damaged|pem)$/;
 
 /**
- * Takes away what the agent has for itself, once all that it installed is gone: its service, the host's policy, and its directory with
- * identity, keys and records. What is not the agent's own stays: hooks, the program, the account of the service.
+ * Removes the agent's service, policy and directory (identity, keys, records), once all that it installed is gone. Hooks, the
+ * program and the service's account stay: they are not the agent's.
  */
 export async function purge({ stateDirectory, policyFile, units = UNIT_DIRECTORY }: Places, host: Host): Promise<Purged[]> {
   const unit = await readUnit(join(units, UNIT_NAME), stateDirectory);

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { backoffOf, hurriedInterval, pauseOf } from "./backoff";
 import type { Pass } from "./pass";
 
-/** What the agent knows of the way to its server: whether it was ever there, for how long it is left alone, and when it is asked next. */
+/** The agent's view of its server: was it ever reached, how long is it left alone, and when is it asked next. */
 export function createReach(server: string, interval: number, log: Logger) {
   let failures = 0;
   let isKnown = false;

@@ -72,7 +72,10 @@ async function endRecord(record: AssignmentRecord, result: NonNullable<Result>, 
   await commit(attemptOf(record, work));
 }
 
-/** Looks for what is to be removed and is not the agent's, by its own record or for want of one. Removes nothing, for that would be a guess. */
+/**
+ * Looks for what is to be removed and is not the agent's, by its own record or for want of one. Removes nothing, for that would
+ * be a guess.
+ */
 export async function observeRemoved(item: Desired, work: Work, why = UNKNOWN): Promise<Result> {
   const log = work.log.child({ assignment: item.id, store: item.trustStoreType });
   if (work.isDryRun) return undefined;
@@ -93,11 +96,11 @@ export async function observeRemoved(item: Desired, work: Work, why = UNKNOWN): 
 
 const UNKNOWN = "This agent has no record of it (its state directory was lost, or is another's), so it left it there:";
 
-/** Whether the agent's own copy is in the place still, though it was removed. */
+/** Returns whether the agent's own copy is still in the place after its removal. */
 async function isStillOurs(target: Target, material: Material, host: Host) {
   const { certificates, isForeign } = await storeOf(target.storeType).observe(target, material, host);
   return !isForeign && certificates.some((each) => fingerprintOf(each) === material.fingerprint);
 }
 
-/** What is to be found no more. */
+/** Returns the material that must not be found any more. */
 const soughtOf = (certificate: string): Material => ({ certificate, fingerprint: fingerprintOf(certificate), chain: [], privateKey: null });

@@ -23,7 +23,7 @@ export const healed = (material: Material, differences: string[]): NonNullable<R
 
 export const removed = (): NonNullable<Result> => ({ state: "removed" });
 
-/** What the store's reader still trusts, though it is to be removed. */
+/** The report for a store that still trusts a removed certificate. */
 export const kept = (why: string): NonNullable<Result> => ({ state: "kept", message: oneLine(why) });
 
 export const observed = (pem: string | undefined) => (pem ? { observedFingerprint: fingerprintOf(pem) } : {});
@@ -53,11 +53,11 @@ type Noting = Asking & {
 /** Adds a report of what became of an assignment. Returns false where it repeats the last one. */
 export function noteResult(record: AssignmentRecord, { message, ...result }: NonNullable<Result>, work: Noting) {
   const named = work.named?.get(record.assignmentId) ?? [record.target];
-  return noteReport(record, { ...result, ...(message !== undefined && { message: told(message, named, work) }) }, work.clock());
+  return noteReport(record, { ...result, ...(message !== undefined && { message: reportable(message, named, work) }) }, work.clock());
 }
 
-/** Returns what the server is told of a message. */
-export const told = (message: string, named: Named, asking: Asking) => oneLine(disclose(message, named, asking));
+/** Returns a message as it is reported to the server. */
+export const reportable = (message: string, named: Named, asking: Asking) => oneLine(disclose(message, named, asking));
 
 /** Returns a message that the server takes: one line of plain text, at most 1,000 characters. */
 function oneLine(text: string) {
@@ -67,7 +67,10 @@ function oneLine(text: string) {
 
 type Reporter = { state: State; client: ServerClient; log: Logger };
 
-/** Delivers the oldest report of each assignment, then the next, until none is left. Returns why the server was not reached, if it was not. */
+/**
+ * Delivers the oldest report of each assignment, then the next, until none is left. Returns why the server was not reached, if
+ * it was not.
+ */
 export async function deliverReports({ state, client, log }: Reporter, host: HostFacts | undefined): Promise<{ unreachable?: Unreachable }> {
   try {
     for (let facts = host; ; facts = undefined) {

@@ -16,7 +16,7 @@ import { openState, type State } from "./state";
 import { type Connection, createTransport, Unreachable } from "./transport";
 
 export type AgentOptions = {
-  /** Where it is; the one that the host has joined, when undefined. */
+  /** The server's address; undefined for the one that the host has joined. */
   server: string | undefined;
   connection: () => Connection;
   stateDirectory: string;
@@ -27,7 +27,7 @@ export type AgentOptions = {
   isDryRun: boolean;
   /** Bytes of an answer that are read at most; without it, as many as the transport takes. */
   maxAnswer?: number | undefined;
-  /** Where Prometheus' textfile collector finds how it goes, if anywhere. */
+  /** The file for Prometheus' textfile collector, if any. */
   metricsFile?: string | undefined;
 };
 type Setting = {
@@ -55,7 +55,7 @@ export async function runAgent({ policy, interval, isOnce, isDryRun, metricsFile
   const state = await openState(stateDirectory, { isReadOnly: isDryRun });
   const keepEntries = await openKeptEntries(stateDirectory, host.entries);
   const listeners = createListeners();
-  tellLosses(state, stateDirectory, log);
+  logLosses(state, stateDirectory, log);
   try {
     const facts = await describeHost(hostname(), version);
     const readPolicy = policyReader(policy, log);
@@ -107,8 +107,8 @@ async function connect(
   return { server, client: createServerClient({ server, access, trust: createTrust({ files, ask: access.ask, log }) }) };
 }
 
-/** Tells, once a start, of what the agent cannot know of what it installed before. */
-function tellLosses({ records, isNew }: State, directory: string, log: Logger) {
+/** Logs, once a start, the records that the agent has lost of what it installed before. */
+function logLosses({ records, isNew }: State, directory: string, log: Logger) {
   if (isNew) log.info({ directory }, "the state directory holds no record: what was installed here before is not known, and is not removed");
   for (const { assignmentId, damage } of records.values()) if (damage) log.error({ assignment: assignmentId, reason: damage }, "a record was lost");
 }

@@ -2,7 +2,7 @@ import { Value } from "@sinclair/typebox/value";
 import { t } from "elysia";
 import { Uuid } from "#http/schema";
 import type { AgentReport, DesiredState as Schema } from "#modules/fleet/agent-protocol/schema";
-import type { ChallengeReport, HostChallenge, KeyFault, KeyRequest } from "#modules/issuance/hosts/schema";
+import type { ChallengeReport, HostChallenge, KeyFault, KeyRequest } from "#modules/issuance/requests/schema/host-keys";
 import type { Access } from "./identity/access";
 import type { Trust } from "./identity/trust";
 import { Unreachable, Untrusted } from "./transport";
@@ -44,12 +44,15 @@ export function readDesiredState(value: unknown): DesiredState | undefined {
 const withLowerId = <Thing extends { id: string }>(thing: Thing): Thing => ({ ...thing, id: thing.id.toLowerCase() });
 
 const MAX_REPORTS = 1_000;
-/** One report that is wrong, or of an unknown assignment, or too many: the whole delivery is refused, so it is halved until that one stands alone. */
+/**
+ * One report that is wrong, or of an unknown assignment, or too many: the whole delivery is refused, so it is halved until that
+ * one stands alone.
+ */
 const REFUSES_REPORTS = new Set([400, 404, 413]);
 
 /** The agent's calls. All throw Unreachable where the server does not answer as it should. */
 export function createServerClient({ server, access, trust }: Options) {
-  /** What is desired, or undefined where that is still what `etag` names. */
+  /** Returns the desired state, or undefined where it is still the one of `etag`. */
   async function fetchDesired(etag: string | undefined, lastSize = 0) {
     const path = "/agent/assignments";
     const { response, nonce } = await access.ask({ method: "GET", path, headers: etag ? { "if-none-match": etag } : {}, lastSize });
@@ -69,7 +72,7 @@ export function createServerClient({ server, access, trust }: Options) {
     return undefined;
   }
 
-  /** Whether the server has taken a report only as the release before wrote it. */
+  /** True when the server has accepted a report only in the form of the release before. */
   let isOlder = false;
 
   /** Delivers reports, at most one per assignment, and answers those that the server does not take: of assignments that are gone. */
@@ -100,7 +103,10 @@ export function createServerClient({ server, access, trust }: Options) {
     return [...(await deliver(reports.slice(0, half), host)), ...(await deliver(reports.slice(half)))];
   }
 
-  /** Sends a signing request. Returns why the server does not take it, in words; undefined where it does, or has withdrawn what it asked. */
+  /**
+   * Sends a signing request. Returns why the server does not take it, in words; undefined where it does, or has withdrawn what
+   * it asked.
+   */
   async function sendCsr(requestId: string, csrPem: string) {
     const response = await post(`/agent/certificate-requests/${requestId}/csr`, { csrPem });
     if (response.status !== 400 && response.status !== 409) return undefined;
@@ -109,11 +115,11 @@ export function createServerClient({ server, access, trust }: Options) {
     return `The server does not take the signing request of this host's key (${response.status}). ${why}`.trim();
   }
 
-  /** Tells why there is no key for a request. */
+  /** Reports why there is no key for a request. */
   const reportKeyFault = async (requestId: string, fault: typeof KeyFault.static) =>
     void (await post(`/agent/certificate-requests/${requestId}/faults`, fault));
 
-  /** Tells which challenges of a request are shown, and why others are not. */
+  /** Reports which challenges of a request are shown, and why others are not. */
   const reportChallenges = async (requestId: string, challenges: ChallengeReport[]) =>
     void (await post(`/agent/certificate-requests/${requestId}/challenges`, { challenges }));
 

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { StartTls } from "#modules/fleet/trust-stores/rules/start-tls";
 import { foreign } from "./host/foreign";
 
-/** What is asked in the plain part of a conversation. */
+/** The plain part of a conversation. */
 type Talk = {
   /** Sends, and returns what is answered once `isWhole` says that this is all of it. */
   ask(words: string | Buffer, isWhole: (answer: Buffer) => boolean): Promise<Buffer>;
@@ -78,7 +78,7 @@ function lines(protocol: keyof typeof NAMES, steps: [words: string, last: RegExp
   };
 }
 
-/** Whether an element of this name begins in the text, and its first tag is whole. */
+/** Returns whether the text has an element of this name whose first tag is complete. */
 function hasTag(text: string, name: string) {
   const start = text.indexOf(`<${name}`);
   return start >= 0 && text.includes(">", start);

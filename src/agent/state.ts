@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { lockDirectory } from "#db/lock";
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 import { openChallengeRecords } from "./challenges/challenge-records";
 import type { Change } from "./hooks/change";
 import { absent, isTemporary, removeFile, writeAtomically } from "./host/files";
@@ -12,10 +12,10 @@ import { type Desired, type DesiredState, type Report, readDesiredState } from "
 import type { Target } from "./store";
 import type { Journal } from "./transaction/journal";
 
-/** What the agent knows of one assignment: where and what it last installed, what it owns there, and what it has yet to report. */
+/** The agent's record of one assignment: its last installation, the things it owns there, and its unsent reports. */
 export type AssignmentRecord = Journal & {
   assignmentId: string;
-  /** Where it was last verified, or first tried; none while it could not even be read. */
+  /** The target that was last verified, or first tried; undefined while it could not even be read. */
   target?: Target | undefined;
   /** PEM of the certificate that was last verified; none before the first time. */
   certificate?: string | undefined;
@@ -27,7 +27,7 @@ export type AssignmentRecord = Journal & {
   reports: Report[];
   /** The last report that was acknowledged, without its time, so that it is not sent again. */
   lastAcknowledged?: string;
-  /** Whether it was removed, and is kept only to be reported. */
+  /** True when it was removed, and is only kept to be reported. */
   isRemoved?: boolean;
   /** A change for which the host's hooks have still to run. */
   change?: Change | undefined;
@@ -45,7 +45,7 @@ const RECORD = /^([0-9a-f-]{36})\.json$/;
 /** An assignment's reports that wait for the server; older ones give way. */
 const MAX_WAITING = 20;
 
-/** What is verified of an assignment: another one is installed and verified again. */
+/** Returns the revision that is verified: another revision is installed and verified again. */
 export const revisionOf = ({ version, fingerprintSha256 }: Pick<Desired, "version" | "fingerprintSha256">) =>
   [version, fingerprintSha256].map(asText).join(" ");
 
@@ -55,8 +55,8 @@ const asText = (value: unknown) => (typeof value === "string" ? value : JSON.str
 export const newRecord = (assignmentId: string): AssignmentRecord => ({ assignmentId, ownership: {}, undo: [], reports: [] });
 
 /**
- * Adds a report of what was observed `now`. Returns false where it repeats the last one, whenever that was observed. It is on disk with the
- * record's next `save`.
+ * Adds a report of a result observed `now`, or returns false where it repeats the last one. It is on disk with the record's
+ * next `save`.
  */
 export function noteReport(record: AssignmentRecord, result: Omit<Report, "assignmentId" | "observedAt">, now: Date) {
   const report: Report = { assignmentId: record.assignmentId, ...result };
@@ -66,14 +66,17 @@ export function noteReport(record: AssignmentRecord, result: Omit<Report, "assig
   return true;
 }
 
-/** What a report says, as JSON, without when it was so. */
+/** Returns a report's content as JSON, without its time. */
 export const timelessJson = ({ observedAt: _, ...content }: Report) => JSON.stringify(content);
 
 /** The last report of an assignment, delivered or not. */
 export const lastReport = ({ reports, lastAcknowledged }: AssignmentRecord): Report | undefined =>
   reports.at(-1) ?? (lastAcknowledged ? JSON.parse(lastAcknowledged) : undefined);
 
-/** The agent's own directory, for this process alone until `close`; it holds private keys, so it is closed to other users. A dry run only reads it. */
+/**
+ * The agent's own directory, for this process alone until `close`; it holds private keys, so it is closed to other users. A dry
+ * run only reads it.
+ */
 export async function openState(directory: string, { isReadOnly = false } = {}) {
   const assignments = join(directory, "assignments");
   refuseOthers(directory);
@@ -125,7 +128,7 @@ export async function openState(directory: string, { isReadOnly = false } = {}) 
   return { records, keys, challenges, isNew, save, forget, isOthers, readKnown, saveKnown, readPolicyPlace, savePolicyPlace, close };
 }
 
-/** Whether an agent has the directory: it holds its lock for as long as it lives. */
+/** Returns whether an agent holds the directory's lock, which it does as long as it runs. */
 export function isInUse(directory: string) {
   if (!existsSync(join(directory, "lock"))) return false;
   try {

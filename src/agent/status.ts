@@ -44,8 +44,8 @@ export const challengesOf = (state: State): Challenge[] =>
   }));
 
 /**
- * Returns what holds and what does not: everything that was last desired, and everything that the agent has not taken away yet. Changes nothing,
- * and looks into no store that the host's policy refuses: that may run a program, load a library or hand over a password.
+ * Returns the standing of everything that was last desired or is not removed yet. Changes nothing, and reads no store that the
+ * host's policy refuses: reading may run programs or use passwords.
  */
 export async function standingsOf(state: State, asking: Asking): Promise<Standing[]> {
   const { items = [], keep = [] } = (await state.readKnown())?.state ?? {};
@@ -107,7 +107,7 @@ const retryOf = (record: AssignmentRecord | undefined) => (record?.retry ? new D
 /** Why the last attempt failed; undefined where it did not. */
 const lastFailure = (record: AssignmentRecord | undefined) => (record?.retry ? (record.retry.why ?? lastMessage(record, "failed")) : undefined);
 
-/** What was last reported, where that was this state. */
+/** Returns the last report's message, where that report had this state. */
 function lastMessage(record: AssignmentRecord | undefined, state: Report["state"]) {
   const last = record && lastReport(record);
   return last?.state === state ? last.message : undefined;

@@ -1,7 +1,7 @@
-import type { Signer } from "#modules/certificates/certificates/x509/signing-request";
 import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import type { MaterialType } from "#modules/fleet/trust-stores/rules/catalogue";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
+import type { Signer } from "#x509/signing-request";
 import type { Host } from "./host/host";
 import { fingerprintOf } from "./host/pem";
 import type { User } from "./host/program";
@@ -21,19 +21,19 @@ export type Target = {
 /** The mode that the config demands of a file with a private key. */
 export const keyModeOf = ({ config: { keyPermissionMode } }: Target) => (keyPermissionMode === undefined ? undefined : Number.parseInt(keyPermissionMode, 8));
 
-/** What is to lie there, in PEM; the chain begins with the certificate's own issuer and may end with the root. */
+/** The desired content, in PEM; the chain begins with the certificate's own issuer and may end with the root. */
 export type Material = { certificate: string; fingerprint: string; chain: string[]; privateKey: string | null };
 
 type Observation = {
-  /** What was read from the store at the target, as PEM, the certificate itself first; none where it holds nothing. */
+  /** The certificates read from the store at the target, as PEM, the assigned one first; empty where it holds nothing. */
   certificates: string[];
   /** Each thing that is not as desired, as a clause: "tls.key has mode 0644". None: nothing is to be done. */
   differences: string[];
-  /** Whether another owner has put there what was read. */
+  /** True when another owner has put them there. */
   isForeign?: boolean;
 };
 
-/** What the agent owns elsewhere than this release puts it, by its names in the record. */
+/** Things of the agent at places that this release does not use, by their names in the record. */
 export type Misplaced = { names: string[]; remove: (transaction: Transaction) => Promise<unknown> };
 
 /** The file of a private key: whose it is to be, where that is not to be its directory's. */
@@ -46,28 +46,31 @@ export type Store = {
   /** Makes the store hold the material at the target. Every change goes through `transaction`, which can roll it back. */
   install(target: Target, material: Material, transaction: Transaction): Promise<void>;
   /**
-   * Removes what `install` put at the target, and only that; `certificate` is what was last verified to be there. Returns true where
-   * another owner's file is in the place now: one that was there before, or has replaced ours.
+   * Removes only what `install` put at the target; `certificate` is the one last verified there. Returns true where another
+   * owner's file is in the place now.
    */
   remove(target: Target, transaction: Transaction, certificate?: string): Promise<unknown>;
   /**
-   * Finds where the store's reader would still find the certificate, by whatever way it came there, as clauses: "corp.crt holds it". None: the reader
-   * trusts it no more. Without this function, what `observe` reads at the target is all that the reader reads.
+   * Returns where the store's reader would still find the certificate, as clauses ("corp.crt holds it"). Without this function,
+   * `observe` reads all that the reader reads.
    */
   findRemains?(target: Target, material: Material, host: Host): Promise<string[]>;
-  /** Finds what an earlier release put elsewhere for the same target, so that it can be taken away once this one has put it in its place. */
+  /**
+   * Finds what an earlier release put elsewhere for the same target, so that it can be taken away once this one has put it in
+   * its place.
+   */
   misplaced?(target: Target, ownership: Journal["ownership"], host: Host): Promise<Misplaced>;
   /** Finds the file of the private key, alone or with its certificate. Without one, only the store's own tool puts it in. */
   keyFile?(target: Target, host: Host): Promise<KeyFile | undefined>;
   /** The private key that was made in the store and never leaves it. */
   keyInside?(target: Target, host: Host): Promise<Signer>;
-  /** Whether the store's reader drops a signal to reload while it still reloads, so that it is to be asked again. */
+  /** True when the store's reader drops a signal to reload while it reloads, so that it must be asked again. */
   dropsReloads?: boolean;
   /** The environment variable in which a reloadCommand finds the password that the config refers to. */
   passwordVariable?: string;
 };
 
-/** Whether it lies in the system's store, for a program that reads that one. */
+/** Returns whether it lies in the system's store, for a program that reads that one. */
 export const isInSystemStore = ({ storeType, config: { preferOsStore, trustStorePath } }: Pick<Target, "storeType" | "config">, { system }: Host) =>
   preferOsStore === true || (trustStorePath === system.bundle && storeType !== "pem_ca_bundle");
 

@@ -6,14 +6,14 @@ import { DesiredState } from "#modules/fleet/agent-protocol/schema";
 import { completeConfig, storesFor, unknownMaterial } from "#modules/fleet/assignments/rules";
 import type { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import { withPreset } from "#modules/fleet/trust-stores/rules/presets";
-import { KeyRequest } from "#modules/issuance/hosts/schema";
+import { KeyRequest } from "#modules/issuance/requests/schema/host-keys";
 import type { Host } from "./host/host";
 import type { Desired } from "./server-client";
 import { isInSystemStore, type Target } from "./store";
 
 const Schema = DesiredState.properties.items.items;
 
-/** What an assignment names, checked once more: this host does not rely on the server's checks. */
+/** Checks and returns an assignment's fields: this host does not rely on the server's checks. */
 export function readTarget(item: Desired): Target {
   expectUnderstood(Schema, { keyOnHost: false, ...item });
   return targetOf(item);
@@ -29,7 +29,7 @@ export function readKeyRequest(request: KeyRequest): Target {
 
 const ownFields = (schema: TObject, sent: object) => Object.entries(sent).filter(([name]) => name in schema.properties);
 
-/** What a newer server says besides is left to newer agents. */
+/** Throws for a field that this agent does not understand; fields that only newer agents know are left out before. */
 export function expectUnderstood(schema: TObject, sent: object) {
   const [fault] = Value.Errors(schema, Object.fromEntries(ownFields(schema, sent)));
   if (fault) throw new Error(`The agent does not understand ${fault.path.slice(1)} of what the server sent (${fault.message}). Is it older than the server?`);
@@ -43,7 +43,7 @@ function targetOf({ id, trustStoreType, materialType, config: given }: Pick<Desi
   return { assignmentId: id, storeType: trustStoreType, materialType, alias: config.alias ?? `certitude-${id}`, config };
 }
 
-/** What must be installed again when it changes; the rest of a config only says how. */
+/** The fields whose change needs no new installation. */
 const NOT_PLACE: (keyof AssignmentConfig)[] = [
   "autoRenew",
   "removeOnRevoke",
@@ -67,12 +67,12 @@ export function isSamePlace(one: Target, other: Target) {
   return isDeepStrictEqual(placeOf(one), placeOf(other));
 }
 
-/** What may put its anchor among the system's, whatever its config says. */
+/** The stores that may put their anchor among the system's, whatever their config says. */
 const SYSTEM_STORES: string[] = ["linux_update_ca_certificates", "linux_update_ca_trust", "python_certifi"];
 
 /**
- * Whether it lies in the system's store, or did, or may: it is done before all else, in one turn, because its tool runs once for all, and
- * because other stores take their public roots from there.
+ * Returns whether it lies, lay or may lie in the system's store. Such items go first and in one turn: the tool runs once for
+ * all, and other stores take their public roots from there.
  */
 export function mayLieInSystemStore(item: Desired | undefined, former: Target | undefined, host: Host) {
   const places = [former, item && { storeType: item.trustStoreType, config: item.config ?? {} }];

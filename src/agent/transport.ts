@@ -25,7 +25,10 @@ export type Sent = {
   path: string;
   headers?: Record<string, string>;
   body?: string;
-  /** The size of the last such answer, in bytes: a host may have grown, so that up to twice as much is read unless it has set a limit of its own. */
+  /**
+   * The size of the last such answer, in bytes: a host may have grown, so that up to twice as much is read unless it has set a
+   * limit of its own.
+   */
   lastSize?: number;
 };
 /** Sends a request. The answer has been read whole, within its limit. */
@@ -37,7 +40,7 @@ export type Connection = {
   token?: string;
   /** The authorities that may have signed the server's certificate, and the certificate that the agent presents, as PEM. */
   tls: { ca?: string; cert?: string; key?: string };
-  /** Whether the authorities are those of the agent's own file alone. */
+  /** True when only the authorities of the agent's own file count. */
   hasOwnAuthority: boolean;
 };
 type Options = {

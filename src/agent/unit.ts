@@ -1,4 +1,4 @@
-/** What a systemd unit of the agent is made of. */
+/** The parts of the agent's systemd unit. */
 export type Unit = {
   /** The program and its arguments. */
   command: string[];
@@ -7,7 +7,7 @@ export type Unit = {
   user?: string | undefined;
   /** Directories that it may write beside its own and the usual ones. */
   writable: string[];
-  /** Bytes of an answer that the agent reads at most, where it is told so. */
+  /** Bytes of an answer that the agent reads at most, where that is set. */
   maxAnswer?: number | undefined;
 };
 
@@ -17,11 +17,11 @@ export const UNIT_DIRECTORY = "/etc/systemd/system";
 export const UNIT_MARK = "# Written by the Certitude agent (install); the next one writes it again.\n";
 
 /**
- * What the agent needs of root's power: to write and give away files of others, to act as their owner, to signal servers, and to have nginx
- * prove its configuration, which opens its ports.
+ * The agent's capabilities: to write and give away files of others, to act as their owner, to signal servers, and to let nginx
+ * test its configuration, which opens its ports.
  */
 const CAPABILITIES = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_KILL", "CAP_NET_BIND_SERVICE", "CAP_SETGID", "CAP_SETUID"];
-/** Where the stores of the system and its servers lie; logs and sockets are for the programs that prove and reload them. */
+/** The directories of system and server stores; logs and sockets are for the programs that check and reload them. */
 const USUAL_PLACES = ["/etc", "/usr/local/share/ca-certificates", "/var/log", "/run"];
 /** For the agent, and the tools that it runs. */
 const MEMORY_MIB = 512;
@@ -33,7 +33,7 @@ const USUAL_ANSWER = 32 * 1_024 ** 2;
 const MAX_TASKS = 1_024;
 const isInHome = (path: string) => /^\/(home|root|run\/user)(\/|$)/.test(path);
 
-/** What no unit of ours may touch. */
+/** The protections that all our units have. */
 export const PROTECTIONS = `PrivateTmp=yes
 PrivateDevices=yes
 ProtectClock=yes

@@ -2,9 +2,10 @@ import { connect, isIP, type Socket } from "node:net";
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from "node:tls";
 import { isStartTls, type StartTls } from "#modules/fleet/trust-stores/rules/start-tls";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
+import { toPem } from "#x509/der-writer";
 import { foreign } from "./host/foreign";
 import type { Host } from "./host/host";
-import { fingerprintOf, toPem } from "./host/pem";
+import { fingerprintOf } from "./host/pem";
 import { startTls } from "./start-tls";
 import type { Material, Target } from "./store";
 
@@ -15,8 +16,8 @@ const REASK_AFTER = 2_000;
 type Endpoint = { host: string; port: number; serverName: string; protocol: StartTls; patience: Host["patience"] };
 
 /**
- * Verifies over TLS that what is in the store works: that the endpoint's chain leads to the anchors as they were read from the store
- * (`found`), or that the server presents the certificate; until it does, it is asked again to reload. Nothing where the config names no endpoint.
+ * Verifies over TLS that the store's content works: the endpoint's chain leads to the anchors `found` in it, or the server
+ * presents the certificate. Until then it is asked again to reload.
  */
 export async function verifyEndpoint(target: Target, { fingerprint, chain }: Material, found: string[], { patience }: Host, askAgain?: () => unknown) {
   const { config, materialType } = target;
@@ -35,7 +36,7 @@ export async function verifyEndpoint(target: Target, { fingerprint, chain }: Mat
 /** The endpoint did not show a certificate, so that nothing is known of what is in the store. */
 export class Unanswered extends Error {}
 
-/** Whether a certificate was shown and refused: OpenSSL's words for that, or Node's for another name. */
+/** Returns whether a certificate was shown and refused: by OpenSSL's error codes, or by Node's for another name. */
 const isDistrust = (error: Error) => "code" in error && /CERT|SELF_SIGNED|UNABLE_TO|CHAIN|PURPOSE|INVALID_CA/.test(String(error.code));
 
 /** A fault by its code and a sentence of ours; the system's own words may hold what the endpoint said. */

@@ -1,9 +1,9 @@
 import { requestComponents } from "#crypto/agent-messages";
 import { isSignedMessage, readSignature } from "#crypto/message-signature";
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 import { TOLERANCE_MS, timeOf } from "./nonces";
 
-/** What a signed request proves: that its sender has the private half of `publicKey`, now. */
+/** The proof of a signed request: its sender has the private half of `publicKey` now. */
 export type Proof = { publicKey: string; nonce: string };
 /** Why a request proves nothing. `isAnothers`: it was not signed with the key that the caller should have. */
 export type Unproven = { reason: string; isAnothers: boolean };

@@ -23,7 +23,10 @@ export function readNetworks(list: string) {
   return { networks, unreadable };
 }
 
-/** Returns the network of an address or of an address and a length, as RFC 4291 and dotted decimals write it; undefined for other notations. */
+/**
+ * Returns the network of an address or of an address and a length, as RFC 4291 and dotted decimals write it; undefined for
+ * other notations.
+ */
 export function readNetwork(entry: string): Networks[number] | undefined {
   if (COMPATIBLE.test(entry)) return;
   if (ipaddr.IPv4.isValidCIDRFourPartDecimal(entry)) return ipaddr.IPv4.parseCIDR(entry);

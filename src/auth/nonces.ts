@@ -9,13 +9,16 @@ export const timeOf = (nonce: string) => Number.parseInt(nonce.slice(0, 8) + non
 export type Nonces = ReturnType<typeof createNonces>;
 
 /**
- * The newest nonce of each key in this process's memory. Nonces are UUIDv7, which grow with time, so that one value tells every request that
- * is played back here. Another process does not know it: what is sent only once, a desired state with private keys, asks the database too.
+ * The newest nonce of each key in this process. Nonces are UUIDv7, which grow with time, so one value finds every replay here;
+ * a desired state with private keys also asks the database.
  */
 export function createNonces() {
   const newest = new Map<string, string>();
 
-  /** Notes the nonce. Returns false where this key has used it, or a later one, before; one of the future is of a clock that was set right since. */
+  /**
+   * Notes the nonce. Returns false where this key has used it, or a later one, before; one of the future is of a clock that was
+   * set right since.
+   */
   function use(key: string, nonce: string, now: Date) {
     const known = newest.get(key);
     if (known !== undefined && nonce <= known && timeOf(known) <= now.getTime() + TOLERANCE_MS) return false;

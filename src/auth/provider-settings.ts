@@ -2,7 +2,7 @@ import { isSecureUrl } from "./secure-url";
 
 type Settings = Record<"oidcIssuer" | "jwtAudience" | "oidcClientId", string | undefined>;
 
-/** What is wrong with OIDC_ISSUER, and with what belongs to it, a sentence each. */
+/** Returns the faults of OIDC_ISSUER and its companions, a sentence each. */
 export function providerFaults({ oidcIssuer, jwtAudience, oidcClientId }: Settings) {
   if (!oidcIssuer) return oidcClientId ? ["OIDC_CLIENT_ID needs OIDC_ISSUER: at which provider is the console a client?"] : [];
   const isOpen = URL.canParse(oidcIssuer) && !isSecureUrl(oidcIssuer);

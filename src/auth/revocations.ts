@@ -5,10 +5,13 @@ import { auditForPlatform } from "#modules/people/audit/queries";
 const TOPIC = "token revoked";
 const FRESH = 500;
 const STALE = 900;
-/** Rows of a transaction that commits late must not be missed: each look goes back this far. */
+/** Rows of a transaction that commits late must not be missed: each reading goes back this far. */
 const OVERLAP = "10 seconds";
 
-/** The signed-out tokens, as every replica sees them within a second: read in the background while tokens are in use. Workers tell each other at once. */
+/**
+ * The signed-out tokens, as every replica sees them within a second: read in the background while tokens are in use. Workers
+ * publish each at once.
+ */
 export function createRevocations(sql: Sql, cluster = ALONE) {
   const revoked = new Map<string, number>();
   cluster.subscribe(TOPIC, ([hash, expires]: [string, number]) => revoked.set(hash, expires));
@@ -39,7 +42,7 @@ export function createRevocations(sql: Sql, cluster = ALONE) {
     const asked = performance.now();
     const age = () => asked - readAt;
     if (age() > STALE) await refresh();
-    if (age() > STALE) await refresh(); // the look that was under way had begun too early
+    if (age() > STALE) await refresh(); // the reading that was under way had begun too early
     if (age() > FRESH) refresh().catch(() => {}); // the next caller, who waits for it, hears of a failure
     return revoked.has(hash);
   }

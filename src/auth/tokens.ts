@@ -6,7 +6,7 @@ import type { Config } from "#config";
 import { sha256 } from "#crypto/sha256";
 import type { Pool } from "#db/connect";
 import { saveUser } from "#modules/people/users/queries";
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 import { createOidcVerifier, OIDC_ALGORITHMS } from "./oidc";
 import { createRevocations } from "./revocations";
 
@@ -19,10 +19,10 @@ const MAX_TOKEN = 8 * 1024;
 const MAX_CACHED = 10_000;
 const SKEW = 30;
 
-type Needs = { config: Config; sql: Pool; log: Logger; clock: () => Date; cluster: Cluster };
+type TokenDeps = { config: Config; sql: Pool; log: Logger; clock: () => Date; cluster: Cluster };
 
 /** Verifies user tokens, once each: a verified token is remembered until it expires, is signed out, or the provider's keys change. */
-export function createTokens({ config, sql, log, clock, cluster }: Needs) {
+export function createTokens({ config, sql, log, clock, cluster }: TokenDeps) {
   const { jwtSecret, oidcIssuer, jwtAudience } = config;
   let known = new Map<string, Caller>();
   const revocations = createRevocations(sql, cluster);

@@ -1,6 +1,6 @@
 import type { Config } from "#config";
 import { peerAddress } from "#http/exchange";
-import { remember } from "#remember";
+import { remember } from "#runtime/remember";
 import { inNetworks, readNetworks } from "./cidr";
 import { createKeyCheck } from "./keys";
 

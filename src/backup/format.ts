@@ -1,6 +1,6 @@
 import { HEADER_LENGTH } from "#crypto/keyring";
 
-/** What every file begins with, whatever its version. */
+/** The beginning of every file, whatever its version. */
 const MAGIC = Buffer.from("CERTITUDE BACKUP\n");
 /** A frame is its kind, the length of what follows (32 bits) and that. */
 const HEAD = 5;
@@ -14,7 +14,10 @@ export const VERSION = 2;
 /** The last version without a proof. */
 export const UNPROVEN_VERSION = 1;
 
-/** Kinds of frames, in the order of a file: header, then for each table its name and rows, for each object its name, bytes and end, at last the totals. */
+/**
+ * Kinds of frames, in the order of a file: header, then for each table its name and rows, for each object its name, bytes and
+ * end, at last the totals.
+ */
 export type Kind = "H" | "T" | "R" | "O" | "D" | "E" | "Z";
 export type Frame = { kind: Kind; payload: Buffer };
 
@@ -33,7 +36,10 @@ export function findTable(tables: Table[], name: string) {
   return table;
 }
 
-/** Hands the bytes of a file to `write`, in pieces of at least a mebibyte; `end` adds the checksum over all of them, and what proves that. */
+/**
+ * Hands the bytes of a file to `write`, in pieces of at least a mebibyte; `end` adds the checksum over all of them, and what
+ * proves that.
+ */
 export function createEncoder(write: (bytes: Buffer) => Promise<unknown>) {
   const hasher = new Bun.CryptoHasher("sha256");
   let pending: Buffer[] = [];

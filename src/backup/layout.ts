@@ -1,13 +1,17 @@
 import type { Sql } from "#db/connect";
 import type { Partition, Sequence, Table } from "./format";
 
-/** Returns the tables of the schema, each after those that it refers to, with the columns that are stored rather than computed. */
+/**
+ * Returns the tables of the schema with their stored columns, each after those that it refers to; what inherits is read and
+ * restored with its parent.
+ */
 export async function readTables(sql: Sql): Promise<Table[]> {
   const tables = await sql<{ name: string; columns: string[]; parents: string[] }[]>`
     select relname as name,
       (select json_agg(attname order by attnum) from pg_attribute where attrelid = pg_class.oid and attnum > 0 and not attisdropped and attgenerated = '') as columns,
       (select coalesce(json_agg(distinct confrelid::regclass::text), '[]') from pg_constraint where conrelid = pg_class.oid and contype = 'f') as parents
-    from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by relname`;
+    from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not exists (select from pg_inherits where inhrelid = pg_class.oid)
+    order by relname`;
   const ordered: Table[] = [];
   for (let left = [...tables]; left.length > 0; ) {
     const isFree = (name: string) => !left.some((each) => each.name === name);

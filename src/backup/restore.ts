@@ -5,15 +5,15 @@ import { BackupError, type End, findTable, type Partition, readFrames, type Sequ
 import { quote, readTables } from "./layout";
 import type { Verified } from "./verify";
 
-/** What a server writes by itself before anybody uses it. */
+/** The tables that a server fills by itself, before it has users. */
 const OWN = ["secret_keys", "stamping", "stamping_levels"];
 const BOUND = /^FOR VALUES FROM \('[\d :+.-]+'\) TO \('[\d :+.-]+'\)$/;
 
-type Tell = (line: string) => void;
-type Services = { sql: Pool; store: ObjectStore; tell: Tell /** Runs in the same transaction, last. */; finish: (tx: Sql) => Promise<void> };
+type Report = (line: string) => void;
+type Services = { sql: Pool; store: ObjectStore; report: Report /** Runs in the same transaction, last. */; finish: (tx: Sql) => Promise<void> };
 
 /** Loads a verified file into a database without rows: all of it, or nothing. The database then has this executable's schema. */
-export async function restoreBackup(path: string, { header, totals, checksum }: Verified, { sql, store, tell, finish }: Services) {
+export async function restoreBackup(path: string, { header, totals, checksum }: Verified, { sql, store, report, finish }: Services) {
   const written: string[] = [];
   try {
     await sql.begin(async (tx) => {
@@ -22,7 +22,7 @@ export async function restoreBackup(path: string, { header, totals, checksum }: 
       await refuseRows(tx, names);
       await setTriggers(tx, names, "disable"); // what they wrote is in the file
       for (const partition of header.partitions) await makePartition(tx, partition);
-      await loadFrames(path, { tables: header.tables, checksum }, tx, store, written, tell);
+      await loadFrames(path, { tables: header.tables, checksum }, tx, store, written, report);
       await compareCounts(tx, totals.rows);
       for (const sequence of totals.sequences) await setSequence(tx, sequence);
       await setTriggers(tx, names, "enable");
@@ -62,7 +62,7 @@ async function loadFrames(
   tx: Sql,
   store: ObjectStore,
   written: string[],
-  tell: Tell,
+  report: Report,
 ) {
   let load = async (_rows: string) => {};
   let object: { key: string; parts: Buffer[] } = { key: "", parts: [] };
@@ -70,7 +70,7 @@ async function loadFrames(
     if (kind === "T") {
       const { name } = JSON.parse(payload.toString());
       load = await createLoader(tx, tables, name);
-      tell(name);
+      report(name);
     }
     if (kind === "R") await load(payload.toString());
     if (kind === "O") object = { key: JSON.parse(payload.toString()).key, parts: [] };

@@ -16,8 +16,8 @@ const NO_PROOF =
   "Nothing proves that a server wrote it as it is: an earlier release made it, or who does not have SECRETS_KEY changed it. If only you could write to where it lay, add --without-proof, and look at each ORG_ADMIN, API token, agent and platform admin before you let a server start on it.";
 
 /**
- * Reads a file to its end: its proof, checksums, counts, objects, and a sealed value of each key. Throws a BackupError, a sentence, for what
- * is wrong; also where it has no proof, unless that is not asked for.
+ * Reads a file to its end: proof, checksums, counts, objects, and a sealed value of each key. Throws a BackupError, a sentence,
+ * for a fault or a missing proof, unless `needsProof` is false.
  */
 export async function verifyBackup(path: string, keyring: Keyring, { needsProof = true } = {}): Promise<Verified> {
   const { header, end } = await readWhole(path);

@@ -11,22 +11,22 @@ const ROWS = 200;
 /** Rows between two lines of progress. */
 const PROGRESS = 50_000;
 
-type Tell = (line: string) => void;
+type Report = (line: string) => void;
 /** An object's bytes; undefined when there is none. */
 export type Objects = (key: string) => Promise<Blob | undefined>;
 type Encoder = ReturnType<typeof createEncoder>;
 
 /**
- * Writes all rows, as one transaction sees them, and the objects of the documents into a new file, in constant memory.
- * The file has its name once it is whole, and ends with a proof that a holder of SECRETS_KEY wrote it.
+ * Writes all rows, as one transaction sees them, and the documents' objects into a new file, in constant memory. It gets its
+ * name when it is whole, and ends with a proof by SECRETS_KEY.
  */
-export async function writeBackup(path: string, sql: Pool, stamps: Stamps, objects: Objects, tell: Tell): Promise<Totals> {
+export async function writeBackup(path: string, sql: Pool, stamps: Stamps, objects: Objects, report: Report): Promise<Totals> {
   if (existsSync(path)) throw new BackupError(`${path} exists already: a backup overwrites nothing.`);
   const draft = `${path}.${process.pid}.part`;
   const file = await open(draft, "wx", 0o600);
   try {
     const encoder = createEncoder((bytes) => file.writeFile(bytes));
-    const totals = await sql.begin((tx) => writeContent(encoder, tx, objects, tell), "isolation level repeatable read read only");
+    const totals = await sql.begin((tx) => writeContent(encoder, tx, objects, report), "isolation level repeatable read read only");
     await encoder.end((checksum) => stamps.of(backupFacts(checksum)));
     await file.sync();
     await file.close();
@@ -41,7 +41,7 @@ export async function writeBackup(path: string, sql: Pool, stamps: Stamps, objec
   }
 }
 
-async function writeContent(encoder: Encoder, tx: Sql, objects: Objects, tell: Tell): Promise<Totals> {
+async function writeContent(encoder: Encoder, tx: Sql, objects: Objects, report: Report): Promise<Totals> {
   const [found] = await tx`select to_regclass('drizzle.__drizzle_migrations') is not null as "isOurs"`;
   if (!found?.isOurs) throw new BackupError("There is nothing to back up: the database has no tables of certitude. Is DATABASE_URL the right one?");
   const ledger = await tx<{ at: string }[]>`select created_at::text as at from drizzle.__drizzle_migrations order by created_at`;
@@ -50,15 +50,15 @@ async function writeContent(encoder: Encoder, tx: Sql, objects: Objects, tell: T
   const header = { version: VERSION, madeAt: new Date().toISOString(), release: version, migrations: ledger.map(({ at }) => Number(at)) };
   await encoder.json("H", { ...header, tables, partitions: await readPartitions(tx) });
   const rows: Totals["rows"] = {};
-  for (const table of tables) rows[table.name] = await writeRows(encoder, tx, table, tell);
-  const stored = await writeObjects(encoder, tx, objects, tell);
+  for (const table of tables) rows[table.name] = await writeRows(encoder, tx, table, report);
+  const stored = await writeObjects(encoder, tx, objects, report);
   const totals = { rows, ...stored, sequences: await readSequences(tx) };
   await encoder.json("Z", totals);
   return totals;
 }
 
 /** Each row as Postgres writes a record; it reads the same again. */
-async function writeRows(encoder: Encoder, tx: Sql, { name, columns }: Table, tell: Tell) {
+async function writeRows(encoder: Encoder, tx: Sql, { name, columns }: Table, report: Report) {
   await encoder.json("T", { name });
   let count = 0;
   for await (const rows of tx.unsafe<{ row: string }[]>(`select row(${columns.map(quote).join(", ")})::text as row from ${quote(name)}`).cursor(ROWS)) {
@@ -66,14 +66,14 @@ async function writeRows(encoder: Encoder, tx: Sql, { name, columns }: Table, te
       "R",
       rows.map(({ row }) => row),
     );
-    if (Math.floor((count + rows.length) / PROGRESS) > Math.floor(count / PROGRESS)) tell(`${name}: ${count + rows.length} rows`);
+    if (Math.floor((count + rows.length) / PROGRESS) > Math.floor(count / PROGRESS)) report(`${name}: ${count + rows.length} rows`);
     count += rows.length;
   }
-  if (count > 0) tell(`${name}: ${count} rows`);
+  if (count > 0) report(`${name}: ${count} rows`);
   return count;
 }
 
-async function writeObjects(encoder: Encoder, tx: Sql, objects: Objects, tell: Tell) {
+async function writeObjects(encoder: Encoder, tx: Sql, objects: Objects, report: Report) {
   const total = { objects: 0, bytes: 0, missing: [] as string[] };
   for await (const rows of tx.unsafe<{ key: string }[]>("select object_key as key from documents").cursor(ROWS))
     for (const { key } of rows) {
@@ -82,7 +82,7 @@ async function writeObjects(encoder: Encoder, tx: Sql, objects: Objects, tell: T
       total.objects += Number(size !== undefined);
       total.bytes += size ?? 0;
     }
-  tell(`${total.objects} objects, ${total.bytes} bytes`);
+  report(`${total.objects} objects, ${total.bytes} bytes`);
   return total;
 }
 

@@ -1,4 +1,4 @@
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 
 /** A field as the catalogues describe it. */
 export type Field = {
@@ -16,12 +16,12 @@ export type Field = {
 export type Values = Record<string, unknown>;
 type Read = { value: unknown } | { fault: string };
 type Rules = {
-  /** Where the fields stand ("body.config") and whose they are ("acme"), for the sentence. */
+  /** The place of the fields ("body.config") and their owner ("acme"), for the sentence. */
   at: string;
   owner: string;
   /** Characters of a text; a document (PEM, JSON) may be longer. */
   maxText?: number;
-  /** What is wrong with an address, beyond its form. */
+  /** Returns an address's fault, beyond its form. */
   uriFault?: (url: URL) => string | undefined;
 };
 

@@ -2,7 +2,10 @@ import { type Field, limitsOf } from "./fields";
 
 export type JsonSchema = { [keyword: string]: unknown; properties?: Record<string, JsonSchema>; required?: string[] };
 
-/** Fields as JSON Schema (draft 2020-12), with the limits that `checkFields` has. `required` names what must be sent: what has a default need not. */
+/**
+ * Fields as JSON Schema (draft 2020-12), with the limits that `checkFields` has. `required` names what must be sent: what has a
+ * default need not.
+ */
 export function toJsonSchema(fields: readonly Field[], maxText: number): JsonSchema {
   const required = fields.filter((each) => each.required && each.default === undefined).map(({ name }) => name);
   const properties = Object.fromEntries(fields.map((field) => [field.name, toProperty(field, maxText)]));

@@ -1,7 +1,7 @@
 type Answer = { data: unknown; error: unknown };
 type Operation = (...options: never[]) => Promise<Answer>;
 
-/** What an operation answers when it is done. */
+/** The answer of an operation that was done. */
 export type Data<Of extends Operation> = NonNullable<Awaited<ReturnType<Of>>["data"]>;
 /** An element of the list that an operation answers. */
 export type Item<Of extends Operation> = Data<Of> extends { items: (infer Each)[] } ? Each : never;

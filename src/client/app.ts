@@ -6,12 +6,12 @@ type Message = { message: string };
 /** Any operation may answer these besides its own. */
 type Unforeseen = { 413: Message; 415: Message; 429: Message; 500: Message; 503: Message };
 
-/** What a write may carry. */
+/** Headers that a write may carry. */
 type WriteHeaders = { "if-match"?: string; "idempotency-key"?: string };
 
 type Operation = { body: unknown; params: unknown; query: unknown; headers: unknown; response: unknown };
 
-/** Whether a field of a query is a number with a default (`Defaulted` of http/schema). */
+/** True for a field of a query that is a number with a default (`Defaulted` of http/schema). */
 type HasDefault<Field> = "~default" extends keyof Field ? true : false;
 
 type PublishedQuery<Query> = unknown extends Query
@@ -25,8 +25,8 @@ type PublishedHeaders<Headers> = unknown extends Headers ? unknown : { [Key in k
 
 /** The statuses that only this operation has. Elysia adds a 422 to the types, which this server never answers. */
 type Own<Answers> = Exclude<keyof Answers, 422 | keyof Unforeseen>;
-/** A bare Response has no type to tell. */
-type Told<Answer> = Answer extends Response ? unknown : Answer;
+/** A bare Response has no type of its own. */
+type AnswerType<Answer> = Answer extends Response ? unknown : Answer;
 
 /** Without a name of its own for an operation, so that declarations spell it out. */
 type Published<Routes> = {
@@ -36,13 +36,13 @@ type Published<Routes> = {
         params: Routes[Method]["params"];
         query: PublishedQuery<Routes[Method]["query"]>;
         headers: PublishedHeaders<Routes[Method]["headers"]> & (Method extends "get" ? unknown : WriteHeaders);
-        response: Routes[Method]["response"] extends infer Answers ? { [Status in Own<Answers>]: Told<Answers[Status]> } & Unforeseen : never;
+        response: Routes[Method]["response"] extends infer Answers ? { [Status in Own<Answers>]: AnswerType<Answers[Status]> } & Unforeseen : never;
       }
     : Published<Routes[Method]>;
 } & {};
 
 type Routes = ReturnType<typeof createApp>["~Routes"];
-declare function publish<Given>(): Published<Given>;
+declare function publish<ServerRoutes>(): Published<ServerRoutes>;
 
 /** Inferred, so that its emitted declaration holds the routes themselves and imports nothing of the server. It has no value. */
 const routes = publish<Routes>();

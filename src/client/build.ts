@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** Where tsconfig.json puts what the compiler emits: of the whole program, because the routes are inferred from it. */
+/** The directory of tsconfig.json for declarations: of the whole program, because the routes are inferred from it. */
 const ROOT = resolve(import.meta.dir, "../..");
 const EMITTED = join(ROOT, "dist/declarations");
 const OUT = join(ROOT, "dist/client");

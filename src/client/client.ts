@@ -21,7 +21,7 @@ export type ClientOptions = {
   retries?: number;
   /** The longest `Retry-After`, in seconds, that is waited for; 60 unless said. Beyond it, the answer is the refusal. */
   longestWait?: number;
-  /** Whether each write gets an Idempotency-Key, so that sending it again does it once. A caller has 10,000 keys a day. */
+  /** True unless said: each write gets an Idempotency-Key, so that sending it again does it once. A caller has 10,000 keys a day. */
   idempotencyKeys?: boolean;
   /** Sends the requests instead of the global fetch. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
@@ -31,10 +31,10 @@ type InOrganization = { organization: string; role: Role };
 type Api = Treaty.Create<App>;
 
 /** `api` has every operation by its path; `organization` those of the client's own organization. */
-export type Client<Given = InOrganization> = { api: Api } & (Given extends InOrganization ? { organization: ReturnType<Api["organizations"]> } : unknown);
+export type Client<Options = InOrganization> = { api: Api } & (Options extends InOrganization ? { organization: ReturnType<Api["organizations"]> } : unknown);
 
 /** A client of one server, in one organization at most. */
-export function createClient<const Given extends ClientOptions>(options: Given & (Given extends { organization: string } ? InOrganization : unknown)) {
+export function createClient<const Options extends ClientOptions>(options: Options & (Options extends { organization: string } ? InOrganization : unknown)) {
   const {
     url,
     token,
@@ -60,5 +60,5 @@ export function createClient<const Given extends ClientOptions>(options: Given &
   };
   const send = createFetch(base, { retries, longestWait, idempotencyKeys, fetch });
   const api = treaty<App>(base, { headers: authorization, fetcher: send as unknown as typeof globalThis.fetch, parseDate: false });
-  return { api, ...(organization !== undefined && { organization: api.organizations({ organizationId: organization }) }) } as unknown as Client<Given>;
+  return { api, ...(organization !== undefined && { organization: api.organizations({ organizationId: organization }) }) } as unknown as Client<Options>;
 }

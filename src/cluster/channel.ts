@@ -1,4 +1,4 @@
-/** What one worker tells the others. `to` names one of them; without it, all others receive it. */
+/** A message from one worker to another (`to`), or to all others. */
 export type Message = { topic: string; data?: unknown; to?: number | undefined; from?: number };
 
 /** The workers of `serve --workers`, as one of them sees the others. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 import { CommandError } from "./command-error";
 import { administer } from "./environment";
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 
 const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 

@@ -13,7 +13,7 @@ import type { Db } from "#db/connect";
 import { checkKeys } from "#db/secret-keys";
 import { createQueue } from "#jobs/queue";
 import { prepareQueues } from "#jobs/start";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { enqueueAgain } from "#mail/outbox";
 import { openSource } from "#maintenance/backup-source";
 import { stampRestored } from "#maintenance/stamping";
@@ -85,7 +85,7 @@ async function load(file: string, verified: Verified, { $client: sql }: Db, { ke
     await restoreBackup(resolve(file), verified, {
       sql,
       store: createFileStore(join(dataDir, "objects"), keyring),
-      tell: console.error,
+      report: console.error,
       async finish(tx) {
         const wrongKeys = await checkKeys(tx, keyring);
         if (wrongKeys) throw new CommandError(wrongKeys, 2);

@@ -24,7 +24,7 @@ function levelsOf(command: Command, path = ""): Level[] {
 
 const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** What all three shells share: which level a line has come to. `word` of bash and zsh in the same words. */
+/** The cases that all three shells share: which level a line has come to. bash and zsh keep `word` alike. */
 const cases = (levels: Level[], render: (level: Level) => string) => levels.map((level) => `    ${quote(level.path)}) ${render(level)} ;;`).join("\n");
 const paths = (levels: Level[]) => levels.flatMap(({ path }) => (path === "" ? [] : [quote(path)])).join("|");
 const choiceCases = (levels: Level[], render: (values: string[]) => string) =>

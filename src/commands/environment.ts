@@ -4,8 +4,8 @@ import { type Db, MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { reachDatabase } from "#db/open";
 import { checkKeys } from "#db/secret-keys";
-import { createLog, type Log } from "#log";
-import { terminalLog } from "#log-terminal";
+import { createLog, type Log } from "#log/log";
+import { terminalLog } from "#log/terminal";
 import { ADMINISTRATION } from "#maintenance/administration";
 import { askServer } from "#maintenance/socket";
 import { stampsOfCommand } from "#maintenance/stamping";
@@ -22,8 +22,8 @@ export function readConfigOrExit(): Config {
 }
 
 /**
- * Runs a command that needs the database, and closes it however the command ends. Standard output is for its result:
- * what happens to the database is told on standard error. A new embedded database that `isBare` has no tables yet.
+ * Runs a command that needs the database, and closes it at the end; its log is on standard error, results on standard output. A
+ * new embedded database that `isBare` has no tables.
  */
 export async function withDatabase(work: (db: Db, config: Config, log: Log) => Promise<void>, { isBare = false } = {}) {
   const config = readConfigOrExit();
@@ -47,7 +47,7 @@ const withStamps = (work: (sql: Pool, stamps: Stamps) => Promise<void>) =>
 
 type Administration = typeof ADMINISTRATION;
 
-/** Makes a change, and prints what it tells. A server that has the embedded database is asked to make it. */
+/** Makes a change, and prints its report. A server that has the embedded database is asked to make it. */
 export async function administer<Name extends keyof Administration>(name: Name, input: Parameters<Administration[Name]>[1]) {
   const { databaseUrl, dataDir } = readConfigOrExit();
   if (!databaseUrl && (await askServer(dataDir, name, console.info, input))) return;

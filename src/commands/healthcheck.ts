@@ -9,7 +9,7 @@ export const addHealthcheck = (program: Command) =>
     .command("healthcheck")
     .description("Ask the server on this machine whether it is ready: exit code 0 or 1.")
     .option("--url <url>", "the server's address, where it is another than HOST and PORT: https://certitude.example")
-    .addHelpText("after", "\nAn authority of your own is trusted by NODE_EXTRA_CA_CERTS=FILE, in PEM.")
+    .addHelpText("after", "\nFor Docker, among others. An authority of your own is trusted by NODE_EXTRA_CA_CERTS=FILE, in PEM.")
     .action(async ({ url }: { url?: string }) => {
       const target = readyAt(url ?? localAddress());
       const tls = { rejectUnauthorized: url !== undefined }; // the certificate names the server, and not this machine's own address

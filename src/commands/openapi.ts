@@ -3,7 +3,7 @@ import { createApp } from "#app";
 import { readConfig } from "#config";
 import { connectDatabase } from "#db/connect";
 import { createDeps } from "#deps";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 
 /** Any will do: the document asks neither a database nor a secret. */
 const UNUSED_ENVIRONMENT = { DATABASE_URL: "postgres://localhost/none", JWT_SECRET: "x".repeat(32), SECRETS_KEY: Buffer.alloc(32).toString("base64") };

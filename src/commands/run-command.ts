@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from "commander";
-import { printableLines } from "#printable";
+import { printableLines } from "#text/printable";
 
 /** Runs one command. Faults become a sentence on standard error and the exit code. */
 export async function runCommand(program: Command, argv: string[]) {

@@ -5,15 +5,29 @@ import type { Config } from "#config";
 import { showDemo } from "#demo/demo";
 import type { Deps } from "#deps";
 import { claimAddress } from "#http/listen";
-import { createLog, createSharedLog } from "#log";
+import { createLog, createSharedLog } from "#log/log";
 import { findSharedDomain } from "#modules/issuance/domains/services/shared";
-import { endOnFault, stopOnSignal } from "#shutdown";
+import { endOnFault, stopOnSignal } from "#runtime/shutdown";
 import { openMigrated, startServer } from "#startup";
 import { readWorkers } from "./arguments";
 import { CommandError } from "./command-error";
 import { readConfigOrExit } from "./environment";
+import { VARIABLE_DETAILS } from "./variables-help";
 
 type Options = { demo?: boolean; workers?: number; worker?: number; jobs?: boolean };
+
+const HELP = `
+It applies migrations first. Without DATABASE_URL it starts an embedded Postgres, its files under DATA_DIR.
+Any number of servers may share one Postgres: each runs the background jobs, unless it has --no-jobs.
+SIGTERM and SIGINT stop it: running requests get 10 seconds; a second signal ends it at once.
+
+Configuration is environment variables alone. A faulty one stops the start, all faults at once; so does a name
+that looks like one of these and is none, such as JWT_AUDENCE.
+
+${VARIABLE_DETAILS}
+
+Postgres: each session sets isolation, search_path, time zone and formats for itself. A pooler must let that through:
+with pgbouncer use pool_mode = session, list the parameters in ignore_startup_parameters, and give them to the role.`;
 
 export const addServe = (program: Command) =>
   program
@@ -23,10 +37,7 @@ export const addServe = (program: Command) =>
     .option("--workers <number>", "serve with so many processes on one port (needs DATABASE_URL, and Linux)", readWorkers)
     .option("--no-jobs", "only answer requests: another server on the same database runs the background jobs (needs DATABASE_URL)")
     .addOption(new Option("--worker <number>").argParser(readWorkers).hideHelp()) // how --workers starts each
-    .addHelpText(
-      "after",
-      "\nWithout DATABASE_URL it starts an embedded Postgres, its files under DATA_DIR.\nSIGTERM and SIGINT stop it: running requests get 10 seconds; a second signal ends it at once.",
-    )
+    .addHelpText("after", HELP)
     .action(serve);
 
 async function serve({ demo = false, workers = 1, worker, jobs = true }: Options) {
@@ -48,7 +59,10 @@ async function serve({ demo = false, workers = 1, worker, jobs = true }: Options
   if (demo) await showDemo(server, stopping.signal).catch((error: Error) => fail(error.message));
 }
 
-/** Logs a warning where several organizations share the server and staff has yet to name one for its domains. The server runs on where that cannot be read. */
+/**
+ * Logs a warning where several organizations share the server and staff has yet to name one for its domains. The server runs on
+ * where that cannot be read.
+ */
 async function warnOfSharedDomain({ sql, config, log }: Deps) {
   try {
     const warning = await findSharedDomain(sql, config);
@@ -64,9 +78,9 @@ function requireOthers({ databaseUrl }: Config, demo: boolean) {
   if (demo) throw new CommandError("--demo is for a server that runs jobs: leave --no-jobs out.", 2);
 }
 
-type Whole = Required<Pick<Options, "workers" | "demo" | "jobs">>;
+type ServeOptions = Required<Pick<Options, "workers" | "demo" | "jobs">>;
 
-async function serveWithWorkers(config: Config, { workers, demo, jobs }: Whole) {
+async function serveWithWorkers(config: Config, { workers, demo, jobs }: ServeOptions) {
   if (!config.databaseUrl) throw new CommandError("--workers needs DATABASE_URL: the embedded database is one session, for one process.", 2);
   if (demo) throw new CommandError("--demo is for one process: leave --workers out.", 2);
   if (process.platform !== "linux") throw new CommandError("--workers needs Linux: elsewhere processes cannot share a port.", 2);

@@ -18,6 +18,7 @@ export const addToken = (program: Command) =>
     .option("--email <address>", "e-mail address in the token")
     .option("--staff", "make the user a platform admin too")
     .addOption(new Option("--ttl <duration>", "how long it is valid: 90s, 15m, 8h, 30d").argParser(readDuration).default(3_600, "1h"))
+    .addHelpText("after", "\nEach one is an event of the platform's audit trail.")
     .action(async ({ user, email, staff = false, ttl }: Options) => {
       const config = readConfigOrExit();
       const token = await mintToken({ config }, { user, email, ttl });

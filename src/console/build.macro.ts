@@ -7,8 +7,8 @@ export type Page = { index: string; files: { name: string; type: string; text: s
 const OPTIONS = ["--target=browser", "--minify", "--entry-naming=[name]-[hash].[ext]", '--define=process.env.NODE_ENV="production"'];
 
 /**
- * Builds the page at bundling time, so that `bun src/main.ts` and the executable serve the same bytes. Names hold a hash of the content.
- * By a process of its own, because the bundler waits for its macros.
+ * Builds the page at bundling time, so that `bun src/main.ts` and the executable serve the same bytes. It runs in a process of
+ * its own, because the bundler waits for its macros.
  */
 export function buildPage(): Page {
   const app = join(import.meta.dir, "app");

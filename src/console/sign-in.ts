@@ -4,12 +4,11 @@ import { discover } from "#auth/oidc";
 import type { Deps } from "#deps";
 import { Refusal } from "#http/errors";
 
-type Needs = Pick<Deps, "config" | "log">;
 /** How the page signs a person in at the identity provider. */
 type Provider = {
   issuer: string;
   clientId: string;
-  /** What the API asks its tokens to be for. */
+  /** The audience of the tokens that the API takes. */
   audience: string;
   authorizationEndpoint: string;
   tokenEndpoint: string;
@@ -24,8 +23,11 @@ const MAX_AGE_MS = 600_000;
 /** Milliseconds for which a failure is remembered: anyone may load the page. */
 const FAILED_MS = 30_000;
 
-/** Returns where people sign in, asked of the provider now and then, by one call at a time; undefined without a client, or without an answer yet. */
-export function createProviderLookup({ config, log }: Needs) {
+/**
+ * Returns where people sign in, asked of the provider now and then, by one call at a time; undefined without a client, or
+ * without an answer yet.
+ */
+export function createProviderLookup({ config, log }: Pick<Deps, "config" | "log">) {
   const { oidcIssuer, oidcClientId, jwtAudience = "" } = config;
   let found: Provider | undefined;
   let asking: Promise<void> | undefined;

@@ -1,6 +1,6 @@
 import { type Component, digestOf } from "./message-signature";
 
-/** What an agent signs of a request: method, path below whatever a proxy takes away, credential, nonce and body. */
+/** Returns the parts of a request that an agent signs: method, path (without a proxy's prefix), credential, nonce and body. */
 export function requestComponents({ method, path, nonce, authorization, body }: SignedRequest): Component[] {
   return [
     ["@method", method],
@@ -35,12 +35,12 @@ export function readStateHeader(value: string | null): StateOf | undefined {
   return organizationId && agentId && tag && nonce ? { organizationId, agentId, tag, nonce } : undefined;
 }
 
-/** What the server signs of a desired state: of a 304 all but the content, which the agent has. */
+/** Returns the parts of a desired state that the server signs; a 304 has no content, the agent has it. */
 export const stateComponents = (status: number, state: string, content: string | undefined): Component[] => [
   ["@status", String(status)],
   ["certitude-state", state],
   ...(content === undefined ? [] : [["unencoded-digest", digestOf(content)] as const]),
 ];
 
-/** What a signing key signs of its successor. */
+/** Returns the text by which a signing key endorses its successor. */
 export const endorsementOf = (organizationId: string, publicKey: string) => `certitude signing key of ${organizationId}: ${publicKey}`;

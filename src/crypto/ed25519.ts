@@ -7,8 +7,8 @@ export type KeyPair = { publicKey: PublicKey; privateKey: string };
 
 const TEXT = /^[\w-]{43}$/;
 /**
- * The points of small order, in hexadecimal with the sign bit cleared: with such a key a signature of any text can be made without a private
- * key (the list is libsodium's).
+ * The points of small order, in hexadecimal with the sign bit cleared: with such a key a signature of any text can be made
+ * without a private key (the list is libsodium's).
  */
 const SMALL_ORDER = new Set([
   "0000000000000000000000000000000000000000000000000000000000000000",

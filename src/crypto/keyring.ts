@@ -78,7 +78,7 @@ export function createKeyring(given: readonly Uint8Array[]) {
     unseal: (sealed: Uint8Array, context: string) => open(sealed, context).secret,
     /** Ids of the keys, the one that seals first. They tell nothing of the keys. */
     ids: () => keys.map(({ id }) => id),
-    /** What a value begins with that the first key sealed. */
+    /** Returns the beginning of a value that the first key sealed. */
     header: () => keyOf(keys[0]?.id).header,
     /** A key of its own for another purpose out of each key, in the order of the ring. */
     derive: (purpose: string) => keys.map(({ bytes }) => derive(bytes, purpose, 32)),

@@ -3,8 +3,8 @@ import { isSignatureOf, type PublicKey, signText } from "./ed25519";
 import { sha256 } from "./sha256";
 
 /**
- * HTTP message signatures (RFC 9421) in the one shape that agents and servers exchange: Ed25519, labelled `certitude`, `keyid` is the
- * public key itself. Neither the host name nor the scheme is signed: a proxy may change both.
+ * A part of an HTTP message signature (RFC 9421) as agents and servers use it: Ed25519, label `certitude`, `keyid` is the
+ * public key. Proxies may change host and scheme, so they are not signed.
  */
 export type Component = readonly [name: string, value: string];
 

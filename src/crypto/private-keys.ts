@@ -20,9 +20,8 @@ export function makeEcdsaKey(algorithm: string): KeyObject {
 }
 
 /**
- * Returns a new RSA key, which takes seconds of a core. A process of its own makes it, because the threads of this one also verify tokens and read
- * files, and none of them can be stopped: `signal` ends the process at once. It reads no settings, and has no
- * environment that could hold secrets.
+ * Returns a new RSA key. A process of its own makes it, without settings or environment: it takes seconds, threads are shared
+ * and cannot be stopped, and `signal` ends a process at once.
  */
 export async function makeRsaKey(bits: number, signal: AbortSignal): Promise<KeyObject> {
   signal.throwIfAborted();

@@ -8,7 +8,7 @@ export const readKeys = (file: string): string[] => String(JSON.parse(readFileSy
 export const writeKeys = (file: string, keys: readonly string[]) =>
   replaceFile(file, `${JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), SECRETS_KEY: keys.join() }, null, 2)}\n`);
 
-/** Where the file stays as it was while this key sealed: backups of that time need it. */
+/** Returns the path of the file as it was while this key sealed: backups of that time need it. */
 export const formerFile = (file: string, keyId: string) => join(dirname(file), `secrets-${keyId}.json`);
 
 export const keepFormer = (file: string, keyId: string) => replaceFile(formerFile(file, keyId), readFileSync(file, "utf8"));

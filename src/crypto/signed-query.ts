@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Keyring } from "./keyring";
 
 /**
- * Query strings that carry their own permission: HMAC-SHA256 over what they are bound to, their parameters and the key's id, with a signing key
- * of its own from each key of the ring. The first one signs, and what any of them signed holds.
+ * Query strings that carry their own permission: HMAC-SHA256 over context, parameters and key id, with a signing key derived
+ * from each key of the ring. The first signs; a signature by any of them holds.
  */
 export function createSignedQueries<const Name extends string>(keyring: Keyring, purpose: string, names: readonly Name[]) {
   type Values = Record<Name, string>;

@@ -1,8 +1,8 @@
 import type { Keyring } from "./keyring";
 
 /**
- * What is stamped of rows, each with the level of stamps that brought it. A release that stamps more adds a level: of that alone it trusts
- * what it finds at the first start after an upgrade.
+ * The kinds of stamped rows, with the level of stamps that brought each. A release with a new level trusts, of that level
+ * alone, the rows that it finds at its first start.
  */
 const LEVELS = {
   certificate: 1,
@@ -31,12 +31,12 @@ export type Level = (typeof LEVELS)[Kind];
 export const ALL_LEVELS: readonly Level[] = [1, 2];
 export const levelOf = (kind: Kind): Level => LEVELS[kind];
 
-/** What a stamp proves: texts, numbers, booleans and nulls, in lists and records of such. The first says of what it is. */
+/** The facts that a stamp proves: their kind, then texts, numbers, booleans and nulls, also in lists and records. */
 export type Facts = readonly [purpose: Kind, ...facts: unknown[]];
 /** Kinds that are stamped besides rows: none of them is ever trusted without a stamp. */
 type Others = readonly [purpose: "stamping" | "backup", ...facts: unknown[]];
 
-/** What a row carries: the bytes, or nothing where no server that knows stamps wrote it. */
+/** The stamp of a row; null where it was not written by a server that knows stamps. */
 export type Stamp = Uint8Array | null;
 
 /**

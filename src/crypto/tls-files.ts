@@ -1,10 +1,11 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { certificateBlocks } from "#x509/pem-certificates";
 
 /** Paths of PEM files: the server's certificate, then what leads to its root; and its private key. */
 export type TlsFiles = { certFile: string; keyFile: string };
-/** What those files hold, in PEM. */
+/** The certificate and key of the two files, in PEM. */
 export type TlsPair = { cert: string; key: string; subject: string; notBefore: Date; notAfter: Date };
 
 type Given = { cert: string | undefined; key: string | undefined };
@@ -23,7 +24,6 @@ export function readTlsSettings({ cert, key }: Given, fault: (sentence: string) 
   }
 }
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 /** Permissions of users who are neither the owner nor in the group: Debian's ssl-cert is such a group. */
 const EVERYBODY = 0o007;
 
@@ -55,8 +55,7 @@ function readText(name: string, file: string) {
 }
 
 function readChain(file: string, pem: string): [X509Certificate, ...X509Certificate[]] {
-  const blocks = pem.match(CERTIFICATE) ?? [];
-  const [leaf, ...others] = blocks.map((block, index) => {
+  const [leaf, ...others] = certificateBlocks(pem).map((block, index) => {
     try {
       return new X509Certificate(block);
     } catch (error) {

@@ -18,8 +18,8 @@ type Given = { sql: Sql; clock: () => Date; log: Pick<Logger, "error" | "info">;
 export type ClockCheck = ReturnType<typeof createClockCheck>;
 
 /**
- * Compares the server's clock with the database's. Neither is known to be the right one, so that nothing irrevocable is done while they
- * differ. Between two questions to the database `now`, a clock in milliseconds that never goes back, shows at once where the server's clock jumps.
+ * Compares the server's clock with the database's; while they differ nothing irrevocable is done. Between two questions, `now`,
+ * milliseconds that never go back, shows a jump of the server's clock.
  */
 export function createClockCheck({ sql, clock, log, now }: Given) {
   /** The server's time less the database's, as it would be if no clock had jumped since `askedAt`. */

@@ -7,7 +7,10 @@ import { createPool, type Pool } from "./sql";
 import { readUrl } from "./url";
 
 export type { Fragment, Pool, Sql } from "./sql";
-/** drizzle for the cold paths; `$client` is the same pool for statements written by hand, which postgres.js prepares once per connection. */
+/**
+ * drizzle for the cold paths; `$client` is the same pool for statements written by hand, which postgres.js prepares once per
+ * connection.
+ */
 export type Db = PostgresJsDatabase & { $client: Pool };
 
 export type Settings = { max?: number; statementTimeout?: number; silence?: number };
@@ -15,15 +18,18 @@ export type Settings = { max?: number; statementTimeout?: number; silence?: numb
 /** Connections of a server. */
 export const POOL_SIZE = 8;
 
-/** For a server whose requests may take `requestTimeout` ms: a statement ends before its request does, and a connection that was lost soon after. */
+/**
+ * For a server whose requests may take `requestTimeout` ms: a statement ends before its request does, and a connection that was
+ * lost soon after.
+ */
 export const forRequests = (requestTimeout: number): Settings => ({ statementTimeout: 0.9 * requestTimeout, silence: 1.1 * requestTimeout });
 
 /** For work that may take minutes, such as a migration: no statement is ever cut short. */
 export const MAINTENANCE: Settings = { max: 1, statementTimeout: 0, silence: 0 };
 
 /**
- * A pool on `url`, read as libpq reads it. A statement may take `statementTimeout` ms; a connection that says nothing
- * for `silence` ms after a write is thrown away. The driver is patched to read nothing from the environment.
+ * Connects a pool to `url`, read as libpq reads it, but without the environment. A statement may take `statementTimeout` ms; a
+ * connection without an answer for `silence` ms is dropped.
  */
 export function connectDatabase(url: string, { max = POOL_SIZE, statementTimeout = 4_500, silence = 5_500 }: Settings = {}): Db {
   const { targets, attributes, user, password, database, applicationName, serverOptions, connectTimeout, tls } = readUrl(url);

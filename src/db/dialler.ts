@@ -34,8 +34,8 @@ type SessionSocket = Duplex & {
 type Round = { tried: Map<NetConnectOpts, Error>; attributes: SessionAttributes };
 
 /**
- * Connects to the first of `targets` that answers with a session of the wanted attributes, as libpq does. A connection that is silent is given
- * up and cancelled, and still counts as one of `max` until Postgres has ended it: else those that wait in there would fill Postgres.
+ * Connects to the first of `targets` with the wanted session attributes, as libpq does. A silent connection is cancelled, and
+ * counts as one of `max` until Postgres ends it: Postgres must not fill.
  */
 export function createDialler(targets: NetConnectOpts[], { tls, attributes, max, silence, timeout }: Manner) {
   const places = createPlaces(max);
@@ -45,8 +45,8 @@ export function createDialler(targets: NetConnectOpts[], { tls, attributes, max,
   let latest: Reported = {};
 
   /**
-   * Returns a socket for the statement that needs a connection. It never rejects: postgres.js would lose the connection for ever. Where no
-   * server is left to try, the socket fails at the first write, which it survives.
+   * Returns a socket for the statement that needs a connection. It never rejects, which postgres.js would not survive: with no
+   * server left, the socket fails at the first write.
    */
   async function dial(statement: object): Promise<Duplex> {
     await places.take();

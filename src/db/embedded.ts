@@ -16,13 +16,16 @@ import { unpackTemplate } from "./template";
 /** Milliseconds between the times that the tables are cleaned and measured again: it has no autovacuum of its own. */
 const TIDY_EVERY = 600_000;
 
-/** As PGlite starts it, with a buffer cache of 32 MB: its own of 128 MB stays in this process's memory. The system caches the files as well. */
+/**
+ * As PGlite starts it, with a buffer cache of 32 MB: its own of 128 MB stays in this process's memory. The system caches the
+ * files as well.
+ */
 const START_PARAMETERS = [...PGlite.defaultStartParams, "-c", "shared_buffers=32MB"];
 
 type Options = {
   socketDir?: string;
   log?: Pick<Logger, "info">;
-  /** Whether a new database has no tables yet, for a backup that brings its own. */
+  /** True for a new database without tables, for a backup that brings its own. */
   isBare?: boolean;
 };
 

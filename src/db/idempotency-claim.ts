@@ -5,8 +5,8 @@ import type { Fragment, Sql } from "./connect";
 export const currentClaim = new AsyncLocalStorage<{ id: string | undefined }>();
 
 /**
- * Returns `value` for a column of a row that a write adds. The first such row also marks the claim of this request as done, in the same
- * transaction. Fails, and the write with it, when another attempt took the claim over. Returns `value` alone when there is no claim.
+ * Returns `value` for a written row's column; without a claim, that is all. The first such row also marks the request's claim
+ * as done, and fails when another attempt has taken that over.
  */
 export function holdingClaim(sql: Sql, value: Fragment) {
   const id = currentClaim.getStore()?.id;

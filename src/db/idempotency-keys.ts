@@ -1,10 +1,13 @@
 import type { Facts, Stamp, Stamps } from "#crypto/stamps";
 import type { Sql } from "./connect";
 
-/** What names a write: who sends it, the SHA-256 of method, path and key, and that of its body; hexadecimal. */
+/** The name of a write: its sender, the SHA-256 of method, path and key, and that of its body, in hexadecimal. */
 export type Keyed = { caller: string; keyHash: string; bodyHash: string };
 
-/** The facts of a claim that its stamp covers: its caller. The answer is sealed for the claim, so that no other caller and no other key gets it. */
+/**
+ * The facts of a claim that its stamp covers: its caller. The answer is sealed for the claim, so that no other caller and no
+ * other key gets it.
+ */
 export const claimFacts = (facts: Keyed & { claimId: string }): Facts => ["idempotency-key", facts];
 export const claimFactsJson = (sql: Sql) =>
   sql`json_build_object('caller', caller, 'keyHash', encode(key_hash, 'hex'), 'bodyHash', encode(body_hash, 'hex'), 'claimId', claim_id)`;

@@ -6,7 +6,10 @@ const FAULTS: Record<string, string> = {
   SQLITE_CANTOPEN: "its file lock must be a plain file, in a directory that this user may write",
 };
 
-/** Takes a lock of the operating system on a file of its own, through SQLite: it dies with the process, so none is ever left behind. Throws SQLite's error. */
+/**
+ * Takes a lock of the operating system on a file of its own, through SQLite: it dies with the process, so none is ever left
+ * behind. Throws SQLite's error.
+ */
 export function lockFile(path: string, patienceMs = 0) {
   const lock = new Database(path);
   try {
@@ -23,7 +26,7 @@ export function lockFile(path: string, patienceMs = 0) {
 /** Returns true where another process has the lock. */
 export const isTaken = (error: unknown) => (error as { code?: string }).code === "SQLITE_BUSY";
 
-/** Locks a directory for this process. `name` is the setting that chose the directory. Returns a function that ends the lock. */
+/** Locks a directory for this process and returns a function that ends the lock. `name` is the setting that chose the directory. */
 export function lockDirectory(path: string, name: string) {
   try {
     const lock = lockFile(join(path, "lock"));

@@ -17,7 +17,10 @@ const IS_LOCKED = /^(55P03|40P01)$/;
 
 export type Patience = { tables?: number; others?: number };
 
-/** Applies what is missing, one process at a time, in drizzle-kit's own ledger; returns the names it applied. All of it is done, or nothing. */
+/**
+ * Applies what is missing, one process at a time, in drizzle-kit's own ledger; returns the names it applied. All of it is done,
+ * or nothing.
+ */
 export async function migrate(sql: Pool, log?: Log, { tables = TABLES_PATIENCE_MS, others = OTHERS_PATIENCE_MS }: Patience = {}) {
   const startedAt = performance.now();
   for (let pause = 500; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
@@ -53,8 +56,8 @@ async function tryToMigrate(sql: Pool): Promise<string[] | keyof typeof GIVEN_UP
 }
 
 /**
- * Brings the database up to date inside a transaction, or to `level`: the migrations, by the times of their making, that another
- * database had. Throws where it has others, or where this executable does not know them.
+ * Migrates the database inside a transaction, up to date or to `level`: the times of another database's migrations. Throws
+ * where it has others, or this executable does not know them.
  */
 export async function migrateWithin(tx: Sql, level?: number[]) {
   await tx`select pg_advisory_xact_lock(${LOCK})`;
@@ -113,7 +116,7 @@ async function pendingMigrations(sql: Sql) {
 
 const NEWER = "The database was migrated by a newer certitude: it has what this one does not know (made";
 
-/** Who holds the lock of migrations. */
+/** Describes the session that holds the lock of migrations. */
 async function describeHolder(sql: Sql) {
   const [row] = await sql<{ text: string }[]>`
     select format('process %s, %s, %s, since %s', a.pid, coalesce(nullif(a.application_name, ''), 'unnamed'), coalesce(host(a.client_addr), 'local'), to_char(a.xact_start, 'HH24:MI:SS')) as text

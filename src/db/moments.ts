@@ -1,4 +1,4 @@
-import { remember } from "#remember";
+import { remember } from "#runtime/remember";
 
 const FORM = /^(?!0000)\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]((0\d|1[0-3]):[0-5]\d|14:00))$/;
 const FIRST_SECOND = Date.parse("0001-01-01T00:00:00Z") / 1_000;
@@ -12,8 +12,8 @@ export const readMoment = remember((text) => {
 });
 
 /**
- * Returns whether the text is a moment of the years 1 to 9999, in ISO 8601 with an offset. `Date` reads other forms too, and days that do not
- * exist, at which Postgres would fail. A second 60 is no moment: no clock of a computer shows it.
+ * Returns whether the text is a moment of the years 1 to 9999 in ISO 8601 with an offset. `Date` accepts other forms and days
+ * that do not exist, at which Postgres fails; a second 60 is refused.
  */
 export const isMoment = remember((text) => {
   const isDay = FORM.test(text) && new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(text.slice(8, 10));

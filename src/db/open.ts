@@ -15,7 +15,10 @@ export type Database = { db: Db; stop: () => Promise<void> };
 type Where = Pick<Config, "databaseUrl" | "dataDir"> & { isBare?: boolean; mustWrite?: boolean };
 type Opened = Where & Pick<Config, "keyring" | "requestTimeout">;
 
-/** The database of the configuration, reachable: DATABASE_URL, tried for 30 s, or the embedded one. With `mustWrite` one that takes no writes is tried again, too. */
+/**
+ * The database of the configuration, reachable: DATABASE_URL, tried for 30 s, or the embedded one. With `mustWrite` one that
+ * takes no writes is tried again, too.
+ */
 export async function reachDatabase(
   { databaseUrl, dataDir, isBare = false, mustWrite = false }: Where,
   log: Pick<Logger, "warn" | "info">,

@@ -7,13 +7,15 @@ export type Target = { id: string; versions: Versions };
 export type Resource = { json: string; version: number };
 
 /**
- * Why a request changed nothing. `not found`: there is no such target. `stale`: its version is none of the accepted ones. `conflict`: its
- * state, or another row, does not allow it. `missing`, `invalid` and `inTheWay` are sentences for a person: what the body names is not
- * there, the body does not suit what is stored, or which other row does not allow it.
+ * Why a request changed nothing: an unknown target, another version (`stale`), a state that forbids it (`conflict`). The rest
+ * are sentences: a named thing is missing, wrong or in the way.
  */
 export type Failure = "not found" | "stale" | "conflict" | { missing: string } | { invalid: string } | { inTheWay: string };
 
-/** Changes a row by a rule in TypeScript: `row` is read and locked in the transaction of `change`, which sees it only in an accepted version. */
+/**
+ * Changes a row by a rule in TypeScript: `row` is read and locked in the transaction of `change`, which sees it only in an
+ * accepted version.
+ */
 export async function updateLocked<Row extends { version: number }, Outcome>(
   row: Row | undefined,
   versions: Versions,

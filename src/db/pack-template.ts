@@ -1,4 +1,5 @@
-// bun src/db/pack-template.ts [FILE]: makes the database that every embedded one is a copy of; `bun run build` puts the copy FILE into the executable.
+// bun src/db/pack-template.ts [FILE]: makes the database that every embedded one is a copy of; `bun run build` puts the copy
+// FILE into the executable.
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -5,12 +5,15 @@ import type { Logger } from "pino";
 /** Permissions of others than the owner. */
 const OTHERS = 0o077;
 const ALL = 0o777;
-/** What certitude makes in DATA_DIR. Everything else keeps its mode: an executable in the same directory must still start. */
+/** The names of certitude's own files in DATA_DIR. Other files keep their modes: an executable in the same directory must still start. */
 const OWN = /^(\.s\.PGSQL\.5432|admin\.sock|audit-spool|backup-[0-9a-f]{8}|demo|lock(-journal)?|objects|postgres(\.new)?|secrets(-[0-9a-f]+)?\.json(\.\d+)?)$/;
-/** What a new directory may hold: hidden files, and what mkfs leaves at the top of a volume. */
+/** The files that a new directory may hold: hidden ones, and those that mkfs leaves at the top of a volume. */
 const UNIMPORTANT = /^(\..*|lost\+found)$/;
 
-/** Returns why a directory cannot hold secrets, as a sentence: it is another user's, or others use it for something else. Undefined also where there is none. */
+/**
+ * Returns why a directory cannot hold secrets, as a sentence: it is another user's, or others use it for something else.
+ * Undefined also where there is none.
+ */
 export function directoryFault(path: string) {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found) return;
@@ -24,8 +27,8 @@ export function directoryFault(path: string) {
 }
 
 /**
- * Closes DATA_DIR to other users: 0700 for directories and 0600 for files, all the way down in what certitude made, whatever the
- * umask was. Throws, in a sentence, where something cannot be closed or belongs to another user. Does nothing where there is none.
+ * Closes an existing DATA_DIR to other users: our directories get 0700, our files 0600, whatever the umask was. Throws, in a
+ * sentence, where it cannot.
  */
 export function closeDirectory(path: string, log?: Pick<Logger, "warn">) {
   const found = statSync(path, { throwIfNoEntry: false });

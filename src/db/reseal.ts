@@ -8,21 +8,21 @@ const PAGE = 500;
 const MAX_PASSES = 5;
 
 export type Resealed = { table: string; resealed: number; unreadable: number };
-type Tell = (soFar: Resealed) => void;
+type Report = (soFar: Resealed) => void;
 /** Texts of the unique key and of what the value is bound to, and the value in hex unless the first key sealed it. */
 type Row = Record<string, string | null> & { sealed: string | null };
 
 /**
- * Seals with the first key what another one sealed, page by page, while others read and write; `tell` hears of each page.
- * Each value that is done stays done, so one that was killed is just run again.
+ * Seals with the first key what another key sealed, page by page, and reports the total after each page. A killed run is just
+ * run again.
  */
-export async function resealAll(sql: Sql, keyring: Keyring, tell: Tell): Promise<Resealed[]> {
+export async function resealAll(sql: Sql, keyring: Keyring, report: Report): Promise<Resealed[]> {
   const totals: Resealed[] = [];
-  for (const column of SEALED_COLUMNS) totals.push(await resealColumn(sql, keyring, column, tell));
+  for (const column of SEALED_COLUMNS) totals.push(await resealColumn(sql, keyring, column, report));
   return totals;
 }
 
-async function resealColumn(sql: Sql, keyring: Keyring, column: SealedColumn, tell: Tell): Promise<Resealed> {
+async function resealColumn(sql: Sql, keyring: Keyring, column: SealedColumn, report: Report): Promise<Resealed> {
   const total = { table: column.table, resealed: 0, unreadable: 0 };
   for (let pass = 0, found = 1; found > 0 && pass < MAX_PASSES; pass++) {
     found = 0;
@@ -33,7 +33,7 @@ async function resealColumn(sql: Sql, keyring: Keyring, column: SealedColumn, te
       total.resealed += count("resealed");
       total.unreadable += count("unreadable");
       found += count("resealed") + count("changed");
-      if (rows.length > 0) tell(total);
+      if (rows.length > 0) report(total);
     }
   }
   return total;

@@ -7,7 +7,10 @@ const SAMPLES = 20;
 
 const checkContext = (keyId: string) => `secret-key ${keyId}`;
 
-/** Returns why this ring of keys is not the database's, as a sentence; undefined when it is. Then the database holds a check value of the key that seals. */
+/**
+ * Returns why this ring of keys is not the database's, as a sentence; undefined when it is. Then the database holds a check
+ * value of the key that seals.
+ */
 export async function checkKeys(sql: Sql, keyring: Keyring): Promise<string | undefined> {
   const checks = await sql<{ keyId: string; value: Uint8Array }[]>`select key_id as "keyId", check_value as value from secret_keys order by key_id`;
   const foreign = checks.find(({ keyId, value }) => !opens(keyring, value, checkContext(keyId)));

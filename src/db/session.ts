@@ -1,6 +1,6 @@
 import type { Sql } from "./sql";
 
-/** What results mean: whatever the database, the role or the environment say, each session has these. */
+/** The settings that decide the meaning of results: each session sets them, whatever the database, the role or the environment say. */
 const MEANING = {
   search_path: "public",
   default_transaction_isolation: "read committed",

@@ -5,8 +5,8 @@ const READY = 6;
 const isReady = (tail: Buffer) => tail.length === READY && tail[0] === "Z".charCodeAt(0) && tail.readUInt32BE(1) === 5;
 
 /**
- * Calls `giveUp` once a write stays without an answer for `silence` milliseconds: a frozen server enforces no time-out. Never, with 0.
- * The timer goes on between statements, because a new one for each would cost more.
+ * Calls `giveUp` when a write has no answer for `silence` ms (0: never): a frozen server enforces no time-out. The timer goes
+ * on between statements, because a new one for each would cost more.
  */
 export function watchSilence(socket: Duplex, silence: number, giveUp: () => void) {
   const { write } = socket;

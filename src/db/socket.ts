@@ -34,7 +34,10 @@ export async function openSocket(target: NetConnectOpts, tls: Tls | undefined, t
   }
 }
 
-/** Asks Postgres to cancel what the session of this key does, as libpq does: on a connection of its own, which Postgres ends once it has passed it on. */
+/**
+ * Asks Postgres to cancel what the session of this key does, as libpq does: on a connection of its own, which Postgres ends
+ * once it has passed it on.
+ */
 export async function cancel(target: NetConnectOpts, tls: Tls | undefined, key: Buffer, timeout: number) {
   const { socket } = await openSocket(target, tls, timeout);
   socket.on("error", () => {}).resume();

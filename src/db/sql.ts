@@ -1,6 +1,6 @@
 import postgres, { type Sql as Client, type MaybeRow, type Row, type RowList, type Serializable } from "postgres";
 
-/** What runs statements: the pool, a session of it or a transaction. */
+/** A runner of statements: the pool, a session of it or a transaction. */
 export interface Sql {
   /** A statement, which runs once it is awaited, or a part of another one. */
   <Rows extends readonly MaybeRow[] = Row[]>(strings: TemplateStringsArray, ...values: Value[]): Statement<Rows>;
@@ -38,8 +38,8 @@ export class Fragment {
 const PREPARED = { prepare: true, simple: false };
 
 /**
- * A statement as it was written. postgres.js has parts too, but makes a promise of each and joins their texts at each call, which costs
- * more than to send the statement. Here parts are light, and a text is joined once.
+ * A statement as it was written. postgres.js makes a promise of each part and joins texts at each call, which costs more than
+ * sending. Here parts are light, and a text is joined once.
  */
 class Statement<Rows extends readonly MaybeRow[]> extends Fragment implements Promise<RowList<Rows>> {
   #result: Promise<RowList<Rows>> | undefined;
@@ -81,7 +81,7 @@ class Statement<Rows extends readonly MaybeRow[]> extends Fragment implements Pr
 type Then<Given, Result> = ((given: Given) => Result | PromiseLike<Result>) | null | undefined;
 type Catch<Result> = Parameters<typeof Promise.prototype.catch<Result>>[0];
 
-/** What statements are made of, in the order in which they are read: each way through the tree is a text. */
+/** A node of the tree of statement parts, in reading order: each way through the tree is a text. */
 class Shape {
   text: string | undefined;
   #value: Shape | undefined;
@@ -122,7 +122,7 @@ const join = ({ pieces, values }: Fragment, parameters: { count: number }): stri
 const texts = new Map<string, Fragment>();
 const text = (given: string) => texts.getOrInsertComputed(given, () => new Fragment([given], []));
 
-/** Where the code of a statement stands: an error arrives from the socket, with no trace of who asked. */
+/** The place of each statement in the code: an error arrives from the socket, without the caller's trace. */
 const origins = new Map<readonly string[], string>();
 
 function withOrigin(error: unknown, pieces: readonly string[]) {

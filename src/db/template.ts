@@ -7,7 +7,7 @@ import { migrations } from "./migrate";
 const TEMPLATE = /^postgres\b.*\.zst$/;
 
 const ORIGIN = sha256([devDependencies["@electric-sql/pglite"], ...migrations.map(({ hash }) => hash)].join()).slice(0, 16);
-/** Where pack-template.ts keeps the database of these migrations, which programs that run from source copy too. */
+/** The path at which pack-template.ts keeps the database of these migrations; programs that run from source copy it too. */
 export const packedPath = join(import.meta.dir, "../../dist", `postgres-${ORIGIN}.zst`);
 
 /** Fills `directory` with an initialized database, every migration applied, no rows. Returns false where there is none to copy. */

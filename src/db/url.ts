@@ -25,10 +25,16 @@ const SHORTEST_TIMEOUT_S = 2;
 
 const fault = (sentence: string) => new Error(`DATABASE_URL: ${sentence}`);
 
-/** As URL.parse, and takes a user without a host and several hosts too, as libpq does: `postgres://ada@/shop?host=/run/postgresql`, `postgres://a:1,b:2/shop`. */
+/**
+ * As URL.parse, and takes a user without a host and several hosts too, as libpq does:
+ * `postgres://ada@/shop?host=/run/postgresql`, `postgres://a:1,b:2/shop`.
+ */
 export const parseUrl = (url: string) => URL.parse(url.replace(AUTHORITY, "$1localhost"));
 
-/** A connection string as libpq reads it: its parameters count before what stands ahead of them. Throws a sentence about what cannot be meant. */
+/**
+ * A connection string as libpq reads it: its parameters count before what stands ahead of them. Throws a sentence about what
+ * cannot be meant.
+ */
 export function readUrl(url: string) {
   const { username, password, pathname, searchParams } = parseUrl(url) as URL;
   const given: Record<string, string | undefined> = Object.fromEntries([...searchParams].filter(([, value]) => value !== ""));
@@ -53,7 +59,7 @@ export function readUrl(url: string) {
   };
 }
 
-/** What is wrong with a DATABASE_URL, as a sentence. */
+/** Returns the fault of a DATABASE_URL, as a sentence. */
 export function databaseUrlFault(url: string) {
   try {
     readUrl(url);

@@ -5,7 +5,7 @@ import type { Client, Json } from "./client";
 const APPLICATION = "demo-shop";
 const ALIAS = "demo-root";
 const THIS_MACHINE = "this-machine";
-/** What each agent reports of its assignment; the last one has not reported yet. */
+/** The demo's agents with the state that each reports; the last one has not reported yet. */
 const AGENTS = [
   { name: "web-1", labels: { env: "prod", tier: "web", zone: "a" }, state: "installed" },
   { name: "web-2", labels: { env: "prod", tier: "web", zone: "b" }, state: "failed", message: "update-ca-certificates is not installed" },
@@ -13,7 +13,7 @@ const AGENTS = [
   { name: "staging-1", labels: { env: "staging", tier: "web", zone: "a" }, state: null },
 ];
 
-/** Where the demo's own agent has its token, its state, its policy and the bundle that it keeps. */
+/** Returns the paths of the demo's own agent: token, state, policy, and the bundle that it keeps. */
 export const placesIn = (dataDir: string) => {
   const directory = join(dataDir, "demo");
   return {
@@ -53,7 +53,10 @@ async function isDeployed({ list }: Client, certificateId: string, agentName: st
   return deployments.some((each) => each.agentName === agentName && (state === undefined || each.state === state));
 }
 
-/** Creates an agent with one assignment. An agent of this name that an interrupted start left is removed first: its token was shown once. */
+/**
+ * Creates an agent with one assignment. An agent of this name that an interrupted start left is removed first: its token was
+ * shown once.
+ */
 async function enrol({ call, list }: Client, agent: { name: string; labels: Record<string, string> }, assignment: Json) {
   for (const { id, name } of await list("agents?limit=100")) if (name === agent.name) await call("DELETE", `agents/${id}`);
   const { id, token } = await call("POST", "agents", agent);

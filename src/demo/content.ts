@@ -26,8 +26,8 @@ const DOCUMENTS = [
 type Place = { organizationId: string; userId: string; dataDir: string };
 
 /**
- * Fills the demo organization through the application's own interface. What is there already is left as it is, so
- * that a start after an interruption adds only what is missing. `roots` are certificates to assign.
+ * Fills the demo organization through the application's own interface, with only what is missing, so that it can be
+ * interrupted. `roots` are certificates to assign.
  */
 export async function addContent(client: Client, roots: string[], { organizationId, userId, dataDir }: Place, step: (name: string) => void) {
   step("agents");

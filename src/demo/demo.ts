@@ -20,8 +20,8 @@ const EMAIL = "demo@certitude.example";
 const TOKEN_TTL = 3_600;
 
 /**
- * Returns true where programs on this machine may vouch for organizations by headers alone while the demo runs: no
- * gateway is named, and no organization but the demo's own is there. To be asked before the server listens.
+ * Returns whether programs on this machine may vouch for organizations by headers alone: no gateway is named, and the demo's
+ * organization is the only one. Ask before the server listens.
  */
 export async function mayTrustLocalPrograms({ trustedGateways }: Pick<Config, "trustedGateways">, sql: Sql, log: Pick<Logger, "info" | "warn">) {
   if (trustedGateways.length > 0) {

@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
-import { bits, generalizedTime, octets, oid, sequence, tagged, toPem } from "#crypto/der";
+import { bits, generalizedTime, octets, oid, sequence, tagged, toPem } from "#x509/der-writer";
 
 const yes = Buffer.from([0x01, 0x01, 0xff]);
 

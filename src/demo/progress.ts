@@ -1,4 +1,4 @@
-import { CLEAR_LINE } from "#log-terminal";
+import { CLEAR_LINE } from "#log/terminal";
 
 /** Shows what is under way: on a terminal one line that is rewritten, otherwise a line for each step. */
 export function showProgress(output: Pick<NodeJS.WriteStream, "write" | "isTTY"> = process.stdout) {

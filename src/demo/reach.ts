@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Config } from "#config";
-import { quoteWord } from "#shell-words";
+import { quoteWord } from "#text/shell-words";
 
 /** An address that the server's certificate names, and how programs on this machine are called so that they trust it. */
 export type Reach = { base: string; curl: string; agentOptions: string };

@@ -1,13 +1,13 @@
 import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "#config";
-import { quoteWord } from "#shell-words";
+import { quoteWord } from "#text/shell-words";
 import { placesIn } from "./agents";
 import type { Reach } from "./reach";
 
 type Shown = Reach & { consoleUrl: string; organizationId: string; userId: string; config: Pick<Config, "dataDir" | "databaseUrl"> };
 
-/** What to look at and what to paste, as text for a person. Commands work in any directory; none shows a token. */
+/** Returns text for a person: things to see and commands to paste. Commands work in any directory; none shows a token. */
 export function summarize({ base, curl, agentOptions, consoleUrl, organizationId, userId, config }: Shown) {
   const dataDir = resolve(config.dataDir);
   const secrets = config.databaseUrl ? "" : `DATA_DIR=${quoteWord(dataDir)} `;

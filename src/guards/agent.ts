@@ -54,7 +54,7 @@ async function enter<Found extends Holder>(deps: Deps, find: Find<Found>, contex
   return { agent: { ...found, nonce: readNonce(request) }, scope };
 }
 
-/** Refuses what is not signed with the agent's key: without it a credential opens nothing, and that it was shown is told. */
+/** Refuses what is not signed with the agent's key: without it a credential opens nothing, and that it was shown is logged. */
 function prove(deps: Deps, request: Request, body: Uint8Array | undefined, { organizationId, id, publicKey }: Holder & { publicKey: string }) {
   const proof = proveRequest(request, body, deps.clock(), publicKey);
   if ("nonce" in proof) {

@@ -1,7 +1,7 @@
 import { Elysia, t } from "elysia";
 import { authenticateApiToken } from "#auth/api-token";
 import { authenticate, bearerToken } from "#auth/authenticate";
-import { HELD, memberStanding, type StandingRole } from "#auth/standing";
+import { memberStanding, type StandingRole, UNPROVEN_ADMIN } from "#auth/standing";
 import type { Deps } from "#deps";
 import { isReading, readBody } from "#http/body";
 import { Refusal } from "#http/errors";
@@ -10,7 +10,7 @@ import { Message, OneOf, Unauthorized, Uuid } from "#http/schema";
 import { isApiToken } from "#modules/people/api-tokens/rules";
 import type { Actor, Scope } from "#modules/people/audit/queries";
 import { findMember } from "#modules/people/members/queries/members";
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 
 const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;
 export type Role = (typeof ROLES)[number];
@@ -98,7 +98,7 @@ function readHeaders(headers: Headers, organizationId: string | undefined) {
 type RoleOf = StandingRole | undefined;
 type Caller = { actor: Actor; roleIn: (organizationId: string) => RoleOf | Promise<RoleOf> };
 
-/** Who the bearer token says it is, or 401. */
+/** Returns the caller that the bearer token proves; throws a 401 otherwise. */
 async function findCaller(deps: Deps, request: Request, token: string): Promise<Caller> {
   if (isApiToken(token)) {
     const { apiTokenId, organizationId, role, makerId } = await authenticateApiToken(deps, request, token);
@@ -116,7 +116,7 @@ async function roleOfMember(deps: Deps, organizationId: string, userId: string):
 
 function requireMembership(own: RoleOf, role: Role) {
   if (!own) throw new Refusal(403, "You have no access to this organization.");
-  if (own === "held" && role === "ORG_ADMIN") throw new Refusal(403, HELD);
+  if (own === "unproven" && role === "ORG_ADMIN") throw new Refusal(403, UNPROVEN_ADMIN);
   requireRole(own, role);
 }
 

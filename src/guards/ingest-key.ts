@@ -8,7 +8,7 @@ import { exchangeOf, hideContext, peerAddress } from "#http/exchange";
 import { Empty, Unauthorized } from "#http/schema";
 import { findKeyOwner, hasNoKey, openIngestKeys } from "#modules/governance/ingest-keys/queries";
 import type { Actor, Scope } from "#modules/people/audit/queries";
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 
 const TOLERANCE = 300;
 
@@ -62,7 +62,7 @@ async function proveByKey({ sql, limits }: Deps, organizationId: string, request
   return () => ({ type: "ingest-key", id: owner.id });
 }
 
-/** What can be refused without the body is refused before it is read. */
+/** Checks everything that can be refused without the body before it is read. */
 async function proveBySignature({ sql, config, clock, limits }: Deps, organizationId: string, request: Request): Promise<Proof> {
   const text = (name: string) => request.headers.get(name) ?? "";
   const signed = { "webhook-id": text("webhook-id"), "webhook-timestamp": text("webhook-timestamp"), "webhook-signature": text("webhook-signature") };

@@ -19,7 +19,10 @@ type Context = { request: Request; body: unknown };
 
 const NO_KEY = "The keyid of signature-input must be an Ed25519 public key: the base64url of its 32 bytes, 43 characters.";
 
-/** A host that joins: by a join token, or by the long-lived token of its agent, and a signature of the key that it is to have: `publicKey`. */
+/**
+ * A host that joins: by a join token, or by the long-lived token of its agent, and a signature of the key that it is to have:
+ * `publicKey`.
+ */
 export const joining = (deps: Deps) =>
   new Elysia({ name: "joining" })
     .guard({ as: "scoped", response: { 401: Unauthorized(["joinToken", "agentSignature"], ["agentToken", "agentSignature"]), 403: Message } })

@@ -7,7 +7,7 @@ import { readBody } from "#http/body";
 import { Refusal } from "#http/errors";
 import { Email, Message, Unauthorized, Uuid } from "#http/schema";
 import { findPlatformAdmin } from "#modules/people/users/queries";
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 
 const Headers = t.Object(
   {

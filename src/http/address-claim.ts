@@ -3,7 +3,10 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 /** Holds a name in Linux's abstract socket namespace until this process ends; throws where it is taken. */
 export const holdName = (name: string) => Bun.listen({ unix: `\0${name}`, socket: { data() {} } });
 
-/** Returns whether a process of this user holds the name. Anyone on the machine may take any name, but only processes of one user can share a port. */
+/**
+ * Returns whether a process of this user holds the name. Anyone on the machine may take any name, but only processes of one
+ * user can share a port.
+ */
 export function isHeldByThisUser(name: string) {
   const held = readFileSync("/proc/net/unix", "utf8")
     .split("\n")

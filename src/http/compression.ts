@@ -56,8 +56,8 @@ function readWeight(entry: string): [string, number][] {
 }
 
 /**
- * True for JSON and text in the answer to a read. Not compressed: answers to writes, which may hold a secret; answers with the ETag of a
- * version, which must stay the one for If-Match; files, whose byte ranges must stay.
+ * Returns true for JSON and text in the answer to a read. Never for writes (they may hold a secret), for a version's ETag
+ * (If-Match needs it unchanged) or for files (byte ranges).
  */
 export const isCompressible = (request: Request, { status, headers }: Response) =>
   status === 200 &&

@@ -1,8 +1,8 @@
 import { matchesNone, readTag, versionedTag } from "./etag";
 
 /**
- * Gives what a read answers the tag of its version and of its bytes: a certificate expires, and an agent reports, without a new version. Returns
- * 304 when the caller has just these bytes. HEAD has no bytes, and keeps the tag of the version alone.
+ * Gives a read's answer the tag of its version and bytes, because time changes an answer without a new version; 304 when the
+ * caller has these bytes. HEAD keeps the version's tag.
  */
 export async function answerConditionally(request: Request, answer: Response): Promise<Response> {
   const version = readTag(answer.headers.get("etag") ?? "");

@@ -1,7 +1,7 @@
 import { cors } from "@elysiajs/cors";
 import { Elysia } from "elysia";
 
-/** What a page of another origin may read besides the body. */
+/** The headers that a page of another origin may read. */
 const EXPOSED = ["etag", "location", "ratelimit", "ratelimit-policy", "retry-after", "x-request-id"];
 const PREFLIGHT_ONLY = ["access-control-allow-methods", "access-control-allow-headers"];
 

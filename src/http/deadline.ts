@@ -14,7 +14,10 @@ export async function whileArriving<Body>(request: Request, read: () => Promise<
   }
 }
 
-/** The deadlines of a server: a request may take `limit` milliseconds from the moment its head is there, and as long as its body takes to arrive. */
+/**
+ * The deadlines of a server: a request may take `limit` milliseconds from the moment its head is there, and as long as its body
+ * takes to arrive.
+ */
 export function createDeadlines(limit: number) {
   /** In the order in which they end. Every request has the same time, so one timer serves all. */
   const running = new Set<Deadline>();

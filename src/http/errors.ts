@@ -4,7 +4,7 @@ import { unavailability } from "#db/failures";
 import { exchangeOf, requestId } from "./exchange";
 import { describeFault } from "./validation-message";
 
-/** What a handler or guard throws to answer with a status and a sentence at once. */
+/** A handler or guard throws it to answer with a status and a sentence at once. */
 export class Refusal extends Error {
   constructor(
     readonly status: 400 | 401 | 403 | 404 | 413 | 415 | 429 | 503,
@@ -17,7 +17,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What a hook throws to end a request with an answer that was given before. */
+/** A hook throws it to end a request with an answer that was given before. */
 export class Answered extends Error {
   constructor(readonly response: Response) {
     super("answered before");
@@ -40,13 +40,13 @@ export type Router = { methodsAt: (path: string) => string[] };
 /** Returns the challenge of RFC 6750: an error only where a bearer token was sent. */
 const challenge = ({ headers }: Request) => (/^bearer\s/i.test(headers.get("authorization")?.trim() ?? "") ? 'Bearer error="invalid_token"' : "Bearer");
 
-/** What a refused caller hears, and in which headers. */
-function tell({ status, message, headers, reason }: Refusal, request: Request): [message: string, headers: Record<string, string>] {
+/** Returns the message and the headers for a refused caller. */
+function answerTo({ status, message, headers, reason }: Refusal, request: Request): [message: string, headers: Record<string, string>] {
   exchangeOf(request).reason = reason;
   return status === 401 ? ["", { "www-authenticate": challenge(request) }] : [message, headers];
 }
 
-/** Every failure leaves the server as `{ message }`, and what is unexpected is logged, never told. */
+/** Every failure leaves the server as `{ message }`, and what is unexpected is logged, never answered. */
 export const errors = ({ log }: { log: Logger }, router: Router) =>
   new Elysia({ name: "errors" })
     .error({ REFUSAL: Refusal, ANSWERED: Answered })
@@ -60,7 +60,7 @@ export const errors = ({ log }: { log: Logger }, router: Router) =>
         set.status = code;
         return message ? Response.json({ message }, { status: code, headers }) : new Response(null, { status: code, headers });
       };
-      if (code === "REFUSAL") return refuse(error.status, ...tell(error, request));
+      if (code === "REFUSAL") return refuse(error.status, ...answerTo(error, request));
       if (code === "NOT_FOUND") {
         const methods = router.methodsAt(path).filter((each) => each !== "OPTIONS"); // that one is for preflights, at any path
         if (methods.length > 0) return refuse(405, `This path answers ${methods.join(", ")}, not ${request.method}.`, { allow: methods.join(", ") });

@@ -11,12 +11,6 @@ const VERSION = /^(0|[1-9]\d{0,8})(?:-[0-9a-z]{1,13})?$/;
 /** The tag of a read: If-Match takes it for the version. */
 export const versionedTag = (version: number, bytes: Uint8Array) => `"${version}-${Bun.hash(bytes).toString(36)}"`;
 
-/** The tag that a write answers for the version of this one; what names no version stays as it is. */
-export function writtenTag(tag: string) {
-  const version = readTag(tag);
-  return version === undefined ? tag : etag(version);
-}
-
 /** Returns the version that a tag names; undefined for a tag that this server made of no version. */
 export function readTag(tag: string) {
   const version = VERSION.exec(/^"(.*)"$/.exec(tag)?.[1] ?? "")?.[1];
@@ -24,8 +18,8 @@ export function readTag(tag: string) {
 }
 
 /**
- * The versions that `If-Match` accepts: undefined, which is any, without the header or with `*`. Comparison is strong
- * (RFC 9110, 13.1.1): a weak tag matches nothing, nor does one that this server never made, or a list that is malformed.
+ * Returns the versions that `If-Match` accepts; undefined, which is any, without the header or with `*`. Comparison is strong
+ * (RFC 9110, 13.1.1): weak, foreign and malformed tags match nothing.
  */
 export function ifMatch(headers: Headers): number[] | undefined {
   const value = headers.get("if-match")?.trim();

@@ -14,7 +14,7 @@ type Exchange = {
   pathOrganizationId?: string | undefined;
   /** Throws where too much waits for the database. */
   admit?: () => void;
-  /** Who was authenticated, and for whom they act. */
+  /** The authenticated caller, and the organization it acts for. */
   caller?: Actor;
   scope?: Pick<Scope, "organizationId" | "actor">;
   /** The organization of an API token that acts in no scope. */
@@ -28,7 +28,7 @@ type Exchange = {
 const SANE_ID = /^[\w.:-]{1,100}$/;
 const MAPPED = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
-/** What is known is kept on the request itself: each look into a WeakMap costs more. */
+/** The exchange is kept on the request itself: a WeakMap's look-ups cost more. */
 const EXCHANGE = Symbol("exchange");
 type Noted = Request & { [EXCHANGE]?: Exchange };
 
@@ -52,8 +52,8 @@ export const noteRoutes = () =>
   });
 
 /**
- * Elysia reads the source of a hook. For one that uses the whole context it parses cookies, query and headers of every request. It cannot
- * read a bound function, and then parses nothing.
+ * Hides that a hook uses the whole context: Elysia reads its source, and would parse cookies, query and headers of every
+ * request. It cannot read a bound function.
  */
 export const hideContext = <Hook extends (context: never) => unknown>(hook: Hook) => hook.bind(undefined) as Hook;
 

@@ -1,5 +1,5 @@
 import { isIPv4 } from "node:net";
-import { remember } from "#remember";
+import { remember } from "#runtime/remember";
 
 /** A name or an address, and a port: RFC 3986, 3.2.2, without percent-encoding. */
 const SHAPE = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]{1,254})(:\d{0,5})?$/i;

@@ -8,7 +8,7 @@ import { exchangeOf } from "./exchange";
 type KeyDeps = Pick<Deps, "config" | "sql" | "stamps" | "log">;
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
-/** What an answer is besides its body; the rest belongs to the request or the connection. */
+/** The headers kept with an answer; the others belong to the request or the connection. */
 const KEPT_HEADERS = ["content-type", "etag", "location", "cache-control"];
 const ALIVE_EVERY_MS = 5_000;
 /** A process without a heartbeat for so long counts as dead: longer than the driver waits for a frozen database. */
@@ -69,7 +69,7 @@ export async function claimWrite(request: Request, hashBody: () => string | Prom
   if (store && !REPEATABLE.has(exchangeOf(request).route ?? "")) store.id = claimId;
 }
 
-/** Who sends a key: the same user in another organization is another caller. */
+/** Returns the sender of a key: the same user in another organization is another caller. */
 function nameCaller(request: Request) {
   const { caller, scope } = exchangeOf(request);
   if (!scope) return caller ? `user ${caller.id}` : "worker";

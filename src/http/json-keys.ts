@@ -20,8 +20,8 @@ type Level = { keys: Set<string> | undefined; name: string | number };
 type Search = Scan & { levels: Level[]; textStart: number; textEnd: number; doubled: string | undefined };
 
 /**
- * Refuses JSON in which an object names a field twice: each reader of it makes something else of that (RFC 8259, 4). The parser keeps the last,
- * so that there are more colons than keys; only then are the keys looked at. `bytes` are valid JSON, and `keys` is how many keys the parser kept.
+ * Refuses valid JSON with a repeated field name, which readers understand differently (RFC 8259, 4). The parser kept `keys`;
+ * only where `bytes` have more colons than that are the names compared.
  */
 export async function refuseDoubledKeys(bytes: Uint8Array, keys: number) {
   const colons = { index: 0, isInText: false, count: 0 };

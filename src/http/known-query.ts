@@ -6,7 +6,10 @@ import { describeUnknown } from "./validation-message";
 /** True for an operation without any field in its query. */
 export type HasNoQuery = (method: string, route: string) => boolean;
 
-/** Refuses a query where the operation has none, as the validator does where it has some: after the guards, so that a stranger hears 401 or 403. */
+/**
+ * Refuses a query where the operation has none, as the validator does where it has some: after the guards, so that a stranger
+ * hears 401 or 403.
+ */
 export const refuseUnknownQuery = (router: { hasNoQuery: HasNoQuery }) =>
   new Elysia({ name: "known-query" }).onBeforeHandle({ as: "global" }, ({ request }) => {
     const start = request.url.indexOf("?");

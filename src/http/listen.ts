@@ -21,8 +21,8 @@ export function listen(app: AnyElysia, deps: Deps): Listening {
 }
 
 /**
- * Throws, in a sentence, where the address is taken or is not this machine's. Servers that share it with themselves, as they do
- * to change certificates, claim it first: two that start at once would both get it.
+ * Throws, in a sentence, where the address is taken or not this machine's. Servers that share it with themselves, for new
+ * certificates, claim it first: two that start at once would both get it.
  */
 export async function checkAddress({ host, port, tls }: Address & { tls?: unknown }, log: Warns) {
   if (tls && process.platform === "linux") await claimAddress({ host, port }, log);
@@ -30,9 +30,8 @@ export async function checkAddress({ host, port, tls }: Address & { tls?: unknow
 }
 
 /**
- * Claims the address for workers that will share it, until this process ends; returns its port. Any process of this user could
- * share it too, so the claim is a name in Linux's abstract socket namespace, which one process can hold. Other users cannot share the port,
- * so that a name which one of them holds claims nothing. Throws as `checkAddress`.
+ * Claims the address for workers until this process ends, by a name in Linux's abstract socket namespace, which one process can
+ * hold. Returns its port, and throws as `checkAddress`.
  */
 export async function claimAddress(address: Address, log: Warns) {
   const probe = bind(address, () => new Response());

@@ -6,7 +6,7 @@ import type { Cluster } from "#cluster/channel";
 import type { Config } from "#config";
 import type { Pool } from "#db/connect";
 import { countByDaysLeft, nextExpiries } from "#modules/certificates/certificates/queries/counts";
-import { countHealth, countHeld, countStates } from "#modules/fleet/deployments/queries";
+import { countHealth, countStates, countUnproven } from "#modules/fleet/deployments/queries";
 import type { JobRuns } from "#modules/platform/jobs/services/job-runs";
 import { Refusal } from "./errors";
 import { addJobMetrics } from "./job-metrics";
@@ -15,14 +15,14 @@ import { createReading } from "./reading";
 import { createRequestDurations } from "./request-durations";
 
 const COUNT_EVERY = 60_000;
-/** How many of the next expiries are told. */
+/** The number of next expiries that are shown. */
 const RANKS = 10;
 const TOPIC = "metrics";
 
 type Needs = { config: Pick<Config, "requestTimeout">; sql: Pool; clock: () => Date; cluster: Cluster; jobRuns: JobRuns };
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** What Prometheus reads, in a registry of this process's own. The series of workers have the label `worker`, so that none is mistaken for another's. */
+/** The metrics of this process, in a registry of its own. The series of workers have the label `worker`, so that they stay apart. */
 export function createMetrics({ config, sql, clock, cluster, jobRuns }: Needs) {
   const patienceMs = config.requestTimeout / 2;
   const registry = new Registry();
@@ -64,7 +64,7 @@ export function createMetrics({ config, sql, clock, cluster, jobRuns }: Needs) {
   addCount({
     name: "certitude_deployments_held",
     help: "Assignments of all organizations that are held, because they were changed in the database and not by a server; counted once a minute at most.",
-    count: async () => [[undefined, await countHeld(sql)]],
+    count: async () => [[undefined, await countUnproven(sql)]],
   });
   addCount({
     name: "certitude_agents",
@@ -73,7 +73,10 @@ export function createMetrics({ config, sql, clock, cluster, jobRuns }: Needs) {
     count: async () => (await countHealth(sql, clock())).map(({ health, count }) => [health, count]),
   });
 
-  /** Adds a gauge of what the database holds. One worker counts, once a minute at most; what it counted last stays where the database is away. */
+  /**
+   * Adds a gauge of what the database holds. One worker counts, once a minute at most; what it counted last stays where the
+   * database is away.
+   */
   function addCount({
     name,
     help,
@@ -134,7 +137,7 @@ function mergePages(pages: string[]) {
 }
 
 /**
- * Metrics tell about every organization: they need METRICS_TOKEN, or a request that a trusted gateway makes itself and does not only
+ * Metrics are about every organization: they need METRICS_TOKEN, or a request that a trusted gateway makes itself and does not only
  * forward.
  */
 export const metricsPage = ({ config, metrics, isTrustedGateway }: Page) => {

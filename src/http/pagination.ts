@@ -1,4 +1,4 @@
-import { UUID } from "#uuid";
+import { UUID } from "#text/uuid";
 import { Refusal } from "./errors";
 import { jsonText } from "./respond";
 

@@ -1,9 +1,8 @@
 import { isDatabaseAway } from "#db/failures";
 
 /**
- * Returns what tells what was last read of the database, and how long ago; read again once it is older than `everyMs`. What takes longer
- * than `patienceMs` is told to a later caller, also where it fails: a scrape is to tell of busy connections, too. While the database is
- * away, what was read grows older.
+ * Returns a function that gives the last reading and its age, and reads again after `everyMs`. A reading of more than
+ * `patienceMs` is for a later caller: scrapes never wait for a busy database.
  */
 export function createReading<Read>(read: () => Promise<Read>, { everyMs, patienceMs }: { everyMs: number; patienceMs: number }) {
   let last: { value: Read; at: number } | undefined;

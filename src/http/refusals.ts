@@ -1,13 +1,13 @@
 import { networkOf } from "#auth/cidr";
 import type { Deps } from "#deps";
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 import { exchangeOf, peerAddress } from "./exchange";
 
 type Needs = Pick<Deps, "denials" | "limits">;
 
 /**
- * Writes an audit event for each 401 and 403. A refusal of an unknown caller counts against the limit of the address; once that is used up,
- * the answer is 429 instead. A caller with a valid credential at the same address is not affected.
+ * Writes an audit event for each 401 and 403. Those of unknown callers count against their address's limit, and become 429
+ * beyond it; callers with a valid credential are not affected.
  */
 export function judgeRefusal(deps: Needs, request: Request, answer: Response) {
   if (answer.status !== 401 && answer.status !== 403 && answer.status !== 429) return { answer };

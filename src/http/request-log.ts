@@ -1,4 +1,4 @@
-import type { Log } from "#log";
+import type { Log } from "#log/log";
 import type { Actor } from "#modules/people/audit/queries";
 import { exchangeOf } from "./exchange";
 

@@ -9,7 +9,10 @@ type Said = typeof Message.static;
 type Nothing = typeof EmptyObject.static;
 type Named = Required<typeof Conflict.static>;
 
-/** The answers of an outcome, so that a route must document each of its statuses. The body of a resource is text: tests hold it to the route's schema. */
+/**
+ * The answers of an outcome, so that a route must document each of its statuses. The body of a resource is text: tests hold it
+ * to the route's schema.
+ */
 type AnswerTo<Given> = Given extends Resource
   ? never
   : Given extends "done"
@@ -26,7 +29,10 @@ type AnswerTo<Given> = Given extends Resource
               ? ElysiaCustomStatusResponse<400, Said>
               : never;
 
-/** The answer to a request: 200 with the resource and its ETag, 204 for what is done, or the status of a failure. `notFound` is the sentence of a 404. */
+/**
+ * The answer to a request: 200 with the resource and its ETag, 204 for what is done, or the status of a failure. `notFound` is
+ * the sentence of a 404.
+ */
 export function respond<Given extends Outcome>(outcome: Given, notFound = ""): AnswerTo<Given> {
   return answer(outcome, notFound) as AnswerTo<Given>;
 }

@@ -2,12 +2,12 @@ import { FormatRegistry, Kind, type TProperties, type TSchema, type TUnsafe, Typ
 import { t } from "elysia";
 import { MIN_UUID } from "#db/ids";
 import { isMoment, readMoment, writeMoment } from "#db/moments";
-import { isUuid, UUID } from "#uuid";
+import { isUuid, UUID } from "#text/uuid";
 
 /** A request body: an unknown field is refused. */
 export const Body = <Properties extends TProperties>(properties: Properties, options = {}) => t.Object(properties, { additionalProperties: false, ...options });
 
-/** What an operation answers: types and documentation. Tests hold every answer against it; at run time it costs nothing. */
+/** The schema of an answer: types and documentation. Tests check every answer against it; at run time it costs nothing. */
 export const Answer = <Properties extends TProperties>(properties: Properties, options = {}) =>
   t.Object(properties, { additionalProperties: false, noValidate: true, ...options });
 
@@ -24,7 +24,10 @@ export const Conflict = Answer(
   { message: t.Optional(t.String({ description: "What is in the way, where the request does not tell", examples: ["The policy holds this place."] })) },
   { title: "Conflict" },
 );
-/** A guard's 401. It also tells the document what each caller must send together: a guard's responses reach the routes, its `detail` does not. */
+/**
+ * A guard's 401. It also tells the document what each caller must send together: a guard's responses reach the routes, its
+ * `detail` does not.
+ */
 export const Unauthorized = (...security: string[][]) => t.Literal("", { security, noValidate: true });
 
 /** In characters of Unicode; they are counted only where that can matter, because a text may be large. */
@@ -103,7 +106,7 @@ export const BodyId = (options: TextOptions = {}) =>
     .Decode(uuidOrNil)
     .Encode((value) => value);
 FormatRegistry.Set("date-time", isMoment);
-/** What an answer says. */
+/** A moment of an answer. */
 export const DateTime = t.String({ format: "date-time" });
 // What means the same in many answers.
 const idOf = (description: string) => ({ ...Uuid, description });

@@ -17,7 +17,7 @@ const refuse = (status: number, message: string, headers: Record<string, string>
 
 const LATE = "The server took too long, most likely because the database is away. Try again in a moment.";
 
-/** What stands before the routes: a sane Host, an answer in time, and a record of every request, however it ends. */
+/** Handles each request before the routes: it needs a valid Host, gets an answer in time, and is recorded, however it ends. */
 export function createFetch(app: AnyElysia, deps: Pick<Deps, "config" | "sql" | "stamps" | "log" | "metrics" | "denials" | "limits">) {
   const answerInTime = createDeadlines(deps.config.requestTimeout);
   const shortestHost = deps.config.tls ? 3 : 1; // over TLS a shorter one would shift the path that Elysia reads
@@ -31,7 +31,7 @@ export function createFetch(app: AnyElysia, deps: Pick<Deps, "config" | "sql" | 
     return answerInTime(request, answer, () => refuse(503, LATE, { "retry-after": "1" }));
   }
 
-  /** What fails while an answer is written passes by the application's own errors. */
+  /** Answers failures while an answer is written, which do not reach the application's own errors. */
   function handleFailure(error: unknown, request: Request) {
     deps.log.error({ err: error, method: request.method, requestId: exchangeOf(request).id }, "unexpected error");
     return refuse(500, FAILED);

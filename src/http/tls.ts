@@ -5,7 +5,10 @@ import { readTlsPair, type TlsFiles, type TlsPair, timeFault } from "#crypto/tls
 /** After which a silent connection is closed. */
 export const IDLE_TIMEOUT_S = 30;
 const LOOK_EVERY_MS = 2_000;
-/** How long the former listener answers beside the next, to tell its clients to connect again. Then it closes what has been silent for that time. */
+/**
+ * How long the former listener answers beside the next, to tell its clients to connect again. Then it closes what has been
+ * silent for that time.
+ */
 const DRAIN_MS = LOOK_EVERY_MS;
 
 type Fetch = (request: Request, server: Server<unknown>) => Promise<Response>;
@@ -13,8 +16,8 @@ type Bind = (fetch: Fetch, tls: Pick<TlsPair, "cert" | "key">, port?: number) =>
 type Hears = { log: Pick<Logger, "info" | "warn">; clock: () => Date; onServed: (pair: TlsPair) => void };
 
 /**
- * Serves with the certificate of the files, and with what they hold later. Bun cannot change a server's certificate (`reload` keeps the
- * former), so that another takes the port beside the first one, which answers what it has, asks clients to connect again, and then ends.
+ * Serves with the files' present certificate. Bun cannot change a server's certificate, so a new listener takes the port beside
+ * the former, which asks clients to connect again and ends.
  */
 export function serveWithTls(files: TlsFiles, fetch: Fetch, bind: Bind, { log, clock, onServed }: Hears) {
   const servers = new Set<Server<undefined>>();
@@ -23,7 +26,7 @@ export function serveWithTls(files: TlsFiles, fetch: Fetch, bind: Bind, { log, c
   let served = readTlsPair(files);
   let current = start(served);
   let lastFault = "";
-  let toldFault = "";
+  let loggedFault = "";
   const looking = setInterval(look, LOOK_EVERY_MS);
 
   function start(pair: TlsPair) {
@@ -45,12 +48,12 @@ export function serveWithTls(files: TlsFiles, fetch: Fetch, bind: Bind, { log, c
   function look() {
     try {
       const pair = readTlsPair(files);
-      [lastFault, toldFault] = ["", ""];
+      [lastFault, loggedFault] = ["", ""];
       if (pair.cert !== served.cert || pair.key !== served.key) replaceBy(pair);
     } catch (error) {
       const fault = (error as Error).message;
-      if (fault === lastFault && fault !== toldFault) {
-        toldFault = fault;
+      if (fault === lastFault && fault !== loggedFault) {
+        loggedFault = fault;
         log.warn({ reason: fault }, "the changed certificate is not served, the former one still is");
       }
       lastFault = fault;

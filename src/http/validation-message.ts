@@ -1,7 +1,7 @@
 import { Kind, type TSchema } from "@sinclair/typebox";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import type { ValidationError } from "elysia";
-import { findMeant } from "#misspelled";
+import { findMeant } from "#text/misspelled";
 
 type Checker = { Errors(value: unknown): { First(): ValueError | undefined } };
 
@@ -19,7 +19,7 @@ export function describeFault({ type, validator, value }: ValidationError) {
 /** A name is quoted, and compared with others, no further than this. */
 const MAX_NAME = 100;
 
-/** What is wrong with a field of the query that the operation does not know, and which it knows. */
+/** Returns the sentence for an unknown query field, with the known ones. */
 export function describeUnknown(name: string, known: readonly string[]) {
   const shown = name.slice(0, MAX_NAME).toWellFormed();
   const fault = `query.${shown} is not a known field`;

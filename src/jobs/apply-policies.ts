@@ -3,8 +3,8 @@ import { listUnsettled, queueFreed, reconcilePolicies } from "#modules/fleet/ass
 import type { Scope } from "#modules/people/audit/queries";
 
 /**
- * Brings the agents of all organizations to what their policies want. Where one organization fails, the others go on. What is to be done stands
- * in the database, so a crash or a failure delays it to the next turn.
+ * Brings the agents of all organizations to what their policies want. Where one organization fails, the others go on; the next turn
+ * makes it good.
  */
 export async function applyPolicies({ sql, stamps }: Pick<Deps, "sql" | "stamps">, signal: AbortSignal) {
   const failures: unknown[] = [];

@@ -28,7 +28,10 @@ export const indexing: QueuedJob = {
 
 const scopeOf = ({ organizationId }: IndexingJob): Scope => ({ organizationId, actor: { type: "worker" }, requestId: null });
 
-/** Reads the document, cuts it into passages and hands them over as any worker does. What was indexed before is served until all of them are there. */
+/**
+ * Reads the document, cuts it into passages and hands them over as any worker does. What was indexed before is served until all of them are
+ * there.
+ */
 export const indexDocument =
   (deps: Pick<Deps, "sql" | "store" | "workerKey">, handle: Handle): Work<IndexingJob> =>
   async (job, signal) => {

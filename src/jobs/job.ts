@@ -11,8 +11,8 @@ type ByClock = {
 export type Queued = QueuedJob & ByClock & { work: (deps: Deps, handle: Handle) => Work<never> };
 
 /**
- * Work that every server which runs jobs does over and over, one turn at a time, the first at its start. `run` decides in the database what is
- * due, so that servers share it and a turn which failed or was cut off is made good by the next. It throws what failed: the log tells it.
+ * Work that every server which runs jobs does over and over, one turn at a time. `run` decides in the database what is due, so that servers
+ * share it, and throws what failed, which is logged.
  */
 export type Repeated = ByClock & {
   name: string;
@@ -24,7 +24,10 @@ export type Repeated = ByClock & {
   lastTurnMs?: number;
 };
 
-/** Work that calls others, and waits for them: `source` takes what is due, as far as there are places, and each server does it over and over. */
+/**
+ * Work that calls others, and waits for them: `source` takes what is due, as far as there are places, and each server does it over and
+ * over.
+ */
 export type Shared = ByClock & { name: string; everyMs: number; shares: Shares; source: (deps: Deps) => Take };
 
 export type Job = Queued | Repeated | Shared;

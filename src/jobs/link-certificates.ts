@@ -8,7 +8,10 @@ export const linking: QueuedJob = {
   options: { retryLimit: 0, expireInSeconds: 3_600, heartbeatSeconds: 15 },
 };
 
-/** Links what no import has linked: what was cut off, what an older release stored, and what lay unlinked before an upgrade. Servers share the work. */
+/**
+ * Links what no import has linked: what was cut off, what an older release stored, and what lay unlinked before an upgrade. Servers share
+ * the work.
+ */
 export const linkCertificates =
   (deps: Pick<Deps, "sql">): Work<object> =>
   async (_, signal) => {

@@ -7,14 +7,14 @@ import { wantsNoticeMail } from "#modules/notifications/mail/queries/recipients"
 import { postponeDigest } from "#modules/notifications/mail/services/digests";
 import { type MailOutcome, noteInvitationMail } from "#modules/people/members/queries/invitations";
 
-/** How a mail fared; `withdrawn` where it was of no use any more. */
+/** The outcome of a mail; `withdrawn` where it was of no use any more. */
 export type Outcome = MailOutcome | { state: "withdrawn" };
 
 type Services = Pick<Deps, "clock">;
 type Rules<Of> = {
   /** Asked before each attempt. Without it, whatever makes the mail useless deletes its row. */
   isWanted?: (sql: Pool, cause: Of, mailId: string) => Promise<boolean>;
-  /** What the outcome changes besides the mail, in the transaction that ends the mail. */
+  /** Saves the outcome for the cause, in the transaction that ends the mail. */
   conclude: (tx: Sql, cause: Of, mailId: string, outcome: Outcome, services: Services) => Promise<unknown>;
 };
 

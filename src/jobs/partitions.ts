@@ -11,7 +11,10 @@ const REMEMBERED_MS = 30 * 86_400_000;
 /** Makes the partitions of this month and the next three; returns the names of the new ones. */
 export const makeComingPartitions = (sql: Pool, now: Date) => makePartitions(sql, now, MONTHS_AHEAD);
 
-/** Makes the partitions of the coming months and forgets old deliveries and Idempotency-Keys. Until it succeeds, the default partition takes every sample. */
+/**
+ * Makes the partitions of the coming months and forgets old deliveries and Idempotency-Keys. Until it succeeds, the default partition takes
+ * every sample.
+ */
 export async function maintainPartitions({ sql, clock, log }: Pick<Deps, "sql" | "clock" | "log">) {
   const partitions = await makeComingPartitions(sql, clock());
   if (partitions.length > 0) log.info({ partitions }, "partitions created");

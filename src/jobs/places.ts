@@ -4,7 +4,10 @@ import type { Holder, Piece, Room, Shares, Take } from "#modules/platform/jobs/r
 const LOOK_MS = 500;
 const TURN_MS = 20_000;
 
-/** The places of one process for one job that calls others. No organization and no target takes more than a share of them, however slow it is. */
+/**
+ * The places of one process for one job that calls others. No organization and no target takes more than a share of them, however slow it
+ * is.
+ */
 export function createPlaces({ total, ofOrganization, ofTarget }: Shares) {
   const taken = new Map<Promise<void>, Holder>();
 

@@ -10,8 +10,8 @@ export const EACH_MINUTE: Schedule = { cron: "* * * * *", everyMs: 60_000 };
 export const eachHour = (minute: number): Schedule => ({ cron: `${minute} * * * *`, everyMs: 3_600_000 });
 
 /**
- * A queue: how its jobs are retried, how many of them run at once in a process (1), whether only one of an organization, which their data then names,
- * and, for what recurs, when.
+ * A queue: how its jobs are retried, how many of them run at once in a process (1), whether only one of an organization, which their data
+ * then names, and, for what recurs, when.
  */
 export type QueuedJob = { name: string; options: QueueOptions & { deadLetter?: string }; atOnce?: number; hasShares?: boolean; schedule?: Schedule };
 export type Work<Data> = (data: Data, signal: AbortSignal) => Promise<void>;
@@ -27,10 +27,10 @@ const GRACE = 8_000;
 const QUIET = 30_000;
 const PENDING = ["created", "retry", "active"];
 
-type Given = { sql: Pool; log: Pick<Logger, "warn">; cluster?: Cluster; supervisionSeconds?: number };
+type QueueDeps = { sql: Pool; log: Pick<Logger, "warn">; cluster?: Cluster; supervisionSeconds?: number };
 
 /** Background work in the same database. What is sent in a transaction is there exactly if the transaction is. */
-export function createQueue({ sql, log, cluster = ALONE, supervisionSeconds = SUPERVISION_SECONDS }: Given) {
+export function createQueue({ sql, log, cluster = ALONE, supervisionSeconds = SUPERVISION_SECONDS }: QueueDeps) {
   const boss = new PgBoss({
     db: toDatabase(sql, sql),
     supervise: cluster.runsJobs,
@@ -50,19 +50,24 @@ export function createQueue({ sql, log, cluster = ALONE, supervisionSeconds = SU
   let polling: Timer | undefined;
   let stopping = new AbortController();
 
-  /** Makes the queues, those for dead letters first. Nothing runs before `work`. */
+  /** Makes the queues that are not there as they should be, those for dead letters first; nothing runs before `work`. */
   async function start(jobs: QueuedJob[]) {
     stopping = new AbortController();
     await boss.start();
     polling = setInterval(() => {
       for (const name of workers.keys()) wake(name);
     }, POLL_EVERY_MS);
+    const [queues, schedules] = await Promise.all([boss.getQueues(), boss.getSchedules()]);
     for (const { name, options, schedule } of jobs) {
-      await boss.createQueue(name, options);
-      await boss.updateQueue(name, options);
-      await boss.findJobs(name, { key: "none" }); // now it knows the queue, and need not look it up inside a transaction
-      if (schedule) await boss.schedule(name, schedule.cron);
+      if (!queues.some((each) => each.name === name && hasAll(each, options))) await make(name, options);
+      if (schedule && !schedules.some((each) => each.name === name && each.cron === schedule.cron)) await boss.schedule(name, schedule.cron);
     }
+  }
+
+  async function make(name: string, options: QueuedJob["options"]) {
+    await boss.createQueue(name, options);
+    await boss.updateQueue(name, options);
+    await boss.findJobs(name, { key: "none" }); // now it knows the queue, and need not look it up inside a transaction
   }
 
   /** Runs the jobs of one kind, so many at once: each that ends makes place for the next. Throwing means: try again later. */
@@ -120,7 +125,12 @@ export function createQueue({ sql, log, cluster = ALONE, supervisionSeconds = SU
   return { start, work, send, sendMany, isPending, wake, stop };
 }
 
-/** pg-boss's view of a pool or a transaction. Its own transactions are several statements in one text, which need a connection for themselves. */
+const hasAll = (queue: object, options: object) => Object.entries(options).every(([name, value]) => (queue as Record<string, unknown>)[name] === value);
+
+/**
+ * pg-boss's view of a pool or a transaction. Its own transactions are several statements in one text, which need a connection
+ * for themselves.
+ */
 function toDatabase(sql: Sql, pool?: Pool) {
   async function executeSql(text: string, values: unknown[] = []) {
     if (values.length > 0) return { rows: [...(await sql.unsafe(text, values.map(toParameter)))] };

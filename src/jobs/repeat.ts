@@ -3,8 +3,8 @@ import { ServerStops } from "#modules/platform/jobs/rules";
 type Pace = { everyMs: number; lastTurnMs?: number };
 
 /**
- * Does `work` at once and then every so many milliseconds, one turn at a time: one that is due while the last one runs is left out. Returns a
- * function that aborts the signal and waits for the turn at hand or, with `lastTurnMs`, at most so long for one more. `work` handles its own failures.
+ * Does `work` at once and then every so many milliseconds, one turn at a time. Returns a function that aborts the turn at hand and waits
+ * for it or, with `lastTurnMs`, at most so long for one more.
  */
 export function repeat({ everyMs, lastTurnMs }: Pace, work: (signal: AbortSignal) => Promise<void>) {
   const stopping = new AbortController();

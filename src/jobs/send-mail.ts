@@ -10,7 +10,7 @@ type Services = Pick<Deps, "sql" | "clock" | "config" | "log" | "mail">;
 
 /** Twice as many as there are connections, so that each always has a mail to send. */
 export const MAILS_AT_ONCE = 8;
-/** How often the log says that the server takes no mail. */
+/** The time between two log lines that the server takes no mail. */
 const QUIET_MS = 60_000;
 
 export const mailFailed: QueuedJob = { name: `${SEND_MAIL}-failed`, options: { retryLimit: 10, retryDelay: 5, retryBackoff: true, retryDelayMax: 600 } };
@@ -32,12 +32,12 @@ export const mailing: QueuedJob = {
 const NO_SERVER = "There is no mail server: SMTP_URL is not set any more.";
 
 /**
- * Sends a mail and tells what it is about how it fared. A killed attempt is made again, with the same Message-ID. A mail that the server
- * has taken is not sent twice by this process, even where that could not be written down at once.
+ * Sends a mail and saves the outcome. A killed attempt is made again, with the same Message-ID; a mail that the server has taken is not
+ * sent twice by this process.
  */
 export function sendMail({ sql, clock, config, log, mail: transport }: Services): Work<Sending> {
   const taken = new Set<string>();
-  const tell = createTelling(log);
+  const report = createMailLog(log);
 
   async function send(stored: StoredMail) {
     if (taken.has(stored.id)) return;
@@ -67,13 +67,13 @@ export function sendMail({ sql, clock, config, log, mail: transport }: Services)
       if (!(error instanceof MailFailure)) throw error;
       const isFinal = error.concerns === "mail";
       await conclude({ sql, clock }, stored, { state: isFinal ? "failed" : "pending", reason: error.message });
-      tell.failed(stored, error);
+      report.failed(stored, error);
       if (isFinal) return;
       throw new TryAgain(error.message);
     }
     await conclude({ sql, clock }, stored, { state: "sent" });
     taken.delete(mailId);
-    tell.sent(stored);
+    report.sent(stored);
   };
 }
 
@@ -88,14 +88,14 @@ export const giveUpMail =
     log.warn({ mailId, ...stored.cause, reason }, "mail given up");
   };
 
-/** First what the mail is about, then the mail: the order in which a mail is withdrawn too. */
+/** Saves an outcome for the cause of a mail, then for the mail: the order in which a mail is withdrawn too. */
 const conclude = ({ sql, ...services }: Pick<Services, "sql" | "clock">, { id, cause }: StoredMail, outcome: Outcome) =>
   sql.begin(async (tx) => {
     await rulesFor(cause).conclude(tx, cause, id, outcome, services);
     await (outcome.state === "pending" ? noteFailure(tx, id, outcome.reason) : removeMail(tx, id));
   });
 
-/** Says in the log whether the mail server takes mail. */
+/** Logs whether the mail server takes mail. */
 export async function reportMailServer({ mail, log }: Pick<Services, "mail" | "log">) {
   if (!mail) return;
   try {
@@ -106,8 +106,8 @@ export async function reportMailServer({ mail, log }: Pick<Services, "mail" | "l
   }
 }
 
-/** Lines of the log: each mail that waits, but a server that takes none at all only once a minute, however many mails there are. */
-function createTelling(log: Services["log"]) {
+/** Returns what logs outcomes: each mail that waits, but a server that takes none at all once a minute, however many mails there are. */
+function createMailLog(log: Services["log"]) {
   let isAway = false;
   let quietUntil = 0;
   return {

@@ -30,7 +30,10 @@ export async function prepareJobs(deps: Pick<Deps, "queue" | "jobRuns">) {
 /** A job that does not run because of the clock is late before long: other servers may do it. */
 const mayRun = async ({ clockCheck }: Pick<Deps, "clockCheck">, { byClock = false }: Job) => !byClock || clockCheck.agrees();
 
-/** Begins to work off the queues. Indexing hands its chunks to the application, as any worker does, but without the network. `queue.stop` ends it. */
+/**
+ * Begins to work off the queues, until `queue.stop`. Indexing hands its chunks to the application as any worker does, but
+ * without the network.
+ */
 export async function runQueuedJobs(deps: Deps, handle: Handle, jobs = JOBS) {
   for (const job of jobs.filter(isQueued)) {
     const work = job.work(deps, handle);
@@ -41,7 +44,9 @@ export async function runQueuedJobs(deps: Deps, handle: Handle, jobs = JOBS) {
   void reportMailServer(deps); // one that is away keeps nothing from starting
 }
 
-/** Begins the repeated jobs: all of them, or those of each process alone. Returns a function that ends them and waits for the turns at hand. */
+/**
+ * Begins the repeated jobs: all of them, or those of each process alone. Returns a function that ends them and waits for the turns at hand.
+ */
 export function repeatJobs(deps: Deps, jobs = JOBS) {
   const stops = jobs
     .filter(isRepeated)
@@ -65,16 +70,16 @@ function share(deps: Deps, { source, shares, ...job }: Shared) {
 /** Returns what runs a repeated job once. A failure is logged, but one that goes on only every 30 seconds; the next turn tries again. */
 function createTurn(deps: Deps, job: Repeated) {
   const { name, everyMs, run } = job;
-  let told = "";
+  let logged = "";
   let quietUntil = 0;
   return async (signal: AbortSignal) => {
     try {
       if (await mayRun(deps, job)) await deps.jobRuns.track(name, () => run(deps, signal));
-      told = "";
+      logged = "";
     } catch (err) {
       const { message } = err as Error;
-      if (err instanceof ServerStops || (message === told && performance.now() < quietUntil)) return;
-      [told, quietUntil] = [message, performance.now() + QUIET_MS];
+      if (err instanceof ServerStops || (message === logged && performance.now() < quietUntil)) return;
+      [logged, quietUntil] = [message, performance.now() + QUIET_MS];
       deps.log.warn({ err, job: name, everyMs }, "job failed, tried again at its next turn");
     }
   };

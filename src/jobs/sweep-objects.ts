@@ -8,7 +8,9 @@ const AT_ONCE = 500;
 
 export const sweeping: QueuedJob = { name: "sweep-objects", schedule: eachHour(23), options: { retryLimit: 0, expireInSeconds: 600 } };
 
-/** Removes the objects that no document names, and half-written ones: what a crash leaves between the two steps of an upload or a deletion. */
+/**
+ * Removes the objects that no document names, and half-written ones: what a crash leaves between the two steps of an upload or a deletion.
+ */
 export const sweepObjects = (deps: Pick<Deps, "sql" | "store" | "clock">) => async () => {
   let keys: string[] = [];
   const sweep = async () => {

@@ -9,15 +9,15 @@ import { publish } from "#modules/issuance/pki/services/publish";
 import { renewDue } from "#modules/issuance/renewals/services/renew";
 import { asking } from "#modules/issuance/renewals/services/windows";
 import { issuing } from "#modules/issuance/requests/services/work";
-import { telling } from "#modules/issuance/revocations/services/tell";
+import { revoking } from "#modules/issuance/revocations/services/revoke";
 import { delivering, tidyChannels } from "#modules/notifications/channels/services/deliver";
 import { lookAtCredentials } from "#modules/notifications/credentials/queries";
-import { tellEvents } from "#modules/notifications/events/services/tell";
+import { dispatchEvents } from "#modules/notifications/dispatch/services/dispatch";
 import { mailDigests } from "#modules/notifications/mail/services/digests";
 import { watchSeats } from "#modules/people/members/queries/seats";
 import { SAVE_EVERY_MS, type Shares } from "#modules/platform/jobs/rules";
 import { applyPolicies } from "./apply-policies";
-import { writeAuditTrail } from "./audit-trail";
+import { indexingEvents, writeAuditTrail } from "./audit-trail";
 import { forgetNotifications, forgettingNotifications } from "./forget-notifications";
 import { forgetReports, forgetting } from "./forget-reports";
 import { inBatches } from "./in-batches";
@@ -55,7 +55,7 @@ export const JOBS: readonly Job[] = [
   { name: "issue-own-certificates", everyMs: SECOND_MS, byClock: true, shares: ISSUING, source: (deps) => issuing(deps, { isOwn: true }) },
   { name: "renew-certificates", everyMs: 2 * SECOND_MS, byClock: true, run: renewDue },
   { name: "ask-renewal-windows", everyMs: 20 * SECOND_MS, byClock: true, shares: SHARES, source: asking },
-  { name: "tell-revocations", everyMs: 2 * SECOND_MS, shares: SHARES, source: telling },
+  { name: "tell-revocations", everyMs: 2 * SECOND_MS, shares: SHARES, source: revoking },
   { name: "watch-expiry", everyMs: 20 * SECOND_MS, byClock: true, run: watchExpiry },
   { name: "watch-agents", everyMs: 20 * SECOND_MS, byClock: true, run: inBatches(lookForSilence) },
   { name: "watch-due-dates", everyMs: MINUTE_MS, byClock: true, run: inBatches(lookAtDueDates) },
@@ -64,13 +64,14 @@ export const JOBS: readonly Job[] = [
   { name: "watch-seats", everyMs: MINUTE_MS, run: watchSeats },
   { name: "watch-metrics", everyMs: MINUTE_MS, run: watchMetrics },
   { name: "mail-digests", everyMs: 20 * SECOND_MS, byClock: true, run: mailDigests },
-  { name: "tell-events", everyMs: SECOND_MS, byClock: true, run: tellEvents },
+  { name: "tell-events", everyMs: SECOND_MS, byClock: true, run: dispatchEvents },
   { name: "deliver-notifications", everyMs: SECOND_MS, byClock: true, shares: SHARES, source: (deps) => delivering(deps, { isFailing: false }) },
   { name: "deliver-to-failing-channels", everyMs: SECOND_MS, byClock: true, shares: SHARES, source: (deps) => delivering(deps, { isFailing: true }) },
   { name: "tidy-channels", everyMs: MINUTE_MS, run: tidyChannels },
   { name: "publish-revocations", everyMs: SECOND_MS, byClock: true, run: publish },
   { name: "maintain-partitions", everyMs: DAY_MS, byClock: true, run: maintainPartitions },
   { name: "write-audit-trail", everyMs: 5 * SECOND_MS, run: writeAuditTrail, inEachProcess: true, lastTurnMs: 5 * SECOND_MS },
+  { name: "index-audit-events", everyMs: SECOND_MS, run: indexingEvents(), inEachProcess: true },
   { name: "save-job-runs", everyMs: SAVE_EVERY_MS, run: ({ jobRuns }) => jobRuns.save(), inEachProcess: true, lastTurnMs: 5 * SECOND_MS },
   { name: "watch-stamping", everyMs: MINUTE_MS, run: watchStamping },
   { name: "end-trust", everyMs: MINUTE_MS, run: async (deps) => endTrust(deps), inEachProcess: true },

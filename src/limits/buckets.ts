@@ -1,6 +1,6 @@
 /** `quota` requests at once; a used-up bucket is full again after `window` seconds. */
 export type Limit = { quota: number; window: number };
-/** What a bucket still has, and in how many seconds it is full again; or, when it is empty, in how many seconds it has one. */
+/** The charge of a bucket: its tokens, and the seconds until it is full again or, when it is empty, until it has one. */
 export type Charge = { remaining: number; reset: number; isEmpty: boolean };
 
 export type Buckets = ReturnType<typeof createBuckets>;
@@ -8,8 +8,8 @@ export type Buckets = ReturnType<typeof createBuckets>;
 const MAX_BUCKETS = 200_000;
 
 /**
- * Token buckets in memory. Each is one number, the moment when it would be full again, so that no timer refills them. `now` is a
- * clock in milliseconds that never goes back. Beyond `max`, the least recently used buckets are dropped, which makes them full again.
+ * Token buckets in memory, each one number: the moment when it is full again (`now` is a monotonic clock in ms). Beyond `max`
+ * the least recently used buckets are dropped.
  */
 export function createBuckets({ quota, window }: Limit, now: () => number, max = MAX_BUCKETS) {
   const capacity = window * 1_000;

@@ -1,6 +1,9 @@
 import { Refusal } from "#http/errors";
 
-/** The work, in words; how many run at once in all, and of one organization; how many of one may wait, in all, and for how many milliseconds. */
+/**
+ * The work, in words; how many run at once in all, and of one organization; how many of one may wait, in all, and for how many
+ * milliseconds.
+ */
 export type LaneLimits = { what: string; total: number; each: number; waitingEach: number; waitingTotal: number; patience: number };
 
 /** Of reads, a quarter of the connections in all, and one of an organization: two are the cores of a small machine. */
@@ -27,8 +30,8 @@ type Lane = { running: number; queue: Waiting[] };
 export type Lanes = ReturnType<typeof createLanes>;
 
 /**
- * Lets few run of what is expensive, so that it never takes every connection, core or thread, nor one organization what all share.
- * The others wait and are served in turn, organization by organization. A full queue, and too long in it, are 429.
+ * Limits how many expensive tasks run, in total and for each organization; the others wait in turn, organization by
+ * organization. A full queue, or too long a wait, is a 429.
  */
 export function createLanes({ what, total, each, waitingEach, waitingTotal, patience }: LaneLimits) {
   /** In the order of turns: an organization that was served goes to the end. */

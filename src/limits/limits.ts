@@ -7,7 +7,10 @@ import { type Charge, createBuckets, type Limit } from "./buckets";
 import { KINDS, type Kind } from "./rate-limits";
 import { shareBuckets } from "./shared-buckets";
 
-/** The messages that an organization may have its channels sent besides those of its events: tests, redeliveries, and mails because of them. */
+/**
+ * The messages that an organization may have its channels sent besides those of its events: tests, redeliveries, and mails
+ * because of them.
+ */
 const TRIALS: Limit = { quota: 100, window: 3_600 };
 const TRIAL_MAILS: Limit = { quota: 100, window: 86_400 };
 
@@ -22,7 +25,10 @@ export const limitHeaders = (name: string, { quota, window }: Limit, { remaining
 const trialRefusal = (message: string, { reset }: Charge) =>
   new Refusal(429, `${message} Try again later.`, { "retry-after": String(reset) }, "too many tests and redeliveries");
 
-/** A bucket for each caller who is known, and for each address from which others were refused. Workers of one server count together, replicas each for itself. `now`: see `createBuckets`. */
+/**
+ * The buckets of known callers, and of addresses from which unknown ones were refused. Workers of one server count together,
+ * replicas each for itself; for `now` see `createBuckets`.
+ */
 export function createLimits({ rateLimits }: Pick<Config, "rateLimits">, now: () => number, cluster: Cluster) {
   const lanes = new Map(
     KINDS.flatMap((kind) =>

@@ -1,6 +1,6 @@
 import type { Limit } from "./buckets";
 
-/** What has a limit of its own: callers who are known, and addresses from which others were refused. */
+/** The kinds of callers with a limit: known ones, and addresses from which others were refused. */
 export const KINDS = ["user", "api-token", "agent", "ingest-key", "gateway", "address"] as const;
 export type Kind = (typeof KINDS)[number];
 type RateLimits = Record<Kind, Limit | undefined>;

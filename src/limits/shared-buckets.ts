@@ -1,11 +1,11 @@
 import type { Cluster } from "#cluster/channel";
 import type { Buckets } from "./buckets";
 
-const TELL_EVERY_MS = 100;
+const SHARE_EVERY_MS = 100;
 
 /**
- * Returns buckets that the workers of one server have in common: each takes from its own, and tells the others ten times a second
- * what it took. So a caller has one limit, whichever worker answers, and beyond it only what others grant in that tenth of a second.
+ * Returns buckets that the workers of one server share: each takes from its own and reports ten times a second. A caller has
+ * one limit, exceeded at most by what others grant in that tenth.
  */
 export function shareBuckets(buckets: Buckets, name: string, cluster: Cluster): Buckets {
   if (cluster.worker === undefined) return buckets;
@@ -15,7 +15,7 @@ export function shareBuckets(buckets: Buckets, name: string, cluster: Cluster): 
     for (const [key, count] of byAnother) buckets.spend(key, count);
   });
 
-  function tell() {
+  function share() {
     cluster.publish(topic, [...taken]);
     taken = new Map();
   }
@@ -23,7 +23,7 @@ export function shareBuckets(buckets: Buckets, name: string, cluster: Cluster): 
   function take(key: string) {
     const charge = buckets.take(key);
     if (charge.isEmpty) return charge;
-    if (taken.size === 0) setTimeout(tell, TELL_EVERY_MS);
+    if (taken.size === 0) setTimeout(share, SHARE_EVERY_MS);
     taken.set(key, (taken.get(key) ?? 0) + 1);
     return charge;
   }

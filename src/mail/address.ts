@@ -41,7 +41,10 @@ const MAX_NAME = 80;
 /** Characters that join the parts of an address or a link. */
 const JOINT = /[.:@](?=\S)/g;
 
-/** Returns a name that others chose as a mail to a stranger shows it: short, in one line, and with nothing in it that a reader makes a link of. */
+/**
+ * Returns a name that others chose as a mail to a stranger shows it: short, in one line, and with nothing in it that a reader makes a link
+ * of.
+ */
 export const showName = (name: string) => [...toLine(name)].slice(0, MAX_NAME).join("").replace(JOINT, "$& ");
 
 const WORD = /[\p{L}\p{M}\p{N}\p{Join_Control}.-]+/gu;

@@ -1,17 +1,17 @@
 import type { MailServer } from "./settings";
 
-/** Why a mail did not go out, as a sentence that holds neither the password nor a link nor the address of the mail. */
+/** The reason why a mail did not go out, as a sentence that holds neither the password nor a link nor the address of the mail. */
 export class MailFailure extends Error {
   constructor(
     reason: string,
-    /** `mail`: refused for good. `attempt`: this mail is not taken yet. `server`: the server takes no mail for now. */
+    /** `mail`: refused for good; `attempt`: this mail is not taken yet; `server`: the server takes no mail for now. */
     readonly concerns: "mail" | "attempt" | "server",
   ) {
     super(reason);
   }
 }
 
-/** What nodemailer says of a failure: `command` is what the server answered, `originalCode` the code of the system or of TLS. */
+/** A failure as nodemailer describes it: `command` is what the server answered, `originalCode` the code of the system or of TLS. */
 type Failure = Error & {
   code?: string;
   syscall?: string;

@@ -5,14 +5,14 @@ import { MailFailure } from "./failure";
 export type Link = { label: string; url: string };
 /** Lines under a heading; each may lead somewhere. */
 export type List = { heading: string; lines: { text: string; url?: string }[] };
-/** What a mail says: a subject, and paragraphs of text, links or lists. All of it may hold text that others chose. */
+/** The content of a mail: a subject, and paragraphs of text, links or lists. All of it may hold text that others chose. */
 export type Mail = {
   to: Address;
   subject: string;
   body: (string | Link | List)[];
-  /** Where the addressee ends mails of this kind, for those that come again. */
+  /** The link by which the addressee ends mails of this kind, for those that come again. */
   unsubscribeUrl?: string;
-  /** What the mail is about, as the local part of a Message-ID: mails about the same are one thread. */
+  /** The subject matter, as the local part of a Message-ID: mails about the same are one thread. */
   thread?: string;
 };
 /** A mail in the queue. */
@@ -22,7 +22,10 @@ const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;
 const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 const UNSUBSCRIBE = "Get no more mails of this kind";
 
-/** Returns the message as nodemailer takes it. The same mail has the same `Message-ID` and `Date` at each attempt, so that a double is known as one. */
+/**
+ * Returns the message as nodemailer takes it. The same mail has the same `Message-ID` and `Date` at each attempt, so that a double is known
+ * as one.
+ */
 export function toMessage({ id, queuedAt, mail }: QueuedMail, sender: Address) {
   const to = toAscii(mail.to.address);
   if (!to) throw new MailFailure("The address is none that mail can be sent to.", "mail");

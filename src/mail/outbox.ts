@@ -5,14 +5,20 @@ import type { Mail } from "./message";
 
 /** The queue of the jobs that send mails. */
 export const SEND_MAIL = "send-mail";
-/** What a mail is about: a member's invitation, one notification or several that a user is told of at once, or a user's daily digest. */
+/** The cause of a mail: a member's invitation, notifications of one kind to a user, or a user's daily digest. */
 export type Cause =
   | { kind: "invitation"; organizationId: string; memberId: string }
   | { kind: "notice"; organizationId: string; userId: string; noticeKind: string }
   | { kind: "digest"; userId: string };
 export type StoredMail = { id: string; cause: Cause; sealed: Uint8Array; queuedAt: Date; isExpired: boolean; lastFailure: string | null };
 
-type Given = { id: string; cause: Cause; mail: Mail /** From then on it is of no use, and not sent any more. */; expiresAt: string };
+type NewMail = {
+  id: string;
+  cause: Cause;
+  mail: Mail;
+  /** The moment from which on it is of no use, and not sent any more. */
+  expiresAt: string;
+};
 type Queue = { sendMany: (tx: Sql, name: string, jobs: { id: string; data: object }[]) => Promise<unknown> };
 type Services = { keyring: Keyring; queue: Queue };
 
@@ -21,10 +27,10 @@ const SEALED = { purpose: "mail", boundTo: ["id"] };
 const AT_ONCE = 200;
 
 /**
- * Adds mails as part of the transaction `tx`: they go out exactly if that is committed. They are sealed, as one may hold a token. The row of a
- * mail is there until it is sent or given up, and deleting the row withdraws it.
+ * Adds mails in the transaction `tx`, sealed, because one may hold a token. They go out exactly if it is committed; deleting
+ * the row of a mail withdraws it.
  */
-export async function enqueueMails(tx: Sql, { keyring, queue }: Services, mails: Given[]) {
+export async function enqueueMails(tx: Sql, { keyring, queue }: Services, mails: NewMail[]) {
   for (let start = 0; start < mails.length; start += AT_ONCE) {
     const some = mails.slice(start, start + AT_ONCE);
     const rows = some.map(({ id, cause, mail, expiresAt }) => {
@@ -40,7 +46,7 @@ export async function enqueueMails(tx: Sql, { keyring, queue }: Services, mails:
 }
 
 /** As `enqueueMails`, for one. */
-export const enqueueMail = (tx: Sql, services: Services, mail: Given) => enqueueMails(tx, services, [mail]);
+export const enqueueMail = (tx: Sql, services: Services, mail: NewMail) => enqueueMails(tx, services, [mail]);
 
 const enqueue = (tx: Sql, queue: Queue, mails: { id: string }[]) =>
   queue.sendMany(
@@ -49,7 +55,7 @@ const enqueue = (tx: Sql, queue: Queue, mails: { id: string }[]) =>
     mails.map(({ id }) => ({ id, data: { mailId: id } })),
   );
 
-/** Undefined for a mail that was sent, given up or withdrawn. */
+/** Returns undefined for a mail that was sent, given up or withdrawn. */
 export async function findMail(sql: Sql, mailId: string): Promise<StoredMail | undefined> {
   const [row] = await sql<(Omit<StoredMail, "queuedAt"> & { queuedAt: string })[]>`
     select id, cause, sealed_content as sealed, iso(queued_at) as "queuedAt", expires_at < now() as "isExpired", last_failure as "lastFailure" from mails where id = ${mailId}`;

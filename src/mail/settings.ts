@@ -10,14 +10,14 @@ export type MailServer = {
   requiresTls: boolean;
   /** Certificate authorities in PEM that count instead of the system's. */
   ca?: string;
-  /** Whether the server's certificate must verify: not on this machine, unless something asks for it. */
+  /** True where the server's certificate must verify: not on this machine, unless something asks for it. */
   isVerified: boolean;
   user?: string;
   password?: string;
 };
 export type MailSettings = { server: MailServer; sender: Address };
 
-type Given = { url: string | undefined; from: string | undefined; publicUrl: string | undefined };
+type MailVariables = { url: string | undefined; from: string | undefined; publicUrl: string | undefined };
 type Fault = (sentence: string) => void;
 
 const PORTS: Record<string, number> = { "smtp:": 587, "smtps:": 465 };
@@ -25,7 +25,7 @@ const PARAMETERS = ["requireTLS", "ca"];
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Reads SMTP_URL and MAIL_FROM; undefined without them, or with a fault. No sentence holds the URL, which has the password. */
-export function readMailSettings({ url, from, publicUrl }: Given, fault: Fault): MailSettings | undefined {
+export function readMailSettings({ url, from, publicUrl }: MailVariables, fault: Fault): MailSettings | undefined {
   if (!url && !from) return;
   if (!url) return void fault("SMTP_URL is required with MAIL_FROM: the mail server, such as smtp://user:password@mail.example:587.");
   if (!from) fault("MAIL_FROM is required with SMTP_URL: where mails come from, such as Certitude <certitude@example.org>.");

@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import { createTransport } from "nodemailer";
 import { explain } from "./failure";
 import { type Mail, type QueuedMail, toMessage, urlsOf } from "./message";
 import type { MailSettings } from "./settings";
@@ -29,6 +28,7 @@ type Options = {
 export function createMailTransport({ server, sender }: MailSettings, options: Options = {}) {
   const { greetingMs = GREETING_MS, silenceMs = SILENCE_MS, mustSignIn = false, getSocket, explainFailure = explain } = options;
   const { host, port, isSecure, requiresTls, isVerified, ca, user, password } = server;
+  const { createTransport } = require("nodemailer") as typeof import("nodemailer"); // most servers send no mail, and start sooner without it
   const pool = createTransport({
     pool: true,
     host,

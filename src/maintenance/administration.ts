@@ -5,7 +5,7 @@ import { addPlatformEvent, type PlatformEvent } from "#modules/people/audit/quer
 import { addAdmin } from "#modules/people/members/queries/members";
 import { createOrganization, createOrganizationLookup } from "#modules/people/organizations/queries";
 import { grantPlatformAdmin, saveUser } from "#modules/people/users/queries";
-import type { Tell } from "./socket";
+import type { Report } from "./socket";
 
 type Services = { sql: Pool; stamps: Stamps };
 const BY = { actor: { type: "command-line" as const }, requestId: null };
@@ -15,25 +15,25 @@ type NewApiToken = { organizationId: string; name: string; role: "ORG_ADMIN" | "
 type NewStaff = { userId: string; email: string | null; event: PlatformEvent };
 
 /** Makes a user a platform admin, who need not have signed in before. */
-async function grant({ sql, stamps }: Services, { userId }: { userId: string }, tell: Tell) {
+async function grant({ sql, stamps }: Services, { userId }: { userId: string }, report: Report) {
   await saveUser(sql, { userId, email: null, name: null });
   await grantPlatformAdmin(sql, stamps, userId, true);
-  tell(`${userId} is a platform admin.`);
+  report(`${userId} is a platform admin.`);
 }
 
-async function revoke({ sql, stamps }: Services, { userId }: { userId: string }, tell: Tell) {
+async function revoke({ sql, stamps }: Services, { userId }: { userId: string }, report: Report) {
   if (!(await grantPlatformAdmin(sql, stamps, userId, false))) throw new Error(`There is no user ${userId}.`);
-  tell(`${userId} is no platform admin any more. PLATFORM_ADMINS may still name them.`);
+  report(`${userId} is no platform admin any more. PLATFORM_ADMINS may still name them.`);
 }
 
-async function createWithAdmin({ sql, stamps }: Services, { name, seatLimit, adminUser: userId, adminEmail: email }: NewOrganization, tell: Tell) {
+async function createWithAdmin({ sql, stamps }: Services, { name, seatLimit, adminUser: userId, adminEmail: email }: NewOrganization, report: Report) {
   const organizationId = Bun.randomUUIDv7();
   await sql.begin(async (tx) => {
     await saveUser(tx, { userId, email: email.toLowerCase(), name: null });
     await createOrganization(tx, { id: organizationId, name, seatLimit }, BY);
     await addAdmin(tx, stamps, { ...BY, organizationId }, { userId, email });
   });
-  tell(organizationId);
+  report(organizationId);
 }
 
 /** Hears of no token, only of its hash. */
@@ -52,7 +52,7 @@ async function addStaff({ sql, stamps }: Services, { userId, email, event }: New
 
 const noteEvent = ({ sql }: Services, { event }: { event: PlatformEvent }) => addPlatformEvent(sql, BY, event).then(() => {});
 
-/** What commands change, by the names with which they ask a running server for it. */
+/** The changes that commands make, by the names with which they ask a running server. */
 export const ADMINISTRATION = {
   "grant-platform-admin": grant,
   "revoke-platform-admin": revoke,

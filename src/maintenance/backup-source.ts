@@ -7,18 +7,18 @@ import { MAINTENANCE, type Pool } from "#db/connect";
 import { startEmbedded } from "#db/embedded";
 import { lockDirectory } from "#db/lock";
 import { reachDatabase } from "#db/open";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { createFileStore } from "#storage/files";
 import { askServer } from "./socket";
 
 const PREFIX = "backup-";
 
-/** What a backup reads, with the means to end it. */
+/** The source of a backup, with a function to close it. */
 type Source = { sql: Pool; objects: Objects; stop: () => Promise<void> };
 
 /**
- * Returns what a backup reads: the database of DATABASE_URL; the embedded one, where no server has it; or a copy of it that the
- * server makes. Objects are linked first, so that one that is deleted meanwhile is still there.
+ * Returns the source of a backup: DATABASE_URL's database, the embedded one, or a copy that its server makes. Objects are
+ * linked first, so that deleted ones stay readable.
  */
 export async function openSource(config: Config): Promise<Source> {
   const work = makeWorkDirectory(config.dataDir);

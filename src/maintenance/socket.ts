@@ -2,11 +2,11 @@ import { chmodSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 /** Hears of progress, a sentence at a time. */
-export type Tell = (line: string) => void;
-/** What a command says of its task, as JSON. */
+export type Report = (line: string) => void;
+/** A command's input for its task, as JSON. */
 type Input = Record<string, unknown>;
-/** What a running server does for the commands on its machine. */
-export type Tasks = Record<string, (tell: Tell, input: Input) => Promise<void>>;
+/** The tasks that a running server does for commands on its machine. */
+export type Tasks = Record<string, (report: Report, input: Input) => Promise<void>>;
 type Message = { line?: string; fault?: string; done?: true };
 
 /** Milliseconds. Bun ends a request on a Unix socket that is silent for ten seconds, and a task may say nothing for minutes. */
@@ -15,7 +15,7 @@ const BEAT_EVERY = 3_000;
 const pathOf = (dataDir: string) => join(dataDir, "admin.sock");
 
 /**
- * Listens on a Unix socket in DATA_DIR, a directory that only its owner can enter (Bun does not tell who is at the other end of a
+ * Listens on a Unix socket in DATA_DIR, a directory that only its owner can enter (Bun does not say who is at the other end of a
  * socket). Returns what ends it.
  */
 export function serveTasks(dataDir: string, tasks: Tasks) {
@@ -28,7 +28,7 @@ export function serveTasks(dataDir: string, tasks: Tasks) {
       const task = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
       if (!task) return new Response("", { status: 404 });
       const input = (await request.json()) as Input;
-      return new Response(streamOf((tell) => task(tell, input)));
+      return new Response(streamOf((report) => task(report, input)));
     },
   });
   chmodSync(path, 0o600);
@@ -41,15 +41,15 @@ export function serveTasks(dataDir: string, tasks: Tasks) {
 /** A second request for the same task waits for the first one to end. */
 export function oneAtATime(task: Tasks[string]): Tasks[string] {
   let last: Promise<void> = Promise.resolve();
-  return (tell, input) => {
-    const next = last.then(() => task(tell, input));
+  return (report, input) => {
+    const next = last.then(() => task(report, input));
     last = next.catch(() => {});
     return next;
   };
 }
 
 /** Returns JSON lines. The task continues after the reader has gone. */
-function streamOf(task: (tell: Tell) => Promise<void>) {
+function streamOf(task: (report: Report) => Promise<void>) {
   let isOpen = true;
   return new ReadableStream({
     async start(controller) {
@@ -72,14 +72,14 @@ function streamOf(task: (tell: Tell) => Promise<void>) {
 }
 
 /** Lets the server that holds DATA_DIR do a task. Returns false when none runs there; rejects with what went wrong. */
-export async function askServer(dataDir: string, task: string, tell: Tell, input: Input = {}): Promise<boolean> {
+export async function askServer(dataDir: string, task: string, report: Report, input: Input = {}): Promise<boolean> {
   const unix = pathOf(dataDir);
   if (!existsSync(unix)) return false;
   const answer = await fetch(`http://localhost/${task}`, { unix, timeout: false, method: "POST", body: JSON.stringify(input) }).catch(noServer);
   if (!answer) return false;
   if (!answer.ok || !answer.body) throw new Error(`The server that runs on ${dataDir} knows no task "${task}": it is of another release.`);
   for await (const { line, fault, done } of messages(answer.body)) {
-    if (line !== undefined) tell(line);
+    if (line !== undefined) report(line);
     if (fault !== undefined) throw new Error(fault);
     if (done) return true;
   }

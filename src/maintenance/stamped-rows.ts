@@ -4,7 +4,7 @@ import type { Fragment, Sql } from "#db/connect";
 import { claimFacts, claimFactsJson } from "#db/idempotency-keys";
 import { MIN_UUID } from "#db/ids";
 import { formerStatusFacts, identityOf, statusFacts } from "#modules/certificates/certificates/queries/stamps";
-import { connectionFacts, connectionFactsJson } from "#modules/core/connections/queries";
+import { connectionFacts, connectionFactsJson } from "#modules/core/connectors/queries";
 import {
   agentFacts,
   agentFactsJson,
@@ -13,14 +13,14 @@ import {
   joinTokenFacts,
   joinTokenFactsJson,
 } from "#modules/fleet/agent-access/queries/stamps";
-import { policyFacts, policyFactsJson } from "#modules/fleet/assignment-policies/queries/stamps";
 import { orderOf, removalOf, wholeOrderPairs } from "#modules/fleet/assignments/queries/stamps";
+import { policyFacts, policyFactsJson } from "#modules/fleet/rollouts/queries/policy-stamps";
 import { rolloutFacts, rolloutJson } from "#modules/fleet/rollouts/queries/stamps";
 import { answerFacts, answerFactsJson } from "#modules/issuance/acme/queries/answers";
 import { authorityFacts, authorityFactsJson } from "#modules/issuance/authorities/queries/stamps";
-import { requestFacts, requestFactsJson } from "#modules/issuance/hosts/queries/asked-keys";
-import { challengeFacts, challengeFactsJson } from "#modules/issuance/hosts/queries/challenge-facts";
-import { issuerFacts, issuerFactsJson } from "#modules/issuance/issuers/queries";
+import { issuerFacts, issuerFactsJson } from "#modules/issuance/issuers/queries/issuers";
+import { requestFacts, requestFactsJson } from "#modules/issuance/requests/queries/asked-keys";
+import { challengeFacts, challengeFactsJson } from "#modules/issuance/requests/queries/challenge-facts";
 import { apiTokenFacts, apiTokenFactsJson, memberFacts, memberFactsJson, platformAdminFacts, platformAdminFactsJson } from "#modules/people/roles/queries";
 
 /** Rows looked at in one statement. */
@@ -29,8 +29,8 @@ const PAGE = 1_000;
 // biome-ignore lint/suspicious/noExplicitAny: what a row's facts are is its own statement's affair
 type Reads = (facts: any) => Facts;
 /**
- * `key` are UUIDs, or a text where `keyIsText`; `alias` is what `facts` calls the row; `held` names the column that says since when the row
- * is held, where a stamp that holds ends that; `formerly` reads what an earlier release stamped of the same row.
+ * `key` are UUIDs, or text where `keyIsText`; `alias` is the row's name in `facts`; `held` names the column with the time since
+ * the row is held; `formerly` reads an earlier release's facts.
  */
 type StampedColumn = {
   kind: Kind;
@@ -117,8 +117,8 @@ export const STAMPED_COLUMNS: readonly StampedColumn[] = [
 export const columnsOf = (levels: readonly Level[]) => STAMPED_COLUMNS.filter(({ kind }) => levels.includes(levelOf(kind)));
 
 /**
- * Which stamps are made: where there is none, at the first start after an upgrade; where none holds, because an administrator trusts what
- * stands there, or at the end of the upgrade; or those of another key than the first.
+ * The rows to stamp: those without a stamp (an upgrade's first start), without a valid one (an administrator trusts them, or
+ * the upgrade ends), or with one of a former key.
  */
 type Choice = "what has none" | "what does not hold" | "what a former key stamped";
 export type Restamped = { table: string; column: string; stamped: number; unproven: number };
@@ -134,7 +134,7 @@ export async function restampAll(
   sql: Sql,
   stamps: Stamps,
   { choice, levels, keyId }: Choosing,
-  tell: (soFar: Restamped) => void = () => {},
+  report: (soFar: Restamped) => void = () => {},
 ): Promise<Restamped[]> {
   const totals: Restamped[] = [];
   for (const column of columnsOf(levels)) {
@@ -149,7 +149,7 @@ export async function restampAll(
       }[choice]();
       if (due.length > 0) total.stamped += await write(sql, stamps, column, due);
       if (choice === "what a former key stamped") total.unproven += unproven.length;
-      if (due.length > 0) tell(total);
+      if (due.length > 0) report(total);
     }
     totals.push(total);
   }

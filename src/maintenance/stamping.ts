@@ -5,7 +5,7 @@ import { MIN_UUID } from "#db/ids";
 import { lockName } from "#db/locks";
 import type { Deps } from "#deps";
 import { addPlatformEvent } from "#modules/people/audit/queries";
-import type { Tell } from "./socket";
+import type { Report } from "./socket";
 import { columnsOf, type Restamped, restampAll } from "./stamped-rows";
 import { type Marker, readMarker, readMarkers, writeMarker } from "./stamping-markers";
 
@@ -18,9 +18,8 @@ const STANDSTILL_MS = 7 * 24 * HOUR_MS;
 type Services = Pick<Deps, "sql" | "stamps" | "config" | "log" | "clock" | "cluster">;
 
 /**
- * Begins to demand stamps. At the first start after an upgrade, rows have none of the levels that are new: what stands there is stamped at
- * once. For an hour what has none of these is taken as ordered all the same, because servers of the release before may write; what they
- * wrote is stamped at the end (`endTrust`). Returns whether it is trusted now.
+ * Begins to demand stamps, and returns whether rows without one count for now. After an upgrade rows are stamped at once, and
+ * for an hour servers of the release before may add some (`endTrust`).
  */
 export async function demandStamps(services: Services) {
   const { sql, stamps, config, log, clock, cluster } = services;
@@ -60,7 +59,7 @@ async function readOrBegin({ sql, stamps, log, clock }: Pick<Services, "sql" | "
     }
     for (const each of begun) await writeMarker(tx, stamps, each.level, each);
     const trusting = begun.filter(({ trustsUntil }) => trustsUntil !== null);
-    if (trusting[0]) await tell(tx, "stamps.trust-began", { until: trusting[0].trustsUntil, levels: trusting.map(({ level }) => level) });
+    if (trusting[0]) await addStampsEvent(tx, "stamps.trust-began", { until: trusting[0].trustsUntil, levels: trusting.map(({ level }) => level) });
     return [...found, ...begun];
   });
 }
@@ -97,8 +96,8 @@ const KNOWN_BY: Record<Level, string> = { 1: "stamping", 2: "stamping_levels" };
 type Restored = { header: { tables: readonly { name: string }[] }; isProven: boolean };
 
 /**
- * Has a restored database demand stamps at once, whatever it says of that itself: no other server wrote to it meanwhile. What the release of
- * the backup could not stamp is stamped; of a backup that is proven also what an upgrade under way had not stamped yet.
+ * Has a restored database demand stamps at once: no other server wrote to it. Stamps what the backup's release could not, and
+ * for a proven backup also what an upgrade had left.
  */
 export async function stampRestored(tx: Sql, keyring: Keyring, { header, isProven }: Restored) {
   const stamps = createStamps(keyring);
@@ -112,24 +111,27 @@ export async function stampRestored(tx: Sql, keyring: Keyring, { header, isProve
 
 type Trusting = { sql: Pool; stamps: Stamps; keyId: string; levels: readonly Level[] };
 
-/** Stamps whatever has no stamp of these levels that holds, and demands them from then on. For an administrator who has looked at it, and at the end of an upgrade. */
-async function trustRows({ sql, stamps, keyId, levels }: Trusting, tellProgress?: (soFar: Restamped) => void) {
-  const restamped = await restampAll(sql, stamps, { choice: "what does not hold", levels, keyId }, tellProgress);
+/**
+ * Stamps whatever has no stamp of these levels that holds, and demands them from then on. For an administrator who has looked
+ * at it, and at the end of an upgrade.
+ */
+async function trustRows({ sql, stamps, keyId, levels }: Trusting, reportProgress?: (soFar: Restamped) => void) {
+  const restamped = await restampAll(sql, stamps, { choice: "what does not hold", levels, keyId }, reportProgress);
   const totals = restamped.map(({ table, column, stamped }) => ({ table, column, stamped }));
   for (const level of levels) await writeMarker(sql, stamps, level, { trustsUntil: null });
-  await tell(sql, "stamps.trusted", { levels, totals });
+  await addStampsEvent(sql, "stamps.trusted", { levels, totals });
   return totals;
 }
 
 /** The same on the command line, in words. */
-export async function trustForAdministrator(sql: Pool, keyring: Keyring, tellLine: Tell) {
+export async function trustForAdministrator(sql: Pool, keyring: Keyring, report: Report) {
   const services = { sql, stamps: createStamps(keyring), keyId: keyring.ids()[0] ?? "", levels: ALL_LEVELS };
-  const totals = await trustRows(services, ({ table, column, stamped }) => tellLine(`${table}: ${stamped} of ${column} stamped`));
+  const totals = await trustRows(services, ({ table, column, stamped }) => report(`${table}: ${stamped} of ${column} stamped`));
   await sql`update assignment_policies set applied_up_to = ${MIN_UUID} where applied_up_to is null and deleted_at is null`; // what changed while they were held
-  tellLine(
+  report(
     `Done: ${totals.reduce((sum, { stamped }) => sum + stamped, 0)} rows stamped. Hosts get what is stamped at their next poll, and its admins are let in.`,
   );
 }
 
-const tell = (sql: Sql, action: string, details: Record<string, unknown>) =>
+const addStampsEvent = (sql: Sql, action: string, details: Record<string, unknown>) =>
   addPlatformEvent(sql, { actor: { type: "server" }, requestId: null }, { action, targetType: "stamps", targetId: "database", details });

@@ -13,12 +13,12 @@ const WORK_DIRECTORY = /^backup-[0-9a-f]{8}$/;
 export function serveMaintenance({ sql, config, stamps }: Pick<Deps, "sql" | "config" | "stamps">) {
   if (config.databaseUrl) return async () => {};
   const administration: Tasks = {};
-  for (const [name, change] of Object.entries(ADMINISTRATION)) administration[name] = (tell, input) => change({ sql, stamps }, input as never, tell);
+  for (const [name, change] of Object.entries(ADMINISTRATION)) administration[name] = (report, input) => change({ sql, stamps }, input as never, report);
   return serveTasks(config.dataDir, {
     ...administration,
-    "rotate-secrets": oneAtATime((tell) => rotateSecrets(sql, config, tell)),
-    "trust-rows": oneAtATime((tell) => trustForAdministrator(sql, config.keyring, tell)),
-    "rebuild-counts": oneAtATime((tell) => rebuildCounts(sql, tell)),
+    "rotate-secrets": oneAtATime((report) => rotateSecrets(sql, config, report)),
+    "trust-rows": oneAtATime((report) => trustForAdministrator(sql, config.keyring, report)),
+    "rebuild-counts": oneAtATime((report) => rebuildCounts(sql, report)),
     async snapshot(_, input) {
       const name = String(input.name);
       if (!WORK_DIRECTORY.test(name)) throw new Error("A snapshot goes into a backup's own directory.");

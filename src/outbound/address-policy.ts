@@ -14,7 +14,7 @@ export function isPublicAddress(address: string) {
   return parsed.kind() === "ipv4" || parsed.match(GLOBAL_IPV6);
 }
 
-/** What is wrong with a host as the URL parser leaves it, where every notation of an address has become one. */
+/** Returns the fault in a host in the URL parser's form, where every notation of an address has become one. */
 export function hostFault(hostname: string) {
   const host = withoutEnd(hostname.replace(/^\[|\]$/g, ""), ".");
   const isLocal = ipaddr.isValid(host) ? !isPublicAddress(host) : LOCAL_NAME.test(host);

@@ -1,5 +1,5 @@
 export type Tls = { ca?: string; cert?: string; key?: string; rejectUnauthorized?: boolean };
-/** An HTTP request to somebody else's server. */
+/** An HTTP request to a server of others. */
 export type Call = { method: string; url: URL; headers: Record<string, string>; body?: string | undefined; tls?: Tls };
 /** Its answer, with the header `Retry-After` where there is one. */
 export type Reply = { status: number; body: string; retryAfter?: string | undefined };

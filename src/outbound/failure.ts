@@ -1,4 +1,4 @@
-/** An error like those of the platform, which are told apart by their code. */
+/** An error like those of the platform, which differ by their code. */
 export const failure = (code: "PRIVATE_TARGET" | "TOO_LARGE" | "CERT_UNTRUSTED" | "HPE_UPGRADE" | "ECONNRESET") => Object.assign(new Error(code), { code });
 
 const REASONS: [RegExp, string][] = [

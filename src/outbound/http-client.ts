@@ -9,14 +9,13 @@ import { lookupFor } from "./lookup";
 const MAX_BODY = 65_536;
 
 /**
- * `signal` ends the call, whatever the other side does or leaves undone: looking up, connecting, headers, body. `maxBytes` of body are read,
- * 64 KiB where it is not said.
+ * `signal` ends the call at any moment: looking up, connecting, headers, body. Of the body `maxBytes` are read, or 64 KiB.
  */
 export type Limits = { allowPrivate: boolean; signal: AbortSignal; maxBytes?: number };
 
 /**
- * One HTTP request that follows no redirect, takes no proxy and reads a bounded body. Unless `allowPrivate`, it connects only to the
- * public addresses that its own look-up of the name gave, so that a name server cannot change its mind in between.
+ * Sends one HTTP request: no redirects, no proxy, a bounded body. Unless `allowPrivate`, it connects only to public addresses
+ * of its own look-up, so a name server cannot change its mind.
  */
 export async function send(
   { method, url, headers, body, tls }: Call,

@@ -4,8 +4,8 @@ import { failure } from "./failure";
 import { followNameServers } from "./name-servers";
 
 /**
- * Looks a name up, also in the machine's hosts file. As `dns.lookup`, but by c-ares: the system's own function keeps a thread until a name server
- * answers, and the few threads of a process also verify tokens.
+ * Looks a name up like `dns.lookup`, with the hosts file, but by c-ares: the system's function blocks one of the few threads
+ * until a name server answers, and these also verify tokens.
  */
 const createLookup =
   (isAllowed: (address: string) => boolean): LookupFunction =>

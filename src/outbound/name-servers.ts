@@ -8,7 +8,10 @@ const OWN = ["127.0.0.1"];
 
 let known: string | undefined;
 
-/** Has c-ares ask the name servers that the machine has now: it reads their file once, but DHCP, a VPN or a start ahead of the network changes it. */
+/**
+ * Has c-ares ask the name servers that the machine has now: it reads their file once, but DHCP, a VPN or a start ahead of the
+ * network changes it.
+ */
 export function followNameServers() {
   const found = versionOf(FILE);
   if (found === known) return;

@@ -4,11 +4,14 @@ import { failure } from "./failure";
 import type { Limits } from "./http-client";
 import { lookupFor } from "./lookup";
 
-/** Connections to a server that speaks another protocol than HTTP, under the same rules: the same addresses, and an end when `signal` says so. */
+/**
+ * Connections to a server that speaks another protocol than HTTP, under the same rules: the same addresses, and an end when
+ * `signal` says so.
+ */
 export function openSockets({ host, port }: { host: string; port: number }, { allowPrivate, signal }: Limits) {
   const sockets = new Set<Socket>();
   const ended = Promise.withResolvers<never>();
-  ended.promise.catch(() => {}); // told to whoever waits in `untilEnd`
+  ended.promise.catch(() => {}); // those that wait in `untilEnd` get it
 
   function close() {
     signal.removeEventListener("abort", end);

@@ -1,7 +1,7 @@
-/** What a download is called and of which kind it is. */
+/** The name and the kind of a download. */
 export type Presentation = { fileName: string; mediaType: string };
 
-/** Where uploaded bytes lie. A key names one object for ever: nothing is ever written over. */
+/** The store of uploaded bytes. A key names one object for ever: nothing is overwritten. */
 export type ObjectStore = {
   /** Stores all of it or nothing. */
   put: (key: string, bytes: Uint8Array) => Promise<void>;

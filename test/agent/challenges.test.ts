@@ -6,8 +6,8 @@ import { createListeners } from "#agent/challenges/listeners";
 import { showChallenges } from "#agent/challenges/show";
 import type { Policy } from "#agent/policy/policy";
 import { Unreachable } from "#agent/transport";
-import { createLog } from "#log";
-import type { HostChallenge, HostProof } from "#modules/issuance/hosts/schema";
+import { createLog } from "#log/log";
+import type { HostChallenge, HostProof } from "#modules/issuance/requests/schema/host-keys";
 import { newAgentHost } from "../support/agent/agent-host";
 import { holding } from "../support/agent/policies";
 import { freePort } from "../support/pki/tls-servers";
@@ -247,7 +247,7 @@ describe("as many challenges as a server that was taken over likes", () => {
 });
 
 describe("an answer by the agent itself", () => {
-  test("needs a host that permits the port, and an agent that stays; why not is told once", async () => {
+  test("needs a host that permits the port, and an agent that stays; why not is reported once", async () => {
     const { show, setReachable, end } = await newHost();
     const port = await freePort();
     const asked = challenge({ type: "http-01", address: "127.0.0.1", port });
@@ -269,7 +269,7 @@ describe("an answer by the agent itself", () => {
     end();
   });
 
-  test("of an address that the host has not is told in words", async () => {
+  test("of an address that the host has not is said in words", async () => {
     const { show, end } = await newHost();
     const asked = challenge({ type: "http-01", address: "192.0.2.1", port: 8_080 });
     expect(await show([asked], { policy: { challengePorts: ["8080"] } })).toEqual(saying("This host has no address 192.0.2.1. Correct proof.address."));

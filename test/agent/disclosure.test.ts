@@ -19,7 +19,7 @@ const item = {
   },
 };
 const REST = " The rest is in the agent's log on the host.";
-const tell = (message: string) => disclose(message, [item], asking);
+const disclosed = (message: string) => disclose(message, [item], asking);
 
 describe("a report", () => {
   test.each([
@@ -32,7 +32,7 @@ describe("a report", () => {
     "/etc/ssl/certs/ca-certificates.crt lacks it",
     "the mode is 0644 and/or 3/4 of it",
     "~/.pki is missing",
-  ])("tells what the server has named, and what every host has: %s", (message) => expect(tell(message)).toBe(message));
+  ])("tells what the server has named, and what every host has: %s", (message) => expect(disclosed(message)).toBe(message));
 
   test.each([
     ["/srv/tls/other.key is there", "(a path on this host) is there"],
@@ -42,15 +42,15 @@ describe("a report", () => {
     [`it answers ${foreign("220 secret /srv/tls")}.`, "it answers …."],
     [`a › b ${foreign("x ‹y› z")} c`, "a › b … c"],
     ["it ends with ‹secret and no end", "it ends with …"],
-  ])("leaves out what is this host's: %s", (message, told) => expect(tell(message)).toBe(told + REST));
+  ])("leaves out what is this host's: %s", (message, reported) => expect(disclosed(message)).toBe(reported + REST));
 
-  test("tells of the agent's home as of no account's", () => expect(tell("/home/ada/.pki is missing")).toBe(`~/.pki is missing${REST}`));
+  test("tells of the agent's home as of no account's", () => expect(disclosed("/home/ada/.pki is missing")).toBe(`~/.pki is missing${REST}`));
 
   test("ends with the command of a refusal only where that names nothing else", () => {
     const refusal = (path: string) =>
       `It does not permit writing into /srv/tls. An administrator of the host permits it by: certitude agent policy allow --directory ${path}`;
-    expect(tell(refusal("/srv/tls"))).toBe(refusal("/srv/tls"));
-    expect(tell(refusal("/opt/real"))).toBe("It does not permit writing into /srv/tls. The command that permits it is in the agent's log on the host.");
+    expect(disclosed(refusal("/srv/tls"))).toBe(refusal("/srv/tls"));
+    expect(disclosed(refusal("/opt/real"))).toBe("It does not permit writing into /srv/tls. The command that permits it is in the agent's log on the host.");
   });
 });
 

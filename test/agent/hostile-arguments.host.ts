@@ -5,7 +5,7 @@ import type { Desired } from "#agent/server-client";
 import type { Target } from "#agent/store";
 import { STORES } from "#agent/stores/stores";
 import { beginTransaction } from "#agent/transaction/transaction";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { configRulesOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import { INSTALLABLE } from "#modules/fleet/trust-stores/rules/installable";
 import { VALUES } from "#modules/fleet/trust-stores/rules/values";

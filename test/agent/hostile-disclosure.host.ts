@@ -30,7 +30,7 @@ const anchor = (trustStoreType: Parameters<typeof desired>[1]["trustStoreType"],
 async function report(item: ReturnType<typeof desired>) {
   server.send({ items: [item] });
   const { stdout } = await host.pass();
-  return { told: server.lastReport(item.id), log: stdout };
+  return { reported: server.lastReport(item.id), log: stdout };
 }
 
 async function listen(greeting: string) {
@@ -58,10 +58,10 @@ describe("a verifyEndpoint on loopback", () => {
       [closed, "smtp", "ECONNREFUSED"],
       [closed, "none", "nothing listens there"],
     ] as const) {
-      const { told, log } = await report(store(`tls://127.0.0.1:${at}`, verifyStartTls));
+      const { reported, log } = await report(store(`tls://127.0.0.1:${at}`, verifyStartTls));
       expect(log).toContain(words);
-      expect(told?.state).toBe("failed");
-      messages.push(told?.message?.replaceAll(`${at}`, "PORT"));
+      expect(reported?.state).toBe("failed");
+      messages.push(reported?.message?.replaceAll(`${at}`, "PORT"));
     }
     expect(new Set(messages)).toEqual(
       new Set([
@@ -82,9 +82,9 @@ describe("a verifyEndpoint on loopback", () => {
       [port, "pop3", "this POP3 server does not begin TLS: it answers …"],
       [port, "none", "it does not speak TLS"],
     ] as const) {
-      const { told } = await report(store(`tls://127.0.0.1:${at}`, verifyStartTls));
-      expect(told?.message).toContain(words);
-      expect(told?.message).not.toContain("secret");
+      const { reported } = await report(store(`tls://127.0.0.1:${at}`, verifyStartTls));
+      expect(reported?.message).toContain(words);
+      expect(reported?.message).not.toContain("secret");
     }
     stop();
     host.remove();
@@ -95,8 +95,8 @@ describe("what is told of this host: never", () => {
   test("where a link leads, in a refusal, nor the command that names it", async () => {
     mkdirSync(host.pathOf("hidden place/inner"), { recursive: true });
     symlinkSync(host.pathOf("hidden place/inner"), host.pathOf("link"));
-    const { told, log } = await report(anchor("openssl_ca_dir", { trustStorePath: host.pathOf("link"), alias: "corp" }));
-    expect(told).toMatchObject({
+    const { reported, log } = await report(anchor("openssl_ca_dir", { trustStorePath: host.pathOf("link"), alias: "corp" }));
+    expect(reported).toMatchObject({
       state: "refused",
       message: `The policy of this host does not permit writing into ${host.pathOf("link")}, which leads elsewhere (config.trustStorePath). The command that permits it is in the agent's log on the host.`,
     });
@@ -108,13 +108,13 @@ describe("what is told of this host: never", () => {
     mkdirSync(host.pathOf("there"));
     symlinkSync(host.pathOf("nowhere"), host.pathOf("dangling"));
     symlinkSync(host.pathOf("circle"), host.pathOf("circle"));
-    const told = [];
+    const reported = [];
     for (const name of ["there", "missing", "dangling", "circle"]) {
-      const { message } = (await report(anchor("openssl_ca_dir", { trustStorePath: host.pathOf(name), alias: "corp" }))).told ?? {};
-      told.push(message?.replaceAll(host.pathOf(name), "PLACE"));
+      const { message } = (await report(anchor("openssl_ca_dir", { trustStorePath: host.pathOf(name), alias: "corp" }))).reported ?? {};
+      reported.push(message?.replaceAll(host.pathOf(name), "PLACE"));
     }
-    expect(new Set(told).size).toBe(1);
-    expect(told[0]).toContain("certitude-agent policy allow");
+    expect(new Set(reported).size).toBe(1);
+    expect(reported[0]).toContain("certitude-agent policy allow");
     host.remove();
   });
 
@@ -131,23 +131,23 @@ describe("what is told of this host: never", () => {
     }));
     server.send({ challenges: asked });
     await host.pass();
-    const told = asked.map(({ requestId, proof }) => {
+    const reported = asked.map(({ requestId, proof }) => {
       const { body = "" } = server.requests.find(({ path }) => path.includes(requestId)) ?? {};
       return JSON.parse(body).challenges[0].message.replaceAll(proof.webroot, "PLACE");
     });
-    expect(told[0]).toStartWith("The policy of this host does not permit answering a CA's challenges by files in PLACE. An administrator");
-    expect(told[1]).toBe(told[0]);
+    expect(reported[0]).toStartWith("The policy of this host does not permit answering a CA's challenges by files in PLACE. An administrator");
+    expect(reported[1]).toBe(reported[0]);
     host.remove();
   });
 
   test("whether an account is there, and where its home is", async () => {
-    const told = [];
+    const reported = [];
     for (const dbUser of ["daemon", "no-such-account"]) {
-      const { message } = (await report(anchor("nss_shared_db", { alias: "corp", dbUser, trustStorePath: "~/.pki/nssdb" }))).told ?? {};
-      told.push(message?.replaceAll(dbUser, "ACCOUNT"));
+      const { message } = (await report(anchor("nss_shared_db", { alias: "corp", dbUser, trustStorePath: "~/.pki/nssdb" }))).reported ?? {};
+      reported.push(message?.replaceAll(dbUser, "ACCOUNT"));
     }
-    expect(told[0]).toEndWith(`certitude-agent policy allow --policy ${host.pathOf("policy.json")} --account ACCOUNT`);
-    expect(told[1]).toBe(told[0] ?? "");
+    expect(reported[0]).toEndWith(`certitude-agent policy allow --policy ${host.pathOf("policy.json")} --account ACCOUNT`);
+    expect(reported[1]).toBe(reported[0] ?? "");
     host.remove();
   });
 
@@ -156,11 +156,11 @@ describe("what is told of this host: never", () => {
     mkdirSync(host.pathOf("certs"));
     symlinkSync("/root/secret-target", host.pathOf("certs/corp.pem"));
     const link = await report(anchor("openssl_ca_dir", { trustStorePath: host.pathOf("certs"), alias: "corp" }));
-    expect(link.told?.message).toContain(`${host.pathOf("certs/corp.pem")} is a symbolic link to …. Name the file itself`);
+    expect(link.reported?.message).toContain(`${host.pathOf("certs/corp.pem")} is a symbolic link to …. Name the file itself`);
     expect(link.log).toContain("/root/secret-target");
     writeFileSync(host.pathOf("environment"), "SSL_CERT_FILE=secret-value\n");
     const setting = await report(anchor("ssl_cert_file_env", { envFilePath: host.pathOf("environment") }));
-    expect(setting.told?.message).toContain(`${host.pathOf("environment")} sets SSL_CERT_FILE to …, and not by this agent.`);
+    expect(setting.reported?.message).toContain(`${host.pathOf("environment")} sets SSL_CERT_FILE to …, and not by this agent.`);
     expect(setting.log).toContain("secret-value");
     host.remove();
   });
@@ -172,23 +172,23 @@ describe("what is told of this host: never", () => {
     writeFileSync(host.pathOf("policies.json"), "secretword");
     host.setPolicy({ directories: [host.directory], files: [host.pathOf("policies.json")], reloads: [[script]] });
     const tool = await report(anchor("openssl_ca_dir", { trustStorePath: host.pathOf("certs"), alias: "corp", reloadCommand: [script] }));
-    expect(tool.told?.message).toBe(`${script} ended with exit code 3: …. Rolled back: the store is as it was. ${LOG}`);
+    expect(tool.reported?.message).toBe(`${script} ended with exit code 3: …. Rolled back: the store is as it was. ${LOG}`);
     expect(tool.log).toContain("secret of /etc/shadow");
     const file = await report(anchor("firefox_policy", { trustStorePath: host.pathOf("policies.json"), alias: "corp" }));
-    expect(file.told?.message).toContain(`${host.pathOf("policies.json")} is not JSON`);
-    expect(file.told?.message).not.toContain("secretword");
+    expect(file.reported?.message).toContain(`${host.pathOf("policies.json")} is not JSON`);
+    expect(file.reported?.message).not.toContain("secretword");
     host.remove();
   });
 
   test("what is wrong with the policy, and where the state directory is", async () => {
     writeFileSync(host.pathOf("policy.json"), '{"secretField": 1}', { mode: 0o600 });
     const item = anchor("openssl_ca_dir", { trustStorePath: "/srv/certs", alias: "corp" });
-    const { told, log } = await report(item);
-    expect(told?.message).toBe(`The policy of this host cannot be used, so that it permits nothing: … ${LOG}`);
+    const { reported, log } = await report(item);
+    expect(reported?.message).toBe(`The policy of this host cannot be used, so that it permits nothing: … ${LOG}`);
     expect(log).toContain("secretField is not a field of a policy");
     writeFileSync(host.pathOf(`state/assignments/${item.id}.json`), "damaged");
     host.setPolicy({ directories: ["/"] });
-    const { told: damaged } = await report({ ...item, version: 2, config: { ...item.config, trustStorePath: host.pathOf("certs") } });
+    const { reported: damaged } = await report({ ...item, version: 2, config: { ...item.config, trustStorePath: host.pathOf("certs") } });
     expect(damaged?.message).toContain("The agent's record … was damaged");
     expect(damaged?.message).not.toContain("state");
     host.remove();
@@ -212,10 +212,10 @@ test("what git of the agent's account takes in place of the agent's own settings
   writeFileSync(host.pathOf("home/more"), "[http]\n\tsslKey = pkcs11:token=x?pin-value=secret-of-this-host\n");
   writeFileSync(host.pathOf("home/.gitconfig"), `[certitude]\n\tnote = kept\n[http]\n\tproxy =\n[include]\n\tpath = ${host.pathOf("home/more")}\n`);
   const client = await authority.issueServer("client.test");
-  const { told, log } = await report(
+  const { reported, log } = await report(
     desiredServer(client, { trustStoreType: "git_http_sslcainfo", materialType: "client_certificate", config: { alias: "corp" } }),
   );
-  expect(told).toMatchObject({ state: "failed", message: expect.stringContaining("git takes … as http.sslKey, not ") });
+  expect(reported).toMatchObject({ state: "failed", message: expect.stringContaining("git takes … as http.sslKey, not ") });
   expect(log).toContain("pin-value=secret-of-this-host");
   host.remove();
 });

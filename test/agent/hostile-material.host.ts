@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { permittedCall } from "#agent/host/arguments";
-import { toPem } from "#agent/host/pem";
 import type { Desired } from "#agent/server-client";
 import { sha256 } from "#crypto/sha256";
+import { toPem } from "#x509/der-writer";
 import { desired, desiredServer, newAgentHost, withScratchSystem } from "../support/agent/agent-host";
 import { newOwnedHost } from "../support/agent/owned-host";
 import { type OwnedServer, startOwnedServer } from "../support/agent/owned-server";

@@ -8,7 +8,7 @@ import { joinServer } from "#agent/identity/join";
 import { createTrust } from "#agent/identity/trust";
 import { createServerClient } from "#agent/server-client";
 import { type Send, Unreachable, Untrusted } from "#agent/transport";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { transportTo } from "../support/agent/connected-agent";
 import { anAssignment, importRoot, newAgent } from "../support/server/agents";
 import { newJoinToken } from "../support/server/hosts";

@@ -3,7 +3,7 @@ import { createPublicKey, X509Certificate } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { policyReader } from "#agent/policy/host-policy";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { newAgentHost } from "../support/agent/agent-host";
 import { issueFor, keyRequest } from "../support/agent/own-keys";
 import { holding } from "../support/agent/policies";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { Policy } from "#agent/policy/policy";
 import { observeRemoved } from "#agent/remove";
 import type { Desired } from "#agent/server-client";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { desired, desiredServer, newAgentHost } from "../support/agent/agent-host";
 import { stateOf, withPrograms } from "../support/agent/observing";
 import { holding } from "../support/agent/policies";

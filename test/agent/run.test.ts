@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { thisHost } from "#agent/host/host";
 import { runAgent } from "#agent/run";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { type ConnectedAgent, newConnectedAgent } from "../support/agent/connected-agent";
 import { until } from "../support/agent/observing";
 import { connectTo } from "../support/server/postgres";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { certificate, importInto } from "../support/pki/certificates";
 import { API_TOKENS, newApiToken } from "../support/server/api-tokens";
 import { call } from "../support/server/call";

@@ -7,7 +7,7 @@ import { createServerClient } from "#agent/server-client";
 import { openState } from "#agent/state";
 import { readTarget } from "#agent/targets";
 import { createTransport } from "#agent/transport";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { desired, desiredServer, newAgentHost } from "../support/agent/agent-host";
 import { agreeing } from "../support/agent/policies";
 import { newAuthority } from "../support/pki/authority";

@@ -35,7 +35,7 @@ async function bench({ url }: Workplace) {
   await sql`vacuum (full, analyze) expiry_watch`;
   const whole = await measure(sql, "all of them, after an upgrade or another policy", () => look(0));
   console.info(`${"… / bare".padEnd(60)}${(whole / bare).toFixed(2)}`);
-  await sql`vacuum (analyze) expiry_watch, expiry_tellings`;
+  await sql`vacuum (analyze) expiry_watch, expiry_reminders`;
   await measure(sql, "nothing is due", () => look(0));
   for (const day of [1, 2, 3, 30, 60, 365]) await measure(sql, `what is due within day ${day}`, () => look(day));
   await sql.end();
@@ -45,13 +45,13 @@ async function review(sql: Pool) {
   await sql`insert into expiry_reviews select id, '00000000-0000-0000-0000-000000000000' from organizations`;
 }
 
-/** Returns the milliseconds, and prints them with how many certificates were told of. */
+/** Returns the milliseconds, and prints them with how many reminders there are more. */
 async function measure(sql: Pool, title: string, work: () => Promise<void>) {
-  const told = async () => (await sql<{ count: number }[]>`select count(*)::int as count from expiry_tellings`)[0]?.count ?? 0;
-  const before = await told();
+  const received = async () => (await sql<{ count: number }[]>`select count(*)::int as count from expiry_reminders`)[0]?.count ?? 0;
+  const before = await received();
   const startedAt = performance.now();
   await work();
   const took = performance.now() - startedAt;
-  console.info(`${title.padEnd(60)}${took.toFixed(1).padStart(10)} ms${`${(await told()) - before}`.padStart(10)} told`);
+  console.info(`${title.padEnd(60)}${took.toFixed(1).padStart(10)} ms${`${(await received()) - before}`.padStart(10)} told`);
   return took;
 }

@@ -6,10 +6,10 @@ const ISSUERS = 4;
 /** Certificates live for 47 days: over so many days the half of them is due that was not renewed, a hundredth of all each day. */
 const DAYS = 47;
 
-export type Looked = Organization & { issuerIds: string[] };
+export type IssuingOrganization = Organization & { issuerIds: string[] };
 
 /** Fills an empty database with organizations whose certificates are all looked after by issuers of theirs, each with the request that it was issued by. */
-export async function seedIssuance(url: string, sizes: number[]): Promise<Looked[]> {
+export async function seedIssuance(url: string, sizes: number[]): Promise<IssuingOrganization[]> {
   const organizations = (await seed(url, sizes)).map((each, index) => ({ ...each, issuerIds: Array.from({ length: ISSUERS }, (_, n) => issuerId(index, n)) }));
   const sql = connectDatabase(url, MAINTENANCE).$client;
   for (const each of organizations) await insertIssuers(sql, each);
@@ -23,7 +23,7 @@ export async function seedIssuance(url: string, sizes: number[]): Promise<Looked
 
 const issuerId = (organization: number, n: number) => `018f0000-0000-7000-a000-${`${organization}${n}`.padStart(12, "0")}`;
 
-async function insertIssuers(sql: Pool, { id, issuerIds }: Looked) {
+async function insertIssuers(sql: Pool, { id, issuerIds }: IssuingOrganization) {
   await sql`
     insert into issuers (organization_id, id, kind, name, config, retry_at, failures)
     select ${id}, issuer::uuid, 'acme', 'Issuer ' || n, '{}', case when n = ${ISSUERS} then now() + interval '1 hour' end, case when n = ${ISSUERS} then 7 else 0 end
@@ -32,7 +32,7 @@ async function insertIssuers(sql: Pool, { id, issuerIds }: Looked) {
 }
 
 /** The part of an insert that each table takes from the certificates `c` of an organization; `chance` is from 0 to 999. */
-async function fill(sql: Pool, table: string, { id, issuerIds }: Looked) {
+async function fill(sql: Pool, table: string, { id, issuerIds }: IssuingOrganization) {
   const [first = ""] = issuerIds;
   const certificates = sql`(
     select *, abs(hashtext(id::text)) % 1000 as chance, (${first.slice(0, -1)} || abs(hashtext(id::text || 'issuer')) % ${ISSUERS})::uuid as issued_by,

@@ -2,7 +2,7 @@ import { readConfig } from "#config";
 import { reachDatabase } from "#db/open";
 import { createDeps } from "#deps";
 import { prepareJobs, repeatJobs } from "#jobs/start";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 
 // A process that runs the repeated jobs as so many servers do, each with a small pool of its own, until its input ends.
 

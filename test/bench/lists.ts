@@ -63,8 +63,10 @@ async function bench(url: string) {
       measurePlans(url, (one) => listCertificates(one, organization.id, filter, { limit: 20, after }, new Date()));
     const [first, later] = [await at(undefined), await at([middle, organization.id])];
     if (Object.keys(asked).length === 0) Object.assign(bare, { first: first.ms, middle: later.ms });
-    const told = [first, later].map(({ ms, rows }, index) => `${ms.toFixed(2)} ms (× ${(ms / (index ? bare.middle : bare.first)).toFixed(1)}, ${rows} rows)`);
-    console.info(`${(JSON.stringify(asked) as string).slice(0, 70).padEnd(72)} first page ${told[0]}; in the middle ${told[1]}`);
+    const received = [first, later].map(
+      ({ ms, rows }, index) => `${ms.toFixed(2)} ms (× ${(ms / (index ? bare.middle : bare.first)).toFixed(1)}, ${rows} rows)`,
+    );
+    console.info(`${(JSON.stringify(asked) as string).slice(0, 70).padEnd(72)} first page ${received[0]}; in the middle ${received[1]}`);
   }
   await sql.end();
 }

@@ -4,7 +4,7 @@ import { connectDatabase } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { createQueue } from "#jobs/queue";
 import { mailFailed, mailing } from "#jobs/send-mail";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { enqueueMail } from "#mail/outbox";
 import { startMailServer } from "../support/server/mail-server";
 import { inDatabase, type Workplace } from "./database";

@@ -2,8 +2,8 @@ import { connectDatabase, MAINTENANCE, type Pool } from "#db/connect";
 import { recountReads } from "#modules/notifications/inbox/queries";
 import { withoutIndexes } from "./issuance-seed";
 
-/** Of each 1,000 events, so many are still to be told; the others came in notifications of so many. */
-const [UNTOLD, EACH] = [10, 4];
+/** Of each 1,000 events, so many are still to be dispatched; the others came in notifications of so many. */
+const [PENDING, EACH] = [10, 4];
 const [USERS, ROUTES, CHANNELS] = [200, 20, 5];
 
 /** Adds to the first organization of a database so many events, notices and deliveries, and a fifth as many states that stand. */
@@ -51,8 +51,8 @@ const FILLING: Record<string, Fill> = {
     insert into notification_events (organization_id, id, kind, subject_id, data, created_at, told_at, notification_id)
     select ${organizationId}, ${numbered(sql, "9")}, case when n % 2 = 0 then 'certificate_expiring' else 'certificate_issued' end, ${certificate(sql)},
       jsonb_build_object('commonName', 'www.example.org', 'notAfter', now()), now() - (${size}::int - n) * interval '8 seconds',
-      case when n <= ${size}::int - ${size}::int * ${UNTOLD}::int / 1000 then now() end,
-      case when n <= ${size}::int - ${size}::int * ${UNTOLD}::int / 1000 then ('018f' || lpad(to_hex(n / ${EACH}), 8, '0') || '7000a000000000000000')::uuid end
+      case when n <= ${size}::int - ${size}::int * ${PENDING}::int / 1000 then now() end,
+      case when n <= ${size}::int - ${size}::int * ${PENDING}::int / 1000 then ('018f' || lpad(to_hex(n / ${EACH}), 8, '0') || '7000a000000000000000')::uuid end
     from generate_series(1, ${size}::int) as n`,
   notifications: (sql, organizationId, size) => sql`
     insert into notifications (organization_id, id, kind, severity, title, message, data, subjects)

@@ -6,10 +6,20 @@ const JWT_SECRET = "a secret of the benchmark, long enough to sign";
 const children = new Map<string, Bun.Subprocess>();
 
 /** The server of this checkout, or of another; `isBinary` takes its dist/certitude. Rate limits are off, and this machine is a trusted gateway. */
-export function startCertitude(environment: Record<string, string>, { source = ROOT, isBinary = false } = {}) {
-  const program = isBinary ? [join(source, "dist/certitude")] : [process.execPath, join(source, "src/main.ts")];
-  return start((port) => ({ command: [...program, "serve"], environment: { ...environmentOf(environment), PORT: `${port}` } }));
+export function startCertitude(environment: Record<string, string>, version: Version = {}) {
+  return start((port) => ({ command: [...programOf(version), "serve"], environment: { ...environmentOf(environment), PORT: `${port}` } }));
 }
+
+/** Runs a command of the same program to its end. */
+export async function runCertitude(command: string[], environment: Record<string, string>, version: Version = {}) {
+  const child = Bun.spawn([...programOf(version), ...command], { env: environmentOf(environment), stdout: "ignore", stderr: "inherit" });
+  if ((await child.exited) !== 0) throw new Error(`certitude ${command.join(" ")} failed`);
+}
+
+type Version = { source?: string; isBinary?: boolean };
+
+const programOf = ({ source = ROOT, isBinary = false }: Version) =>
+  isBinary ? [join(source, "dist/certitude")] : [process.execPath, join(source, "src/main.ts")];
 
 /** What every server of the benchmarks is told. */
 export const environmentOf = (environment: Record<string, string>) => ({
@@ -32,7 +42,7 @@ export async function start(prepare: (port: number) => { command: string[]; envi
   const { command, environment } = prepare(port);
   const url = `http://127.0.0.1:${port}`;
   children.set(url, Bun.spawn(command, { env: { PATH: Bun.env.PATH ?? "", ...environment }, stdout: "ignore", stderr: "inherit" }));
-  for (let attempt = 0; attempt < 100; attempt++) {
+  for (let attempt = 0; attempt < 600; attempt++) {
     if (await fetch(url).catch(() => undefined)) return url;
     await Bun.sleep(100);
   }

@@ -8,18 +8,18 @@ import { beginOrder, findUnclaimed } from "#modules/issuance/acme/queries/orders
 import { findDependents, findStored, listAuthorities } from "#modules/issuance/authorities/queries/authorities";
 import { findIssued } from "#modules/issuance/authorities/queries/issued";
 import { findStanding } from "#modules/issuance/domains/queries";
-import { noteKeyFault } from "#modules/issuance/hosts/queries/faults";
-import { deleteIssuer, listIssuers } from "#modules/issuance/issuers/queries";
+import { deleteIssuer, listIssuers } from "#modules/issuance/issuers/queries/issuers";
 import { findPublication, findStatuses, listDue, listRevoked, saveAnswers, takeDueAnswers } from "#modules/issuance/pki/queries";
 import { listRenewals, type Filter as RenewalFilter } from "#modules/issuance/renewals/queries/list";
-import { endDeleted, findDueIssuer, findRest, keepNext, takeDue } from "#modules/issuance/renewals/queries/look";
-import { orderSuccessors, stampSuccessors } from "#modules/issuance/renewals/queries/order";
-import { findIssuerOf, holdRenewable } from "#modules/issuance/renewals/queries/renew";
+import { requestSuccessors } from "#modules/issuance/renewals/queries/order";
+import { findIssuerOf, lockRenewable } from "#modules/issuance/renewals/queries/renew";
+import { endDeleted, findDueIssuer, findIssuerStanding, saveDecisions, takeDue } from "#modules/issuance/renewals/queries/review";
 import { claimIssued, saveRotated } from "#modules/issuance/renewals/queries/rotate";
 import { claimWindows, saveWindow } from "#modules/issuance/renewals/queries/windows";
 import { decide } from "#modules/issuance/renewals/rules/next";
 import { claimRequests } from "#modules/issuance/requests/queries/claims";
 import { cancelRequest } from "#modules/issuance/requests/queries/end";
+import { noteKeyFault } from "#modules/issuance/requests/queries/faults";
 import { findOpen, findRequest, listRequests } from "#modules/issuance/requests/queries/requests";
 import { saveCleaned, saveIssued, saveKey, saveTransition } from "#modules/issuance/requests/queries/save";
 import type { Room } from "#modules/platform/jobs/rules";
@@ -73,8 +73,8 @@ export async function issuanceQueries(sql: Pool): Promise<Query[]> {
     ["choose: which issuer is due, where none is", (tx) => findDueIssuer(tx, [], new Date(0))],
     [`choose: ${AT_ONCE} of an issuer`, (tx) => takeDue(tx, of, AT_ONCE, now)],
     [`choose: ${AT_ONCE} of one that rests`, (tx) => takeDue(tx, { organizationId, issuerId: resting }, AT_ONCE, now)],
-    ["choose: how an issuer fares", (tx) => findRest(tx, of)],
-    [`order ${AT_ONCE} successors, and keep what was decided`, (tx) => orderSome(tx, organizationId, issuerId, now)],
+    ["choose: how an issuer fares", (tx) => findIssuerStanding(tx, of)],
+    [`order ${AT_ONCE} successors, and keep what was decided`, (tx) => requestSome(tx, organizationId, issuerId, now)],
     [
       "end renewals of a deleted issuer",
       async (tx) => {
@@ -91,7 +91,7 @@ export async function issuanceQueries(sql: Pool): Promise<Query[]> {
     ],
     ["note that a certificate was renewed", async (tx) => saveRotated(tx, (await claimIssued(tx, 1, now))[0] as never)],
     ["renew now: its issuer", (tx) => findIssuerOf(tx, organizationId, issued)],
-    ["renew now: what is known of it", (tx) => holdRenewable(tx, organizationId, issued)],
+    ["renew now: what is known of it", (tx) => lockRenewable(tx, organizationId, issued)],
     ...renewals({}),
     ...(["scheduled", "failed", "issued", "renewed", "ended"] as const).flatMap((state) => renewals({ state })),
     ...renewals({ late: true }),
@@ -163,11 +163,10 @@ export async function issuanceQueries(sql: Pool): Promise<Query[]> {
   ];
 }
 
-async function orderSome(tx: Pool, organizationId: string, issuerId: string, now: Date) {
+async function requestSome(tx: Pool, organizationId: string, issuerId: string, now: Date) {
   const due = await takeDue(tx, { organizationId, issuerId }, AT_ONCE, now);
   const decided = due.map((row) => ({ row, next: decide(row, null, now, 0) }));
   const ids = due.map(({ certificateId }) => certificateId);
-  await orderSuccessors(tx, { organizationId, actor: { type: "server" }, requestId: null }, issuerId, ids);
-  await stampSuccessors(tx, undefined as never, organizationId, ids);
-  await keepNext(tx, organizationId, decided, now);
+  await requestSuccessors(tx, undefined as never, { organizationId, actor: { type: "server" }, requestId: null }, issuerId, ids);
+  await saveDecisions(tx, organizationId, decided, now);
 }

@@ -1,15 +1,23 @@
 import type { Pool } from "#db/connect";
 import { changeAlerts } from "#modules/notifications/alerts/queries";
-import { claimChannel, forgetDeliveries, heal, releaseChannel, saveRetry, takeDelivery, tellFailing } from "#modules/notifications/channels/queries/channels";
+import {
+  claimChannel,
+  forgetDeliveries,
+  heal,
+  recordFailingChannels,
+  releaseChannel,
+  saveRetry,
+  takeDelivery,
+} from "#modules/notifications/channels/queries/channels";
 import { listDeliveries, redeliver } from "#modules/notifications/channels/queries/deliveries";
-import { addDeliveries, findFitting, listActiveRoutes, resolveIncidents } from "#modules/notifications/channels/queries/fan-out";
 import { listRoutes } from "#modules/notifications/channels/queries/routes";
 import { withdrawConnection, withdrawRoute } from "#modules/notifications/channels/queries/withdraw";
 import { lookAtCredentials } from "#modules/notifications/credentials/queries";
-import { deleteOldEvents, deleteOldNotifications } from "#modules/notifications/events/queries/forget";
-import { notifyEnd } from "#modules/notifications/events/queries/notify";
-import { endSnoozes, listSnoozesEnded } from "#modules/notifications/events/queries/snoozes";
-import { listUntold, refreshStates, saveTelling, takeEvents } from "#modules/notifications/events/queries/tell";
+import { listUndispatched, refreshStates, saveNotifications, takeEvents } from "#modules/notifications/dispatch/queries/dispatch";
+import { addDeliveries, findFitting, listActiveRoutes, resolveIncidents } from "#modules/notifications/dispatch/queries/fan-out";
+import { deleteOldEvents, deleteOldNotifications } from "#modules/notifications/dispatch/queries/forget";
+import { endSnoozes, listSnoozesEnded } from "#modules/notifications/dispatch/queries/snoozes";
+import { recordEnds } from "#modules/notifications/events/queries/record";
 import { kindOf } from "#modules/notifications/events/rules/kinds";
 import { addExample, inboxPositions, markAllRead, markRead, noticesAfter, readInbox, withdrawNotices } from "#modules/notifications/inbox/queries";
 import { closeDigests, isDigestWanted, keepForDigest, listWaiting, takeDueDigests } from "#modules/notifications/mail/queries/digests";
@@ -58,15 +66,15 @@ export async function notificationQueries(sql: Pool): Promise<Query[]> {
     ["inbox: mark one read", (tx) => markRead(tx, userId, [noticeId])],
     ["inbox: mark all read", (tx) => markAllRead(tx, userId)],
     ["inbox: an example", (tx) => addExample(tx, userId, { kind: "certificate_expiring", title: "", message: "" }, 5)],
-    ["inbox: a member leaves (all that they were told)", async (tx) => withdrawNotices(tx, tx`select ${organizationId}::uuid, ${userId}::uuid`)],
-    ["tell: which kinds wait", (tx) => listUntold(tx)],
-    [`tell: ${AT_ONCE} events`, (tx) => takeEvents(tx, organizationId, "certificate_issued", AT_ONCE)],
-    ["tell: keep what was decided, for 200 members", (tx) => tellSome(tx, organizationId, now)],
-    ["tell: states of 100 subjects to their notices", (tx) => refreshStates(tx, organizationId, "certificate expiry", subjects)],
+    ["inbox: a member leaves (all of their notices)", async (tx) => withdrawNotices(tx, tx`select ${organizationId}::uuid, ${userId}::uuid`)],
+    ["dispatch: which kinds wait", (tx) => listUndispatched(tx)],
+    [`dispatch: ${AT_ONCE} events`, (tx) => takeEvents(tx, organizationId, "certificate_issued", AT_ONCE)],
+    ["dispatch: save a decision, for 200 members", (tx) => dispatchSome(tx, organizationId, now)],
+    ["dispatch: states of 100 subjects to their notices", (tx) => refreshStates(tx, organizationId, "certificate expiry", subjects)],
     [
-      "tell: the end of a state",
+      "dispatch: the end of a state",
       async (tx) =>
-        notifyEnd(tx, "certificate_expiring", tx`select ${organizationId}::uuid, jsonb_array_elements_text(${JSON.stringify(subjects)}::text::jsonb)::uuid`),
+        recordEnds(tx, "certificate_expiring", tx`select ${organizationId}::uuid, jsonb_array_elements_text(${JSON.stringify(subjects)}::text::jsonb)::uuid`),
     ],
     ["snoozes that have ended: which organizations", (tx) => listSnoozesEnded(tx, AT_ONCE, now)],
     ["snoozes that have ended", (tx) => endSnoozes(tx, organizationId, AT_ONCE, now)],
@@ -88,7 +96,7 @@ export async function notificationQueries(sql: Pool): Promise<Query[]> {
     ["channels: a failure", (tx) => saveRetry(tx, { ...whose, id: deliveryId, status: 500, reason: "It failed.", recipientsDone: [] }, 9)],
     ["channels: let go", (tx) => releaseChannel(tx, { ...whose, failures: 0, until: now.toISOString() }, 0)],
     ["channels: it delivers again", async (tx) => heal(tx, whose)],
-    ["channels: tell of those that fail", async (tx) => tellFailing(tx)],
+    ["channels: record those that fail", async (tx) => recordFailingChannels(tx)],
     ["channels: which routes", (tx) => listActiveRoutes(tx, organizationId)],
     ["channels: labels that fit", (tx) => findFitting(tx, organizationId, '$.env == "prod"', subjects)],
     [
@@ -122,11 +130,11 @@ async function takeNext(tx: Pool) {
   return claim && takeDelivery(tx, claim);
 }
 
-async function tellSome(tx: Pool, organizationId: string, now: Date) {
+async function dispatchSome(tx: Pool, organizationId: string, now: Date) {
   const kind = "certificate_expiring";
   const events = await takeEvents(tx, organizationId, kind, AT_ONCE);
   const ids = events.map(({ id }) => id);
-  const told = {
+  const received = {
     title: "They expire",
     message: "",
     link: "",
@@ -137,12 +145,12 @@ async function tellSome(tx: Pool, organizationId: string, now: Date) {
     routedRole: null,
   };
   const decision = { opened: events.map(({ subjectId }) => subjectId), ended: [], silent: [] } as never;
-  await saveTelling(tx, {
+  await saveNotifications(tx, {
     organizationId,
     kind,
     now,
     of: kindOf(kind),
     decision,
-    notifications: [{ ...told, id: MAX, role: "ORG_MEMBER", eventIds: ids } as never],
+    notifications: [{ ...received, id: MAX, role: "ORG_MEMBER", eventIds: ids } as never],
   });
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createKeyring } from "#crypto/keyring";
 import { connectDatabase, MAINTENANCE, type Pool } from "#db/connect";
 import { trustForAdministrator } from "#maintenance/stamping";
-import { findDueIssuer, findRest, takeDue } from "#modules/issuance/renewals/queries/look";
+import { findDueIssuer, findIssuerStanding, takeDue } from "#modules/issuance/renewals/queries/review";
 import { startPebble } from "../support/issuance/pebble";
 import { cpuOf } from "./cpu";
 import { inDatabase, type Workplace } from "./database";
@@ -54,7 +54,7 @@ async function choose({ url }: Workplace) {
       await time(async () => {
         await findDueIssuer(sql, [], now);
         await sql.begin(async (tx) => {
-          await findRest(tx, of);
+          await findIssuerStanding(tx, of);
           expectAll(await takeDue(tx, of, AT_ONCE, now));
         });
       }),

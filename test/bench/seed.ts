@@ -2,9 +2,9 @@ import { rootCertificates } from "node:tls";
 import { connectDatabase, type Sql } from "#db/connect";
 import { migrate } from "#db/migrate";
 import { searchWords } from "#modules/certificates/certificates/rules/search-terms";
-import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
-import { readPem } from "#modules/certificates/certificates/x509/pem";
 import { rebuildCounts } from "#modules/core/widgets/queries/counts";
+import { parseCertificate } from "#x509/facts";
+import { readPem } from "#x509/pem";
 
 export type Organization = { id: string; size: number; certificateId: string };
 

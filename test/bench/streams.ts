@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { connectDatabase, MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
-import { notify } from "#modules/notifications/events/queries/notify";
+import { recordEvents } from "#modules/notifications/events/queries/record";
 import { readInbox } from "#modules/notifications/inbox/queries";
 import { cpuOf } from "./cpu";
 import { inDatabase, type Workplace } from "./database";
@@ -68,7 +68,7 @@ async function measureStreams(sql: Pool, server: string, tokens: string[]) {
   print("CPU of the server while nothing comes, ms each second", (((await cpuMs(pid)) - idle) / 10).toFixed(1));
   const busy = await cpuMs(pid);
   const sentAt = performance.now();
-  await sql`${notify(sql, "member_joined", sql`select ${ORGANIZATION}::uuid, gen_random_uuid(), '{"name": "Grace", "role": "ORG_MEMBER"}'::jsonb, null::uuid, 'ORG_MEMBER'::member_role`)}`;
+  await sql`${recordEvents(sql, "member_joined", sql`select ${ORGANIZATION}::uuid, gen_random_uuid(), '{"name": "Grace", "role": "ORG_MEMBER"}'::jsonb, null::uuid, 'ORG_MEMBER'::member_role`)}`;
   const arrivals = (await Promise.all(streams.map(({ notice }) => notice))).map((at) => at - sentAt).toSorted((a, b) => a - b);
   print("ms until a notice has reached the first, half, all", ...[0, STREAMS / 2, STREAMS - 1].map((index) => (arrivals[index] ?? 0).toFixed(0)));
   print("CPU of the server for that, ms", ((await cpuMs(pid)) - busy).toFixed(0));

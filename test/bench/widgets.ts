@@ -1,10 +1,10 @@
 import postgres from "postgres";
 import { connectDatabase, type Pool, type Sql } from "#db/connect";
+import { compileSelector } from "#labels/selector";
 import { countByDaysLeft } from "#modules/certificates/certificates/queries/counts";
 import { readData } from "#modules/core/widgets/queries/data";
 import { readSettings } from "#modules/core/widgets/rules/grid";
 import type { Kind } from "#modules/core/widgets/rules/kinds";
-import { compileSelector } from "#modules/fleet/agents/rules/selector";
 import { countHealth, countStates, listDeployments, summarizeFleet } from "#modules/fleet/deployments/queries";
 import { HEALTH } from "#modules/fleet/deployments/rules";
 import { readInbox } from "#modules/notifications/inbox/queries";

@@ -10,17 +10,17 @@ const FROM_THE_FIRST = { headers: { "last-event-id": "0" } };
 async function streamWith(titles: string[], options: { url?: string; token?: (own: string) => string; fetch?: NonNullable<ClientOptions["fetch"]> } = {}) {
   const { token } = await newUser();
   const own = createClient({ url: world.url, token }).api.users.me.notifications;
-  const tell = (title: string) => unwrap(own.examples.post({ title }));
-  for (const title of titles) await tell(title);
+  const add = (title: string) => unwrap(own.examples.post({ title }));
+  for (const title of titles) await add(title);
   const { api } = createClient({ url: world.url, ...options, token: () => options.token?.(token) ?? token });
-  return { tell, stream: api.users.me.notifications.stream.get };
+  return { add, stream: api.users.me.notifications.stream.get };
 }
 
 /** Their titles, up to the last one. */
 async function titlesUntil(last: string, stream: AsyncIterable<object>) {
   const titles: unknown[] = [];
-  for await (const told of stream) {
-    if ("title" in told) titles.push(told.title);
+  for await (const each of stream) {
+    if ("title" in each) titles.push(each.title);
     if (titles.at(-1) === last) return titles;
   }
 }
@@ -44,14 +44,14 @@ test("events yields what was missed and what comes, until the loop is left, whic
     request.signal.addEventListener("abort", () => ended.resolve());
     return forward();
   });
-  const { stream, tell } = await streamWith(["one", "two"], gateway);
-  for await (const told of events(stream, FROM_THE_FIRST)) {
-    expectTypeOf(told.unread).toEqualTypeOf<number>();
-    if (!("kind" in told)) continue;
-    expectTypeOf(told.example).toEqualTypeOf<boolean>();
-    expect(told.kind).toBe("certificate_expiring");
-    if (told.title === "two") await tell("three");
-    if (told.title === "three") break;
+  const { stream, add } = await streamWith(["one", "two"], gateway);
+  for await (const each of events(stream, FROM_THE_FIRST)) {
+    expectTypeOf(each.unread).toEqualTypeOf<number>();
+    if (!("kind" in each)) continue;
+    expectTypeOf(each.example).toEqualTypeOf<boolean>();
+    expect(each.kind).toBe("certificate_expiring");
+    if (each.title === "two") await add("three");
+    if (each.title === "three") break;
   }
   await ended.promise;
 });

@@ -25,9 +25,9 @@ const HOW = { moduleResolution: "bundler", module: "ESNext", lib: ["ES2023", "DO
 
 /** What the README says that users do: commands, and a file of settings. */
 const README = await Bun.file(join(ROOT, "src/client/README.md")).text();
-const told = README.slice(README.indexOf("## Other generators")).replaceAll("https://certitude.example", world.url);
-const commands = [...told.matchAll(/^npx .+?(?=\s+#|$)/gm)].map(String);
-const orvalConfig = /```js\n(.+?)```/s.exec(told)?.[1] ?? "";
+const guide = README.slice(README.indexOf("## Other generators")).replaceAll("https://certitude.example", world.url);
+const commands = [...guide.matchAll(/^npx .+?(?=\s+#|$)/gm)].map(String);
+const orvalConfig = /```js\n(.+?)```/s.exec(guide)?.[1] ?? "";
 
 withJobs(); // an uploaded document waits for one
 

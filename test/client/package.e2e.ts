@@ -84,7 +84,7 @@ beforeAll(async () => {
 afterAll(() => project[Symbol.dispose]());
 
 test("the package holds the client, its types and the README, and nothing of the server", async () => {
-  const types = ["answers", "app", "client", "etags", "events", "fetch", "index", "retry"].map((name) => `dist/client/${name}.d.ts`);
+  const types = ["answers", "app", "client", "etags", "events", "fetch", "index", "retry", "send"].map((name) => `dist/client/${name}.d.ts`);
   expect(packed).toEqual(["README.md", ...types, "dist/client/index.js", "package.json"].toSorted());
   expect(await project.neededBy("certitude")).toEqual(["@elysiajs/eden", "elysia"]);
   const outside = new Set<string>();

@@ -5,7 +5,17 @@ import type { Control } from "#console/app/pages/governance/types";
 
 const NOW = new Date("2026-11-23T12:00:00Z");
 const control = (title: string, rest: Partial<Control> = {}): Control => ({
-  ...{ id: title, ref: "Art. 14", title, group: "Chapter III", summary: "People can stop it.", needsAttention: false, version: 0, updatedAt: null },
+  ...{
+    id: title,
+    framework: "iso",
+    ref: "Art. 14",
+    title,
+    group: "Chapter III",
+    summary: "People can stop it.",
+    needsAttention: false,
+    version: 0,
+    updatedAt: null,
+  },
   ...{ status: "not_started", note: null, evidence: [], ownerId: null, dueDate: null },
   ...rest,
 });

@@ -7,7 +7,7 @@ import { rangeChange, sharedDays } from "#console/app/pages/dashboards/time-rang
 import type { Widget } from "#console/app/pages/dashboards/types";
 import { piecesOf } from "#console/app/pages/knowledge/highlight";
 import { sizeOf } from "#console/app/pages/knowledge/size";
-import { connectionKinds } from "#modules/core/kinds/rules/kinds";
+import { connectionKinds } from "#modules/core/connectors/rules/kind-schemas";
 
 describe("the form of a connection", () => {
   test("every secret of every kind is hidden", () => {
@@ -56,11 +56,8 @@ describe("placing widgets", () => {
 });
 
 describe("the time range of a dashboard", () => {
-  const widget = (settings: Record<string, unknown>, kind = "k"): Widget => ({
-    ...{ id: "w", title: "W", dashboard: "main", version: 1, position: { x: 0, y: 0, width: 1, height: 1 } },
-    ...{ kind, settings },
-  });
-  const kinds = [{ kind: "k", displayName: "K", settings: { properties: { rangeHours: { maximum: 720 } } } }];
+  const widget = (settings: Record<string, unknown>): Pick<Widget, "kind" | "settings"> => ({ kind: "agent_health", settings });
+  const kinds = [{ kind: "agent_health" as const, settings: { properties: { rangeHours: { maximum: 720 } } } }];
   test("days and hours are compared; widgets without a range do not count", () => {
     expect(sharedDays([widget({ rangeHours: 168 }), widget({ horizonDays: 7 }), widget({ limit: 5 })])).toBe(7);
     expect(sharedDays([widget({ rangeHours: 24 }), widget({ rangeDays: 7 })])).toBeUndefined();

@@ -67,7 +67,7 @@ describe("TLS_CERT and TLS_KEY", () => {
     }
   });
 
-  test("what has expired, or is not valid yet, is told in words", () => {
+  test("what has expired, or is not valid yet, is said in words", () => {
     const [past, soon, now] = [inDays(-1), inDays(1), new Date()];
     expect(timeFault({ notBefore: inDays(-9), notAfter: past }, now)).toBe(`has expired on ${past.toISOString()}`);
     expect(timeFault({ notBefore: soon, notAfter: inDays(9) }, now)).toBe(`is not valid before ${soon.toISOString()}`);

@@ -7,7 +7,7 @@ import { migrate } from "#db/migrate";
 import { reachDatabase } from "#db/open";
 import { missingParameters } from "#db/session";
 import { prepareJobs } from "#jobs/start";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { addAdmin } from "#modules/people/members/queries/members";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { saveUser } from "#modules/people/users/queries";

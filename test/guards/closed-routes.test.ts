@@ -11,6 +11,8 @@ const OPEN = [
   "GET /console/sign-in",
   "GET /console/:file",
   "GET /invitations/accept",
+  "GET /docs",
+  "GET /docs/:guide",
   "GET /health/live",
   "GET /health/ready",
   "GET /swagger",

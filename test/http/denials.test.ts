@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { newAgent } from "../support/server/agents";
 import { call } from "../support/server/call";
 import { newOrganization, newUser, type TestOrganization } from "../support/server/people";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { MAINTENANCE } from "#db/connect";
 import { migrate } from "#db/migrate";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { call } from "../support/server/call";
 import { newUser } from "../support/server/people";
 import { connectTo, startPostgres } from "../support/server/postgres";

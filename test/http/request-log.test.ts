@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { call } from "../support/server/call";
 import { newOrganization, newUser } from "../support/server/people";
 import { openRaw, sendRaw } from "../support/server/raw";

@@ -18,12 +18,12 @@ async function withRollout() {
 const refuseRings = (organizationId: string) =>
   world.sql.unsafe(`
     create function refuse_ring() returns trigger language plpgsql as $$ begin raise exception 'no ring for this rollout'; end $$;
-    create trigger refuse_ring before insert on audit_events for each row
+    create trigger refuse_ring before insert on audit_tail for each row
       when (new.organization_id = '${organizationId}' and new.action = 'rollout.ring-opened') execute function refuse_ring()`);
-const allowRings = () => world.sql.unsafe("drop trigger refuse_ring on audit_events; drop function refuse_ring()");
+const allowRings = () => world.sql.unsafe("drop trigger refuse_ring on audit_tail; drop function refuse_ring()");
 
 describe("the job that advances rollouts", () => {
-  test("tells of a rollout that fails, leaves it as it was, and goes on with the others", async () => {
+  test("throws for a rollout that fails, leaves it as it was, and goes on with the others", async () => {
     const [first, doomed, last] = [await withRollout(), await withRollout(), await withRollout()];
     for (const { agents } of [first, doomed, last]) await report("installed", ...agents);
     await refuseRings(doomed.organization.id);

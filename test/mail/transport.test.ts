@@ -87,7 +87,7 @@ describe("a mail is taken", () => {
   });
 });
 
-describe("a mail is not taken, and it is told in plain words, by a server", () => {
+describe("a mail is not taken, which is said in plain words, by a server", () => {
   test("whose name is not found", async () => {
     expect(await failureAt("smtp://no-such-name.invalid")).toEqual({ concerns: "server", message: "The name no-such-name.invalid is not found." });
   });

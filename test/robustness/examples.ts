@@ -1,4 +1,4 @@
-import { CONNECTORS } from "#modules/core/connections/rules/kinds";
+import { CONNECTORS } from "#modules/core/connectors/rules/kinds";
 import { WIDGETS } from "#modules/core/widgets/rules/kinds";
 import { configRulesOf, materialsOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import { TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/store-types";

@@ -1,10 +1,10 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mint } from "#demo/mint";
+import { compileSelector } from "#labels/selector";
 import { searchWords } from "#modules/certificates/certificates/rules/search-terms";
-import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
-import { readPem } from "#modules/certificates/certificates/x509/pem";
-import { compileSelector } from "#modules/fleet/agents/rules/selector";
 import { cleanFileName, readKind, splitPassages } from "#modules/knowledge/documents/rules/documents";
+import { parseCertificate } from "#x509/facts";
+import { readPem } from "#x509/pem";
 import { inDays } from "../support/pki/certificates";
 import { growthOf, SUPER_LINEAR } from "../support/server/growth";
 

@@ -1,4 +1,4 @@
-import { keepChallenge } from "#modules/issuance/hosts/queries/challenges";
+import { keepChallenge } from "#modules/issuance/requests/queries/challenges";
 import { hashInvitationToken } from "#modules/people/members/rules";
 import { certificate, importInto } from "../support/pki/certificates";
 import { newCsr } from "../support/pki/csr";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createPause } from "#slices";
+import { createPause } from "#runtime/slices";
 
 const SLICE = 5;
 const LOOPS = 20;

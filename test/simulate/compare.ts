@@ -8,14 +8,14 @@ export function differ(expected: ReadonlyMap<string, number>, found: ReadonlyMap
   return differences;
 }
 
-/** What was heard, by kind, and how much of it was of certificates that were renewed before there was anything to tell. */
+/** The notices received, by kind, and how much of it was of certificates that were renewed before there was a threshold. */
 export function countHeard(found: ReadonlyMap<string, number>, isRenewedInTime: ReadonlySet<string>) {
-  const heard: Record<string, number> = {};
+  const received: Record<string, number> = {};
   let needless = 0;
   for (const [key, count] of found) {
     const [, id = "", kind = ""] = key.split(" ");
-    heard[kind] = (heard[kind] ?? 0) + count;
+    received[kind] = (received[kind] ?? 0) + count;
     if (kind !== "certificate_revoked" && isRenewedInTime.has(id)) needless++;
   }
-  return { heard, needless };
+  return { received, needless };
 }

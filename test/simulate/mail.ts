@@ -13,7 +13,7 @@ const FAILS_AT_EACH = 1 - 0.8 ** (1 / 4);
 
 /**
  * A mail server that fails one attempt in five: it takes neither the recipient nor the message yet, or the connection breaks in the middle of
- * the message or before the answer to it. `mailed` counts what each address was told, by whole mails with a Message-ID of their own.
+ * the message or before the answer to it. `mailed` counts what each address received, by whole mails with a Message-ID of their own.
  */
 export async function startFailingMail(seed: number) {
   const random = createRandom(seed);
@@ -57,7 +57,7 @@ export async function startFailingMail(seed: number) {
   return { url: server.url, counts, mailed, gather, connections: server.connections, stop: server.stop };
 }
 
-/** The notices that a mail tells of: each as its link and title. */
+/** The notices that a mail lists: each as its link and title. */
 function read({ headers, text }: Received) {
   const subject = /^Subject: (.+)$/im.exec(headers)?.[1] ?? "";
   const plain = text.replaceAll("\r\n", "\n");
@@ -65,7 +65,7 @@ function read({ headers, text }: Received) {
   return [`${/^Open in Certitude:\n(\S+)$/m.exec(plain)?.[1]} ${subject}`];
 }
 
-/** How often each address must be told what, by the inboxes of an organization. */
+/** How often each address must receive what, by the inboxes of an organization. */
 export async function listMailable(sql: Pool, organizationId: string, publicUrl: string) {
   const rows = await sql<{ key: string; count: number }[]>`
     select concat(u.email, ' ', ${publicUrl}::text, n.link, ' ', n.title) as key, count(*)::int as count from notices n join users u on u.id = n.user_id

@@ -12,7 +12,7 @@ const SAID = [
 ];
 
 type State = "none" | "open" | "acknowledged" | "snoozed" | "cleared";
-type Said = { days: number; hearers: ReadonlySet<string> };
+type Reminder = { days: number; recipients: ReadonlySet<string> };
 export type Known = {
   id: string;
   names: number;
@@ -22,8 +22,8 @@ export type Known = {
   isActive: boolean;
   state: State;
   until: number;
-  toldTo: Map<string, Set<number>>;
-  last: Said | undefined;
+  noticesOf: Map<string, Set<number>>;
+  last: Reminder | undefined;
 };
 
 const ROLE = "the role";
@@ -35,26 +35,26 @@ const ROLE = "the role";
 export function createOracle(admins: readonly string[]) {
   const known = new Map<string, Known>();
   const byNames = new Map<number, Known[]>();
-  const heard = new Map<string, number>();
+  const received = new Map<string, number>();
   const silent = { acknowledged: 0, snoozed: 0 };
   const counts = { reminders: 0, escalations: 0 };
 
-  function hear(hearers: Iterable<string>, { id }: Known, kind: string, days = "") {
-    for (const user of hearers) {
+  function receive(recipients: Iterable<string>, { id }: Known, kind: string, days = "") {
+    for (const user of recipients) {
       const key = `${user} ${id} ${kind} ${days}`;
-      heard.set(key, (heard.get(key) ?? 0) + 1);
+      received.set(key, (received.get(key) ?? 0) + 1);
     }
   }
 
   const stands = ({ state }: Known) => state === "open" || state === "acknowledged" || state === "snoozed";
-  const toldOf = (certificate: Known, whom: string) => {
-    const days = certificate.toldTo.get(whom) ?? new Set<number>();
-    certificate.toldTo.set(whom, days);
+  const remindersOf = (certificate: Known, whom: string) => {
+    const days = certificate.noticesOf.get(whom) ?? new Set<number>();
+    certificate.noticesOf.set(whom, days);
     return days;
   };
 
   function add(given: Pick<Known, "id" | "names" | "notBefore" | "notAfter" | "ownerId">) {
-    const certificate: Known = { ...given, isActive: true, state: "none", until: 0, toldTo: new Map(), last: undefined };
+    const certificate: Known = { ...given, isActive: true, state: "none", until: 0, noticesOf: new Map(), last: undefined };
     known.set(given.id, certificate);
     byNames.set(given.names, [...(byNames.get(given.names) ?? []), certificate]);
   }
@@ -68,45 +68,45 @@ export function createOracle(admins: readonly string[]) {
 
   function end(certificate: Known, isRevoked: boolean) {
     certificate.isActive = false;
-    if (isRevoked) hear(certificate.ownerId ? [certificate.ownerId] : admins, certificate, "certificate_revoked");
+    if (isRevoked) receive(certificate.ownerId ? [certificate.ownerId] : admins, certificate, "certificate_revoked");
     if (stands(certificate)) certificate.state = "cleared";
   }
 
   function clearRenewed(certificate: Known) {
-    const role = certificate.ownerId === null || toldOf(certificate, ROLE).size > 0 ? admins : [];
-    hear(new Set([...(certificate.ownerId ? [certificate.ownerId] : []), ...role]), certificate, "certificate_renewed");
+    const role = certificate.ownerId === null || remindersOf(certificate, ROLE).size > 0 ? admins : [];
+    receive(new Set([...(certificate.ownerId ? [certificate.ownerId] : []), ...role]), certificate, "certificate_renewed");
     certificate.state = "cleared";
   }
 
   /** What is said of a certificate at its most urgent threshold, where that was not said yet. */
-  function reach(certificate: Known, now: number): Said | undefined {
+  function reach(certificate: Known, now: number): Reminder | undefined {
     const reached = daysReached(certificate, now);
     if (reached.length === 0) return;
     const days = Math.min(...reached);
     const { ownerId } = certificate;
-    const told = toldOf(certificate, ownerId ?? ROLE);
-    if (told.has(days)) return;
-    const isEscalated = isIgnored(certificate, told) && !toldOf(certificate, ROLE).has(days);
-    for (const each of reached) told.add(each);
+    const reminded = remindersOf(certificate, ownerId ?? ROLE);
+    if (reminded.has(days)) return;
+    const isEscalated = isIgnored(certificate, reminded) && !remindersOf(certificate, ROLE).has(days);
+    for (const each of reached) reminded.add(each);
     if (isEscalated) {
-      toldOf(certificate, ROLE).add(days);
+      remindersOf(certificate, ROLE).add(days);
       counts.escalations++;
     }
-    certificate.last = { days, hearers: new Set([...(ownerId ? [ownerId] : admins), ...(isEscalated ? admins : [])]) };
+    certificate.last = { days, recipients: new Set([...(ownerId ? [ownerId] : admins), ...(isEscalated ? admins : [])]) };
     return certificate.last;
   }
 
-  /** The owner was told before, and nothing has come of it. */
-  const isIgnored = ({ ownerId, state }: Known, told: ReadonlySet<number>) => ownerId !== null && told.size > 0 && state === "open";
+  /** The owner was notified before, and nothing has come of it. */
+  const isIgnored = ({ ownerId, state }: Known, reminded: ReadonlySet<number>) => ownerId !== null && reminded.size > 0 && state === "open";
 
-  const say = (certificate: Known, { days, hearers }: Said) =>
-    hear(hearers, certificate, days === 0 ? "certificate_expired" : "certificate_expiring", `${days}`);
+  const notify = (certificate: Known, { days, recipients }: Reminder) =>
+    receive(recipients, certificate, days === 0 ? "certificate_expired" : "certificate_expiring", `${days}`);
 
-  function tell(certificate: Known, said: Said, now: number) {
+  function dispatch(certificate: Known, said: Reminder, now: number) {
     if (certificate.state === "acknowledged") silent.acknowledged++;
     else if (certificate.state === "snoozed" && certificate.until > now && said.days > 0) silent.snoozed++;
     else {
-      say(certificate, said);
+      notify(certificate, said);
       certificate.state = "open";
     }
   }
@@ -118,13 +118,13 @@ export function createOracle(admins: readonly string[]) {
   function lookAt(all: readonly Known[], latest: Known | undefined, now: number) {
     for (const each of all) if (each !== latest && each.isActive && stands(each)) clearRenewed(each);
     const said = latest && reach(latest, now);
-    if (said) tell(latest, said, now);
+    if (said) dispatch(latest, said, now);
     for (const each of all) if (each.state === "snoozed" && each.until <= now) remind(each);
   }
 
   function remind(certificate: Known) {
     certificate.state = "open";
-    if (certificate.last) say(certificate, certificate.last);
+    if (certificate.last) notify(certificate, certificate.last);
     counts.reminders++;
   }
 
@@ -136,7 +136,7 @@ export function createOracle(admins: readonly string[]) {
     }
   }
 
-  return { known, heard, silent, counts, add, current, end, look, change, standing: () => [...known.values()].filter(stands) };
+  return { known, received, silent, counts, add, current, end, look, change, standing: () => [...known.values()].filter(stands) };
 }
 
 /** The days of the thresholds that are reached; 0 is the end. */

@@ -28,14 +28,14 @@ export async function importCertificates(sql: Pool, organizationId: string, cert
     from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as row (id uuid, name text, "notBefore" bigint, "notAfter" bigint, "ownerId" uuid)`;
 }
 
-export async function isUntold(sql: Pool, organizationId: string) {
-  const [row] = await sql<{ isUntold: boolean }[]>`
-    select exists (select from notification_events where organization_id = ${organizationId} and told_at is null) as "isUntold"`;
-  return row?.isUntold ?? false;
+export async function isPending(sql: Pool, organizationId: string) {
+  const [row] = await sql<{ isPending: boolean }[]>`
+    select exists (select from notification_events where organization_id = ${organizationId} and told_at is null) as "isPending"`;
+  return row?.isPending ?? false;
 }
 
 /** How often each user has each thing in their inbox. */
-export async function listHeard(sql: Pool, organizationId: string) {
+export async function listReceived(sql: Pool, organizationId: string) {
   const rows = await sql<{ key: string; count: number }[]>`
     select concat_ws(' ', n.user_id, e.subject_id, e.kind, coalesce(e.data ->> 'days', '')) as key, count(*)::int as count
     from notification_events e join notices n on n.notification_id = e.notification_id where e.organization_id = ${organizationId} group by 1`;

@@ -2,11 +2,11 @@ import { annotateCertificate } from "#modules/certificates/certificates/queries/
 import { retireCertificate, revokeCertificate } from "#modules/certificates/certificates/queries/certificates";
 import { watchExpiry } from "#modules/certificates/expiry/services/watch";
 import { changeAlerts } from "#modules/notifications/alerts/queries";
-import { tellEvents } from "#modules/notifications/events/services/tell";
+import { dispatchEvents } from "#modules/notifications/dispatch/services/dispatch";
 import { countHeard, differ } from "./compare";
 import { countUnsent, listMailable, sendQueued } from "./mail";
 import { createOracle, type Known } from "./oracle";
-import { importCertificates, isUntold, listHeard, newPeople } from "./organization";
+import { importCertificates, isPending, listReceived, newPeople } from "./organization";
 import { createRandom, type Random } from "./random";
 import type { Servers } from "./servers";
 
@@ -28,11 +28,11 @@ export type Simulation = {
   certificates: number;
   days: number;
   servers: Servers;
-  say?: (line: string) => void;
+  notify?: (line: string) => void;
 };
 
 /** Plays a year hour by hour on real databases, and works out beside it what members must hear and be mailed. Returns what differs, and counts. */
-export async function simulateYear({ seed, certificates, days, servers, say = () => {} }: Simulation) {
+export async function simulateYear({ seed, certificates, days, servers, notify = () => {} }: Simulation) {
   const random = createRandom(seed);
   const { deps, pools, works, failing } = servers;
   const [sql] = pools;
@@ -67,7 +67,7 @@ export async function simulateYear({ seed, certificates, days, servers, say = ()
     for (const [names] of [...renewals].filter(([, at]) => at <= now)) {
       const old = oracle.current(names, now);
       const lifetime = old ? old.notAfter - old.notBefore : random.pick(LIFETIMES) * DAY;
-      if (old && old.toldTo.size === 0 && now < old.notAfter - Math.min(60 * DAY, lifetime / 3)) {
+      if (old && old.noticesOf.size === 0 && now < old.notAfter - Math.min(60 * DAY, lifetime / 3)) {
         isRenewedInTime.add(old.id);
         counts.inTime++;
       }
@@ -110,7 +110,7 @@ export async function simulateYear({ seed, certificates, days, servers, say = ()
     const standing = oracle.standing();
     if (standing.length === 0) return;
     const { id, last } = random.pick(standing);
-    const userId = random.pick([...(last?.hearers ?? admins)]);
+    const userId = random.pick([...(last?.recipients ?? admins)]);
     const what = random.pick(["acknowledged", "snoozed", "snoozed", "reopened"] as const);
     const until = what === "snoozed" ? Math.ceil((now + random.between(0, 40 * DAY)) / DAY) * DAY : 0;
     const [notice] = await sql<{ id: string; notificationId: string }[]>`
@@ -130,17 +130,17 @@ export async function simulateYear({ seed, certificates, days, servers, say = ()
     counts[what]++;
   }
 
-  /** All servers look and tell at once; then, as in the seconds and hours that follow, until there is nothing to tell and nothing to mail. */
+  /** All servers watch and dispatch at once; then, as in the seconds and hours that follow, until nothing is pending and nothing to mail. */
   async function turn(now: number) {
     const clock = () => new Date(now);
     const { signal } = new AbortController();
     await Promise.all(
       pools.map(async (each) => {
         await watchExpiry({ sql: each, clock }, signal);
-        await tellEvents({ ...deps, sql: each, clock }, signal);
+        await dispatchEvents({ ...deps, sql: each, clock }, signal);
       }),
     );
-    while (await isUntold(sql, organizationId)) await tellEvents({ ...deps, sql, clock }, signal);
+    while (await isPending(sql, organizationId)) await dispatchEvents({ ...deps, sql, clock }, signal);
     await sendQueued(sql, organizationId, works, fares);
     failing.gather();
   }
@@ -154,7 +154,7 @@ export async function simulateYear({ seed, certificates, days, servers, say = ()
   let awayUntil = 0;
   for (let hour = 0; hour < days * 24; hour++) {
     const now = start + hour * HOUR;
-    if (hour % (50 * 24) === 0) say(`day ${hour / 24}: ${counts.imported} certificates, ${oracle.heard.size} things heard`);
+    if (hour % (50 * 24) === 0) notify(`day ${hour / 24}: ${counts.imported} certificates, ${oracle.received.size} things heard`);
     if (awayUntil > now) {
       counts.hoursAway++;
       continue;
@@ -170,19 +170,19 @@ export async function simulateYear({ seed, certificates, days, servers, say = ()
     await turn(now);
     oracle.look(now);
   }
-  const found = await listHeard(sql, organizationId);
+  const found = await listReceived(sql, organizationId);
   const mailable = await listMailable(sql, organizationId, deps.config.publicUrl ?? "");
   return {
     counts: { ...counts, ...oracle.counts, silent: oracle.silent },
     mail: { notices: sum(mailable), ...failing.counts, ...fares, unsent: await countUnsent(sql, organizationId), mostConnections: failing.connections().most },
-    differences: [...differ(oracle.heard, found, "in the inbox"), ...differ(mailable, failing.mailed, "mailed")],
+    differences: [...differ(oracle.received, found, "in the inbox"), ...differ(mailable, failing.mailed, "mailed")],
     ...countHeard(found, isRenewedInTime),
   };
 }
 
 const sum = (counts: ReadonlyMap<string, number>) => counts.values().reduce((total, each) => total + each, 0);
 
-/** When a certificate is renewed: before anything is told of it, late, after its end, or never. */
+/** When a certificate is renewed: before any notice of it, late, after its end, or never. */
 function chooseRenewal(random: Random, notBefore: number, lifetime: number) {
   const kind = random.next();
   const share = kind < 0.72 ? random.between(0.3, 0.6) : kind < 0.9 ? random.between(0.7, 0.99) : random.between(1.01, 1.2);

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import { bits, integer, octets, oid, sequence, tagged, time } from "#crypto/der";
-import { alternativeNames } from "#modules/certificates/certificates/x509/signing-request";
-import { toPem } from "../host/pem";
+import { bits, integer, octets, oid, sequence, tagged, time, toPem } from "#x509/der-writer";
+import { alternativeNames } from "#x509/signing-request";
 import { makePrivateKey, signerOf } from "../host/private-key";
 
 /** OIDs in hexadecimal; acmeIdentifier is 1.3.6.1.5.5.7.1.31. */

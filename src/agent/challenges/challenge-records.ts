@@ -2,14 +2,14 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Attributes, absent, writeAtomically } from "../host/files";
 
-/** What the agent knows of a challenge that it was asked to answer. */
+/** The agent's record of a challenge that it was asked to answer. */
 export type ChallengeRecord = {
   id: string;
   /** When it was first answered, in milliseconds; none while it could not be. */
   since?: number | undefined;
   /** The file of the answer, named here before it is written. */
   path?: string | undefined;
-  /** Why it is not answered, as the server was last told. */
+  /** The reason why it is not answered, as it was last reported; the file of an older release has it by this name. */
   told?: string | undefined;
 };
 

@@ -1,15 +1,15 @@
 import { createSecureContext, createServer, type SecureContext, type TLSSocket } from "node:tls";
-import type { HostProof } from "#modules/issuance/hosts/schema";
+import type { HostProof } from "#modules/issuance/requests/schema/host-keys";
 import { foreign } from "../host/foreign";
 import { makeAlpnCertificate, serverNameOf } from "./alpn-certificate";
 
-/** What is answered at a listener. */
+/** A challenge that a listener answers. */
 type Answer = { name: string; token: string; answer: string };
 type Answers = Map<string, Answer>;
 type Place = { address: string; port: number };
 type Listener = { answers: Answers; stop: () => void };
 
-/** Where a CA asks (RFC 8555, 8.3; RFC 8737, 3). */
+/** The ports that a CA connects to (RFC 8555, 8.3; RFC 8737, 3). */
 const PORTS = { "http-01": 80, "tls-alpn-01": 443 };
 const ALPN = "acme-tls/1";
 /** How long a stranger may take with a request, or a handshake. */
@@ -21,7 +21,7 @@ export const portOf = ({ type, port = PORTS[type] }: HostProof) => port;
 
 export type Listeners = ReturnType<typeof createListeners>;
 
-/** What the agent itself answers to CAs: a listener for each port, for as long as there is an answer to give there. */
+/** The listeners by which the agent itself answers CAs: one for each port, for as long as it has an answer to give. */
 export function createListeners() {
   const listeners = new Map<string, Listener>();
 

@@ -1,10 +1,10 @@
 import { realpath } from "node:fs/promises";
-import { findProofFault } from "#modules/issuance/hosts/rules";
-import { type ChallengeReport, HostChallenge } from "#modules/issuance/hosts/schema";
+import { findProofFault } from "#modules/issuance/issuing/rules/host-proofs";
+import { type ChallengeReport, HostChallenge } from "#modules/issuance/requests/schema/host-keys";
 import type { Work } from "../attempt";
 import { inWords } from "../host/files";
 import { expectShowable, Refused } from "../policy/host-policy";
-import { failed, refused, told } from "../report";
+import { failed, refused, reportable } from "../report";
 import type { DesiredState, ServerClient } from "../server-client";
 import { expectUnderstood } from "../targets";
 import { Unreachable } from "../transport";
@@ -14,7 +14,7 @@ import { planAnswer, removeAnswer, removeEmptied } from "./webroot";
 
 type Answering = Work & {
   listeners: Listeners;
-  /** Whether no other pass follows this one. */
+  /** True when no other pass follows this one. */
   isOnce: boolean;
 };
 type Reporting = Answering & { client: Pick<ServerClient, "reportChallenges"> };
@@ -26,14 +26,14 @@ const LONGEST_MS = 86_400_000;
 const [TOKEN, THUMBPRINT, NAME] = [/^[\w-]{16,200}$/, /^[\w-]{43}$/, /^[\w.:-]{1,253}$/];
 
 /**
- * Answers the challenges that CAs are about to put to this host, takes away what is asked for no more, and tells the server, which then has the CA look.
- * While the server is away nothing is answered that was not before.
+ * Answers the challenges that CAs are about to check, removes the others, and reports both to the server. While the server is
+ * away it adds no answer.
  */
 export async function showChallenges({ challenges = [] }: Pick<DesiredState, "challenges">, work: Reporting, isAway: boolean): Promise<Shown> {
   const { records } = work.state.challenges;
   const isYoung = ({ since = 0 }: Partial<ChallengeRecord> = {}) => work.clock().getTime() - since < LONGEST_MS;
   const asked = challenges.filter(({ id }) => !isAway || isYoung(records.get(id)));
-  if (work.isDryRun) return tellPlans(asked, work);
+  if (work.isDryRun) return reportPlans(asked, work);
   let failures = await forgetUnasked(new Set(asked.map(({ id }) => id)), work);
   const reports = new Map<string, ChallengeReport[]>();
   const plans = [];
@@ -48,7 +48,7 @@ export async function showChallenges({ challenges = [] }: Pick<DesiredState, "ch
   return isAway ? { failed: failures } : { failed: failures, ...(await deliver(reports, work)) };
 }
 
-function tellPlans(asked: HostChallenge[], { log }: Answering): Shown {
+function reportPlans(asked: HostChallenge[], { log }: Answering): Shown {
   for (const { requestId, name, proof } of asked) log.info({ request: requestId, name, proof }, "would answer a challenge of a CA");
   return { failed: 0 };
 }
@@ -92,10 +92,10 @@ async function planOne(challenge: HostChallenge, work: Answering): Promise<() =>
     work.listeners.drop(id);
     const isRefused = error instanceof Refused;
     const { message: reason = "" } = isRefused ? refused(error, log) : failed(error, log);
-    const message = told(reason, [challenge], work);
-    const isTold = record.told === message && !isShown;
+    const message = reportable(reason, [challenge], work);
+    const isReported = record.told === message && !isShown;
     known.note(record);
-    return { isFailure: true, ...(!isTold && { report: { id, state: isRefused ? "refused" : "failed", message } }) };
+    return { isFailure: true, ...(!isReported && { report: { id, state: isRefused ? "refused" : "failed", message } }) };
   }
 
   async function show(give: () => Promise<void>): Promise<Outcome> {
@@ -134,7 +134,7 @@ async function planOf(challenge: HostChallenge, record: ChallengeRecord, work: A
   return () => work.listeners.answer(id, proof, { name, token, answer: content });
 }
 
-/** Tells the server; why something is not answered is told once. */
+/** Sends reports to the server; the reason why something is not answered is reported once. */
 async function deliver(
   reports: Map<string, ChallengeReport[]>,
   { client, log, state: { challenges: known } }: Reporting,
@@ -147,7 +147,7 @@ async function deliver(
     return {};
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    log.warn({ reason: error.message }, "the server cannot be told which challenges are answered");
+    log.warn({ reason: error.message }, "the server cannot be sent which challenges are answered");
     return { unreachable: error };
   } finally {
     await known.flush();

@@ -13,7 +13,10 @@ const [FILE_MODE, DIRECTORY_MODE] = [0o644, 0o755];
 type Answer = { webroot: string; token: string; answer: string };
 type Records = State["challenges"];
 
-/** Finds out whether an answer can be written where a web server finds it, and notes the file; returns what writes it, once that note is on disk. */
+/**
+ * Finds out whether an answer can be written where a web server finds it, and notes the file; returns what writes it, once that
+ * note is on disk.
+ */
 export async function planAnswer({ webroot, token, answer }: Answer, record: ChallengeRecord, records: Records) {
   const directory = join(webroot, ...PLACE);
   for (const each of [dirname(directory), directory])
@@ -33,7 +36,10 @@ export async function planAnswer({ webroot, token, answer }: Answer, record: Cha
 /** Takes an answer's file away, with what a killed agent has left of it. */
 export const removeAnswer = async ({ path }: ChallengeRecord) => path === undefined || removeWhole(path);
 
-/** Removes the directories that were made for answers, as far as none is in them. What others have put there meanwhile keeps its directory. */
+/**
+ * Removes the directories that were made for answers, as far as none is in them. What others have put there meanwhile keeps its
+ * directory.
+ */
 export async function removeEmptied(records: Records) {
   const used = new Set<string>();
   for (const { path = "/" } of records.records.values()) for (let each = dirname(path); !used.has(each); each = dirname(each)) used.add(each);

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { dirname } from "node:path";
-import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
-import { readPem } from "#modules/certificates/certificates/x509/pem";
+import { parseCertificate } from "#x509/facts";
+import { readPem } from "#x509/pem";
 import { fingerprintOf } from "../host/pem";
 import type { Target } from "../store";
 import type { UndoStep } from "../transaction/undo-step";
@@ -17,8 +17,8 @@ const PLAIN_PATH = /^\/[\w@%+=:,./-]{0,1023}$/;
 const MAX_VALUE = 60_000;
 
 /**
- * Returns what hooks are to know of a change: the assignment's facts, the names of the certificate, and the places that were changed. Names
- * and places that are not plain are left out. What certbot's hooks expect is there where a server's or client's certificate has come.
+ * Returns what hooks learn of a change: the assignment, the certificate's names and the changed places. Names and places with
+ * unusual characters are left out.
  */
 export function changeOf(event: ChangeEvent, target: Target, certificate: string, undo: readonly UndoStep[]): Change {
   const paths = listOf(undo.flatMap(placeOf), (each) => PLAIN_PATH.test(each));

@@ -13,8 +13,8 @@ const LEFT_OVER = /^\.|~$|\.(bak|dpkg-\w+|rpm\w+|swp)$/;
 const FAILED = "A hook of this host failed after the change: the agent's log on the host names it.";
 
 /**
- * Runs the host's own programs, in the order of their names, for each record that has changed: each change in turn, until they have run for
- * it once. A hook that failed is logged and reported; one that did not end in time is not waited for again in this pass.
+ * Runs the host's own programs, in the order of their names, for each record that has changed, until each ran once for the
+ * change. A failure is logged and reported.
  */
 export async function runHooks(records: Iterable<AssignmentRecord>, work: Work) {
   const changed = [...records].filter(({ change }) => change !== undefined);

@@ -5,7 +5,10 @@ export type Word = string & { readonly [judged]: true };
 /** A call of a program: its name and arguments. */
 export type Argv = readonly string[] & { readonly [judged]: true };
 
-/** Text that this program writes itself, letter by letter: neither a `string`, which was read from elsewhere, nor a template that holds one. */
+/**
+ * Text that this program writes itself, letter by letter: neither a `string`, which was read from elsewhere, nor a template
+ * that holds one.
+ */
 type Literal<Text> = Text extends string ? (Record<never, 1> extends Record<Text, 1> ? never : Text) : never;
 type Judged<Part> = Part extends Word | readonly Word[] | Argv ? Part : Literal<Part>;
 
@@ -23,8 +26,8 @@ export const joined = <Text extends string>(before: Literal<Text>, word: Word) =
 export const permittedCall = (words: readonly string[]) => words as Argv;
 
 /**
- * A word that the server chose, or another user of this host. Throws where a tool would read something else than a name or a path: an option
- * (`-`), a file of more words (`@`), no word, or a second one.
+ * A word that the server chose, or another user of this host. Throws where a tool would read something else than a name or a
+ * path: an option (`-`), a file of more words (`@`), no word, or a second one.
  */
 export function serverWord(text: string): Word {
   if (/^[-@]/.test(text))

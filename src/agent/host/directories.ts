@@ -22,8 +22,8 @@ async function makeIn(parent: HeldDirectory, path: string, mode: number) {
 }
 
 /**
- * Makes a directory again that has gone, for its former owner: given away only where nothing else can take its place meanwhile, else
- * made by that user. One that is there is left as it is, unless it is what a former try has begun.
+ * Makes a missing directory again for its former owner, and only gives it away where nothing can take its place meanwhile. An
+ * existing directory stays as it is.
  */
 export function restoreDirectory(host: Host, path: string, { mode, uid, gid }: Attributes) {
   return withDirectory(dirname(path), async (parent) => {

@@ -4,12 +4,12 @@ import { fingerprintOf } from "./pem";
 export type Entry = { name: string; kind: string; certificates: string[] };
 /** The entries that were read of a store, for the digest of this process; `stamp` is for other processes, and holds no password. */
 type Known = { digest?: string; stamp?: string; entries: Entry[] };
-/** What was read last, by store. */
+/** The entries last read, by store. */
 export type Entries = Map<string, Known>;
 
 /**
- * Reads a store's entries with its tool, once for as long as what `digest` stands for stays the same, or what a former process has read
- * with the same stamp. `stampOf` is asked again afterwards: what changes while the tool reads has no stamp.
+ * Reads a store's entries with its tool, unless `digest` or the stamp is that of an earlier read. `stampOf` is asked again
+ * afterwards, so a store that changes during the read has no stamp.
  */
 export async function readOnce(
   { entries: cache }: { entries: Entries },

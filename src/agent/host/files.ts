@@ -11,7 +11,10 @@ export type Attributes = Pick<Snapshot, "mode" | "uid" | "gid">;
 const TEMPORARY = ".certitude-tmp";
 const MAX_FILE = 32 * 1024 * 1024;
 
-/** Where a file is written before it takes its name. One name per file, so that what a killed agent left is found again. */
+/**
+ * Returns the path that a file is written to before it takes its name: one for each file, so that a killed agent's draft is
+ * found again.
+ */
 const temporaryOf = (path: string) => `.${basename(path)}${TEMPORARY}`;
 export const isTemporary = (name: string) => name.startsWith(".") && name.endsWith(TEMPORARY);
 
@@ -21,7 +24,10 @@ export type Place = {
   read(): Promise<Snapshot | undefined>;
   /** Attributes of a new file of this mode: it belongs to whom its directory belongs. */
   attributes(mode: number): Attributes;
-  /** All of the new content or all of the old, whenever the power fails: a temporary file with its attributes, fsync, rename, fsync of the directory. */
+  /**
+   * All of the new content or all of the old, whenever the power fails: a temporary file with its attributes, fsync, rename,
+   * fsync of the directory.
+   */
   write(content: Uint8Array | string, attributes: Attributes): Promise<void>;
   remove(): Promise<void>;
   /** Takes the temporary file away, where there is one: a disk that is read-only complains even about removing nothing. */
@@ -122,7 +128,7 @@ export const removeWhole = (path: string) =>
     await place.remove();
   }).catch(absent);
 
-/** What has this name, no link on the way to it followed but a trusted one; undefined where there is nothing. */
+/** Returns the status of this path, following only trusted links on the way; undefined where nothing has this name. */
 export const findEntry = (path: string): Promise<Stats | undefined> =>
   withDirectory(dirname(path), (directory) => lstat(directory.at(basename(path)))).catch(absent);
 

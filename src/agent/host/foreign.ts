@@ -1,4 +1,7 @@
-/** Marks words that are neither the agent's own nor the server's, such as a tool's, a peer's or a path that was found: the log shows them, reports do not. */
+/**
+ * Marks words that are neither the agent's own nor the server's, such as a tool's, a peer's or a path that was found: the log
+ * shows them, reports do not.
+ */
 export const foreign = (words: string) => `‹${words.replace(/[‹›]/g, "'")}›`;
 
 /** The marked words of a message; a mark that was not closed takes all that follows. */

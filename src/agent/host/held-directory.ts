@@ -6,7 +6,7 @@ export type HeldDirectory = {
   /** Returns a path to what has this name in it; the file's own link, if it is one, is the caller's to refuse. */
   at(name: string): string;
   attributes(): Stats;
-  /** Whether only root and the agent's user may put anything there. */
+  /** Returns whether only root and the agent's user can put anything there. */
   isOwn(): boolean;
   /** Writes to disk what has been renamed and removed in it. */
   flush(): void;
@@ -19,7 +19,10 @@ const HANDLE_OF_NO_LINK = HANDLE | constants.O_NOFOLLOW;
 const MAX_LINKS = 40;
 const FOR_OTHERS_TO_WRITE = 0o022;
 
-/** Opens a directory for as long as `use` takes. Rejects with the system's error where there is none, and where an untrusted link is on the way. */
+/**
+ * Opens a directory for as long as `use` takes. Rejects with the system's error where there is none, and where an untrusted
+ * link is on the way.
+ */
 export async function withDirectory<Result>(path: string, use: (directory: HeldDirectory) => Promise<Result>): Promise<Result> {
   const handle = openDirectory(resolve(path));
   try {
@@ -36,14 +39,14 @@ export async function withDirectory<Result>(path: string, use: (directory: HeldD
 
 const within = (handle: number, name: string) => `/proc/self/fd/${handle}/${name}`;
 
-/** Goes there as the kernel does; by what name it came to the end tells whether it followed a link. */
+/** Goes there as the kernel does; by what name it came to the end shows whether it followed a link. */
 function openDirectory(path: string) {
   try {
     const handle = openSync(path, HANDLE);
     if (readlinkSync(`/proc/self/fd/${handle}`) === path) return handle;
     closeSync(handle);
   } catch {
-    // What is in the way is told by the walk.
+    // The walk reports what is in the way.
   }
   return walk(path);
 }
@@ -79,7 +82,10 @@ function isOwn(handle: number) {
 const isTrusted = (uid: number) => uid === 0 || uid === process.getuid?.();
 const namesOf = (path: string) => path.split(sep).filter((name) => name !== "" && name !== ".");
 
-/** Where the link of this name leads, undefined where it is none. One that others made, or could have put there, may lead a privileged agent anywhere. */
+/**
+ * Returns the target of the link of this name, or undefined where it is no link. A link that others could have made may lead a
+ * privileged agent anywhere.
+ */
 function linkIn(handle: number, name: string, path: string) {
   const place = within(handle, name);
   const found = named(path, () => lstatSync(place));

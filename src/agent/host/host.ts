@@ -8,17 +8,20 @@ export type Host = {
   environment: Record<string, string | undefined>;
   home: string;
   /**
-   * The system's trust store: where anchors are dropped, what its tool makes of them, how the tool is called, the hooks that it tells of each
-   * change, and the keystore that one of those fills.
+   * The system's trust store: where anchors are dropped, what its tool makes of them, how the tool is called, the hooks that it
+   * tells of each change, and the keystore that one of those fills.
    */
   system: { anchors: string; bundle: string; update: Argv; hooks: string; javaStore: string };
   /** The system's trust store of Red Hat's kind: the same, of another tool. */
   caTrust: { anchors: string; bundle: string; update: Argv };
   /** The directory of the host's own programs that run after a change. */
   hooks: string;
-  /** Milliseconds that it waits: for a tool, for one connection to an endpoint, for a server to present its new certificate after a reload. */
+  /**
+   * Milliseconds that it waits: for a tool, for one connection to an endpoint, for a server to present its new certificate
+   * after a reload.
+   */
   patience: { tool: number; connection: number; reload: number };
-  /** What tools have read from stores, so that one that stays as it is costs no tool. */
+  /** The entries that tools have read from stores, so that an unchanged store needs no tool. */
   entries: Entries;
 };
 
@@ -49,7 +52,7 @@ export function pathOn(host: Host, path: string, field: string) {
   return full;
 }
 
-/** What the server shows about the machine. */
+/** Returns the machine's description that the server shows. */
 export async function describeHost(hostname: string, agentVersion: string) {
   const file = Bun.file("/etc/os-release");
   const name = (await file.exists()) ? /^PRETTY_NAME="?([^"\n]+)/m.exec(await file.text())?.[1] : undefined;

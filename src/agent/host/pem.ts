@@ -1,8 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { sha256 } from "#crypto/sha256";
-import { readPem } from "#modules/certificates/certificates/x509/pem";
-
-const WIDTH = 64;
+import { toPem } from "#x509/der-writer";
+import { readPem } from "#x509/pem";
 
 /** The certificates of a PEM text, each as a block of its own, written the one usual way. */
 export const certificatesIn = (text: string) =>
@@ -13,14 +12,6 @@ export function fingerprintOf(pem: string) {
   const [block] = readPem(pem);
   if (!block || !("bytes" in block)) throw new Error("This is not a certificate in PEM.");
   return sha256(block.bytes);
-}
-
-export function toPem(label: string, bytes: Uint8Array) {
-  const lines =
-    Buffer.from(bytes)
-      .toString("base64")
-      .match(new RegExp(`.{1,${WIDTH}}`, "g")) ?? [];
-  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
 }
 
 /** The first private key of a PEM text. */
@@ -43,7 +34,7 @@ function isCertificate(der: Uint8Array) {
   }
 }
 
-/** Whether the private key is known to be another certificate's. One that is encrypted or of a rare kind only its server can read. */
+/** Returns whether the private key is known to be another certificate's. An encrypted key, or one of a rare kind, is not known. */
 export function isForeignKey(certificate: string, privateKey: string) {
   try {
     return !new X509Certificate(certificate).checkPrivateKey(createPrivateKey(privateKey));
@@ -52,7 +43,7 @@ export function isForeignKey(certificate: string, privateKey: string) {
   }
 }
 
-/** What a server or client presents: the certificate and its intermediates, without the root. */
+/** Returns what a server or client presents: the certificate and its intermediates, without the root. */
 export const presented = (certificate: string, chain: string[]) =>
   [certificate, ...chain.filter((each) => !isSelfSigned(each))].map((each) => `${each.trimEnd()}\n`);
 
@@ -62,10 +53,10 @@ export function lifetimeOf(pem: string) {
   return Date.parse(validTo) - Date.parse(validFrom);
 }
 
-/** Whether it is an authority's: without its key it is an anchor, and nothing that a server presents. */
+/** Returns whether it is an authority's certificate: without its key it is an anchor, which no server presents. */
 export const isAuthority = (pem: string) => new X509Certificate(pem).ca;
 
-/** Whether it is a root: its issuer is itself. */
+/** Returns whether it is a root: its issuer is itself. */
 function isSelfSigned(pem: string) {
   const { subject, issuer } = new X509Certificate(pem);
   return subject === issuer;

@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPair, sign, X509Certificate } from "node:crypto";
 import { promisify } from "node:util";
-import { publicHalfOf, type Signer, type Subject, signRequest } from "#modules/certificates/certificates/x509/signing-request";
-import { toPem } from "./pem";
+import { toPem } from "#x509/der-writer";
+import { publicHalfOf, type Signer, type Subject, signRequest } from "#x509/signing-request";
 
 const generate = promisify(generateKeyPair);
 const signAsync = promisify(sign) as (hash: string, data: Uint8Array, key: string) => Promise<Buffer>;
@@ -31,7 +31,7 @@ export const signerOf = (pem: string): Signer => ({
 /** A certificate signing request in PEM. */
 export const makeCsr = async (subject: Subject, signer: Signer) => toPem("CERTIFICATE REQUEST", await signRequest(subject, signer));
 
-/** Whether the private key is the certificate's. One that cannot be read is none. */
+/** Returns whether the private key is the certificate's; false for a key that cannot be read. */
 export function isKeyOf(certificate: string, privateKey: string) {
   try {
     return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(privateKey));

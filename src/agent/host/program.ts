@@ -8,9 +8,9 @@ export type User = { uid: number; gid: number };
 type Options = {
   environment?: Record<string, string>;
   user?: User;
-  /** Where it works; without a user as the one to whom that belongs. By a relative name it stays there, whatever takes the place of the path. */
+  /** The working directory, a relative one even if its path is replaced. Without `user` the program runs as the directory's owner. */
   directory?: string;
-  /** What the tool reads from its standard input. */
+  /** The tool's standard input. */
   input?: string;
 };
 type Outcome = { stdout: string; stderr: string };
@@ -29,7 +29,7 @@ const MAX_OUTPUT = 16 * 1024 * 1024;
 const MAX_ERROR = 4_000;
 const SHOWN = 500;
 
-/** Runs a program of the host, without a shell. Returns what it printed. One that fails, or takes longer than the host's patience, is an error in words. */
+/** Runs a program of the host without a shell and returns its output. A failure or a run that takes too long is an error in words. */
 export function runProgram(host: Host, argv: Argv, { directory, ...options }: Options = {}): Promise<Outcome> {
   if (directory === undefined) return runIn("/", host, argv, options);
   return withDirectory(directory, (held) => {
@@ -49,7 +49,7 @@ async function runIn(cwd: string, host: Host, [program = "", ...args]: Argv, { e
   // Its own process group, so that whatever it started ends with it.
   const options = { env, cwd, detached: true, ...user };
   const child = input === undefined ? spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] }) : spawn(program, args, options);
-  child.stdin?.on("error", () => {}).end(input); // a tool that ends before it has read everything tells why by its exit code
+  child.stdin?.on("error", () => {}).end(input); // a tool that ends before it has read everything says why by its exit code
   const timeout = host.patience.tool;
   const output = { stdout: "", stderr: "" };
   let isLate = false;

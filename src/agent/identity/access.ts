@@ -11,12 +11,12 @@ export type Ask = (request: Sent) => Promise<{ response: Response; nonce: string
 /** How the agent proves who it is. */
 export type Access = {
   ask: Ask;
-  /** What it means when the server does not accept it, after its address. */
+  /** The consequence when the server does not accept the identity; it follows the server's address in a sentence. */
   refused: string;
 };
 
 const HALF_A_DAY_MS = 12 * 3_600_000;
-/** What a clock may be off before it is told: a signature counts for a minute. */
+/** The clock error that is logged from here on: a signature counts for a minute. */
 const NOTABLE_OFFSET_MS = 30_000;
 
 /** By a long-lived token. */
@@ -31,8 +31,8 @@ export const tokenAccess = (token: () => string, send: Send): Access => ({
 type Keyed = { identity: Identity; save: (identity: Identity) => Promise<void>; send: Send; log: Logger };
 
 /**
- * By a credential of a day and the host's key, which signs every request. The credential is renewed when half of its life is over, and
- * whenever the server does not know it, by the key alone. Time is the server's: its answers tell how far this host's clock is off.
+ * Proves the agent by a credential of a day and the host's key, which signs every request. The credential is renewed at half of
+ * its life, and when the server does not know it; time is the server's.
  */
 export function keyAccess({ identity, save, send, log }: Keyed): Access {
   let current = identity;
@@ -114,7 +114,10 @@ export function createSigner({ publicKey, privateKey }: { publicKey: string; pri
     return { signed: { method, path, ...(body !== undefined && { body }), headers: { ...headers, ...proof, ...signature } }, nonce };
   }
 
-  /** Sets the clock by the answer of a server that refused the time. Returns by how many milliseconds this host's is ahead; undefined where it is right. */
+  /**
+   * Sets the clock by the answer of a server that refused the time. Returns by how many milliseconds this host's is ahead;
+   * undefined where it is right.
+   */
   function adopt(answer: Response) {
     const theirs = Date.parse(answer.headers.get("date") ?? "");
     if (Number.isNaN(theirs) || Math.abs(now() - theirs) < NOTABLE_OFFSET_MS) return undefined;

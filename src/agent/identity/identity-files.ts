@@ -6,14 +6,17 @@ import { isPublicKey, type KeyPair } from "#crypto/ed25519";
 import { Uuid } from "#http/schema";
 import { absent, removeFile, writeAtomically } from "../host/files";
 
-/** Who this host is: the agent that it joined as, its key, and the credential of the day. */
+/** The host's identity: the agent that it joined as, its key and its credential of a day. */
 export type Identity = KeyPair & { server: string; organizationId: string; agentId: string; name: string; credential: string; expiresAt: string };
 /** A key that a host has begun to join with: the answer may be lost, and the key known to the server all the same. */
 export type Joining = KeyPair & { server: string };
 /** The desired states that this host takes: those of this agent, signed with this key. */
 export type TrustedKey = { organizationId: string; agentId: string; publicKey: string };
 
-/** A credential as the server sent it, in a form that can be kept and shown: a token of one word, the time when it ends, and a name for a line. */
+/**
+ * A credential as the server sent it, in a form that can be kept and shown: a token of one word, the time when it ends, and a
+ * name for a line.
+ */
 const Credential = t.Object({
   credential: t.String({ pattern: "^[\\w.~+/-]{1,500}=*$" }),
   expiresAt: t.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?Z$" }),
@@ -47,12 +50,15 @@ export function openIdentityFiles(directory: string, { isReadOnly = false } = {}
     forgetJoining: () => removeFile(joining),
     readTrustedKey: () => read<TrustedKey>(trustedKey, ["organizationId", "agentId", "publicKey"]),
     saveTrustedKey: (value: TrustedKey) => save(trustedKey, value),
-    /** Where the trusted key stands, for a sentence to a person. */
+    /** The path of the trusted key, for a sentence to a person. */
     trustedKeyPath: trustedKey,
   };
 }
 
-/** Returns what the file holds, undefined where there is none. A damaged one is an error in words: to go on without it would be to trust any server. */
+/**
+ * Returns what the file holds, undefined where there is none. A damaged one is an error in words: to go on without it would be
+ * to trust any server.
+ */
 async function read<Value>(path: string, names: (keyof Value & string)[]): Promise<Value | undefined> {
   const text = await readFile(path, "utf8").catch(absent);
   if (text === undefined) return undefined;

@@ -8,8 +8,8 @@ import { type Identity, type IdentityFiles, isAccess } from "./identity-files";
 type Wish = { server: string; token: string; name?: string | undefined; facts: object };
 
 /**
- * Makes this host an agent, or gives its agent a new key, and pins the server's signing key. The key pair is on disk before the server hears
- * of it: where an answer was lost, it is asked for again by that key, and the token is not needed twice. Throws in words.
+ * Makes this host an agent, or gives its agent a new key, and pins the server's signing key. The key pair is saved first, so a
+ * lost answer is asked for again without the token; throws in words.
  */
 export async function joinServer({ server, token, name = hostname(), facts }: Wish, files: IdentityFiles, send: Send): Promise<Identity> {
   const begun = await files.readJoining();

@@ -8,19 +8,21 @@ import { Untrusted } from "../transport";
 import type { Ask } from "./access";
 import type { IdentityFiles, TrustedKey } from "./identity-files";
 
-/** What this host demands of an answer: that it was signed for it, in answer to `nonce`, with the key that it trusts. */
+/** This host's demand on an answer: the trusted key has signed it for this host, in answer to `nonce`. */
 export type Trust = ReturnType<typeof createTrust>;
 
 type Needs = { files: Pick<IdentityFiles, "readTrustedKey" | "saveTrustedKey" | "trustedKeyPath">; ask: Ask; log: Logger };
 type Answer = { response: Response; nonce: string; content: string | undefined };
 
 /**
- * Judges desired states. The key is pinned when the host joins, else at the first signed answer; from then on nothing counts but what that
- * key, or one that it leads to by endorsements, has signed for this agent in answer to this very request. An old state that is played back
- * names another nonce.
+ * Judges desired states. Each must be signed for this agent and this request by the pinned key, or by one that it endorses; a
+ * replayed state names another nonce.
  */
 export function createTrust({ files, ask, log }: Needs) {
-  /** Returns the tag that the signature vouches for; undefined for an unsigned answer of a server that never signed one. Throws Untrusted. */
+  /**
+   * Returns the tag that the signature vouches for; undefined for an unsigned answer of a server that never signed one. Throws
+   * Untrusted.
+   */
   async function judge({ response, nonce, content }: Answer) {
     const pinned = await files.readTrustedKey();
     const signature = readSignature(response.headers);

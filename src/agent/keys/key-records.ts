@@ -1,15 +1,15 @@
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 import { type Attributes, absent, removeFile, writeAtomically } from "../host/files";
 
-/** What the agent knows of the key that it makes for one request, until the key is in its place. */
+/** The agent's record of the key that it makes for one request, until the key is in its place. */
 export type KeyRecord = {
   requestId: string;
   assignmentId: string;
   /** The file of the key, named here before it is written; none where there is no such file, or not yet. */
   path?: string | undefined;
-  /** What the server was last told. */
+  /** The last message to the server. */
   told?: string | undefined;
   /** A failure waits longer each time. */
   retry?: { failures: number; at: number } | undefined;
@@ -32,7 +32,7 @@ export async function openKeyRecords(stateDirectory: string, own: Attributes) {
 
   return {
     records,
-    /** Where a key lies that its store's own tool puts in later. */
+    /** The place of a key that its store's own tool puts in later. */
     ownPlace: (requestId: string) => ({ path: join(directory, `${requestId}.pem`), attributes: own }),
     async save(record: KeyRecord) {
       records.set(record.requestId, record);

@@ -1,11 +1,11 @@
-import { algorithmOf, type Signer } from "#modules/certificates/certificates/x509/signing-request";
-import type { KeyRequest } from "#modules/issuance/hosts/schema";
+import type { KeyRequest } from "#modules/issuance/requests/schema/host-keys";
+import { algorithmOf, type Signer } from "#x509/signing-request";
 import { retryAt, type Work } from "../attempt";
 import { isWithinBackoff } from "../backoff";
 import { writeAtomically } from "../host/files";
 import { makeCsr, makePrivateKey, signerOf } from "../host/private-key";
 import { expectPermitted, Refused } from "../policy/host-policy";
-import { failed, refused, told } from "../report";
+import { failed, refused, reportable } from "../report";
 import type { DesiredState, ServerClient } from "../server-client";
 import type { Target } from "../store";
 import { storeOf } from "../stores/stores";
@@ -18,8 +18,8 @@ type Answering = Work & { client: Pick<ServerClient, "sendCsr" | "reportKeyFault
 type Answered = { failed: number; unreachable?: Unreachable };
 
 /**
- * Makes a key for each certificate that is to be issued for this host's own key, and sends a signing request; the key stays. Takes away
- * what the server asks for no more. Returns how many could not be made, and why the server was not reached, if it was not.
+ * Makes a key for each certificate to be issued for this host, sends a signing request, and removes other keys. Returns the
+ * number of failures, and why the server was not reached.
  */
 export async function answerKeyRequests(desired: Pick<DesiredState, "keys" | "items" | "keep">, work: Answering): Promise<Answered> {
   const { keys: requests } = desired;
@@ -56,7 +56,7 @@ async function answer(request: KeyRequest, work: Answering) {
     return true;
   } catch (error) {
     if (error instanceof Unreachable) throw error;
-    await tell(error as Error, request, record, { ...work, log });
+    await reportFailure(error as Error, request, record, { ...work, log });
     return false;
   }
 }
@@ -83,7 +83,7 @@ async function readSigner(path: string) {
   try {
     return key === undefined ? undefined : signerOf(key);
   } catch {
-    return undefined; // what is no key is written anew
+    return undefined; // a file that holds no key is written again
   }
 }
 
@@ -95,13 +95,13 @@ async function send({ requestId, algorithm, commonName, names }: KeyRequest, sig
   log.info("sent the signing request");
 }
 
-/** Tells the server, once, why there is no key; a failure is tried again later, a refusal as soon as the policy is another. */
-async function tell(error: Error, request: KeyRequest, record: KeyRecord, work: Answering) {
+/** Reports to the server, once, why there is no key; a failure is tried again later, a refusal as soon as the policy is another. */
+async function reportFailure(error: Error, request: KeyRequest, record: KeyRecord, work: Answering) {
   const { client, log, clock, isDryRun } = work;
   const { keys, records } = work.state;
   const isRefused = error instanceof Refused;
   const { message: reason = "" } = isRefused ? refused(error, log) : failed(error, log);
-  const message = told(reason, [request], work);
+  const message = reportable(reason, [request], work);
   if (isDryRun) return;
   const failures = (record.retry?.failures ?? 0) + 1;
   const retry = isRefused ? undefined : { failures, at: retryAt(failures, records.get(record.assignmentId), clock()) };

@@ -12,8 +12,8 @@ import type { KeyRecord } from "./key-records";
 type Finding = Pick<Work, "host" | "state">;
 
 /**
- * Where the key of a request waits for its certificate: beside the file that it is to be, as closed as that, under a name that no program
- * reads; in the agent's own directory where a tool puts it in, or where that directory is still to be made.
+ * Returns where a request's key waits: beside its final file, as closed as that, under a name that no program reads, or in the
+ * agent's directory where a tool puts it in or the place is missing.
  */
 export async function waitingPlaceOf(requestId: string, target: Target, { host, state: { keys } }: Finding) {
   const file = await keyFileOf(target, host);
@@ -30,8 +30,8 @@ export const readKeyFile = async (path: string) => privateKeyIn(textOf(await rea
 const readWaiting = async ({ path }: KeyRecord) => (path === undefined ? undefined : readKeyFile(path));
 
 /**
- * Adds the host's own key to a certificate that is to be installed: the one that waits for it, else the one that lies in its place or, before
- * a move, in the former one. One that a tool has put into its store stays there.
+ * Adds the host's own key to a certificate: the waiting one, else the installed one, before a move the one in the former place.
+ * A key inside a tool's store stays there.
  */
 export async function withOwnKey(material: Material, target: Target, former: Target | undefined, { host, state: { keys } }: Finding): Promise<Material> {
   const own = [...keys.records.values()].filter(({ assignmentId }) => assignmentId === target.assignmentId);
@@ -49,7 +49,7 @@ export async function withOwnKey(material: Material, target: Target, former: Tar
   return material;
 }
 
-/** Whether a key of the host's own can be read back from where it is installed. */
+/** Returns whether a key of the host's own can be read from its installed place. */
 export const isKeyReadable = async (target: Target, host: Work["host"]) => (await keyFileOf(target, host)) !== undefined;
 
 /** Takes away each key that no certificate will come for, or that is installed by now. */
@@ -66,7 +66,7 @@ export async function forgetUnasked({ keys: requests = [], items, keep }: Pick<D
   }
 }
 
-/** Whether its certificate has come, and is not installed yet. */
+/** Returns whether the certificate of the key has come and is not installed yet. */
 async function isStillWaiting(record: KeyRecord, item: Desired, { state }: Work) {
   if (state.records.get(item.id)?.verifiedRevision === revisionOf(item)) return false;
   const key = await readWaiting(record);

@@ -53,7 +53,10 @@ export function permitsAnchor(text: string, store: string, authority: Authority)
   );
 }
 
-/** Returns true where an authority can certify nothing but these: without constraints of one kind of name, it can certify every such name. */
+/**
+ * Returns true where an authority can certify nothing but these: without constraints of one kind of name, it can certify every
+ * such name.
+ */
 function isConfinedTo(allowed: string[], names: Authority["names"]) {
   if (!names) return false;
   const { permitted, excluded } = names;

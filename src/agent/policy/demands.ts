@@ -27,7 +27,7 @@ export type Demand =
   | { kind: "private key" }
   | { kind: "challenge port"; port: number };
 
-/** What is still done for an assignment once it is not desired any more: its own files go wherever they are, but programs run and secrets are read. */
+/** The demands of a removal: the files may be anywhere, but programs still run and secrets are still read. */
 const AT_REMOVAL: Demand["kind"][] = ["reload", "password", "account", "python", "module"];
 const NOT_FOR_READING: Demand["kind"][] = ["reload", "endpoint", "node flag", "key mode", "file owner"];
 /** Stores in which `dbUser` is an account of this host; elsewhere it is a login of a database. */
@@ -49,8 +49,8 @@ export function demandsOf(target: Target, hasPrivateKey: boolean, host: Host): D
 }
 
 /**
- * Returns the trust that is asked for: in an authority, whatever it is sent as, and in any certificate that Java finds in a keystore. Only
- * one with a key that never left this host (`isOwnKey`) serves nobody else there.
+ * Returns the trust that is asked for: in an authority, or in any certificate of a Java keystore. One whose key never left this
+ * host (`isOwnKey`) is not trusted by that.
  */
 export function anchorDemandsOf(target: Target, { certificate, chain }: Material, host: Host, isOwnKey: boolean): Demand[] {
   const isTrustedAlone = isOfJava(target.storeType) && !isOwnKey;
@@ -83,7 +83,7 @@ const SYSTEM_STORE = "linux_update_ca_certificates";
 const storeTypesOf = (target: Target, host: Host) => [target.storeType, ...(isInSystemStore(target, host) ? [SYSTEM_STORE] : [])];
 const storesOf = (target: Target, host: Host): Demand[] => storeTypesOf(target, host).map((type) => ({ kind: "store", type }));
 
-/** Whom the files are to belong to; a group with a colon before it. */
+/** Returns the desired owners of the files; a group begins with a colon. */
 const ownersOf = ({ fileOwner, fileGroup }: Target["config"]): Demand[] => [
   ...(fileOwner === undefined ? [] : [{ kind: "file owner" as const, name: fileOwner, field: "fileOwner" }]),
   ...(fileGroup === undefined ? [] : [{ kind: "file owner" as const, name: `:${fileGroup}`, field: "fileGroup" }]),

@@ -4,7 +4,7 @@ import type { Policy } from "./policy";
 
 const LOCALHOST = /^(localhost|127(\.\d{1,3}){3}|::1)$/i;
 
-/** Where the agent is to connect, as a policy names it. */
+/** Returns the endpoint of a URI, in the form that a policy uses. */
 export function endpointOf(uri: string) {
   const { hostname, port } = new URL(uri.replace(/^tls:/i, "https:"));
   return `${hostname.toLowerCase()}:${port || 443}`;

@@ -6,13 +6,16 @@ import { faultOnTheWay, foreign, isTrusted, isWritableByOthers } from "../host/t
 import { parsePolicy } from "./parse";
 import type { Policy } from "./policy";
 
-/** What a file says, where there is one; or everything that is wrong with it, a sentence each. */
+/** The content of a policy file, or all of its faults, a sentence each; undefined where there is no file. */
 export type Reading = { policy: Policy } | { faults: string[] } | undefined;
 
 const MAX_FILE = 1024 * 1024;
 const MODE = 0o644;
 
-/** Returns what the policy file says; undefined where there is none. It counts only if no other user can change it, by its place neither. */
+/**
+ * Returns what the policy file says; undefined where there is none. It counts only if no other user can change it, by its place
+ * neither.
+ */
 export async function readPolicyFile(path: string): Promise<Reading> {
   const fault = await faultOnTheWay(path, "the policy");
   if (fault) return { faults: [fault] };

@@ -12,12 +12,12 @@ import { factsOf, seeDemands } from "./see";
 
 export const POLICY_FILE = "/etc/certitude-agent/policy.json";
 
-/** What holds on this host at one pass; with a fault nothing is permitted. */
+/** The policy of this host during one pass; with a fault nothing is permitted. */
 export type HostPolicy = { policy: Policy; fault?: string; facts: Facts; calling: Calling };
-/** Where it is read, and how the commands that change it are called. */
+/** The policy's file, and the command that changes it. */
 export type PolicySource = { file: string; command: string };
 
-/** What is refused, in words; `consent` is the command that would permit it. */
+/** A refused operation, in words; `consent` is the command that would permit it. */
 export class Refused extends Error {
   constructor(
     message: string,
@@ -80,10 +80,10 @@ async function expect(storeType: Target["storeType"] | undefined, demands: Deman
   const seen = await seeDemands(demands.filter(isWithinAccounts(demands, policy, facts)), storeType, host);
   const refusal = judge(seen, policy, facts);
   if (refusal) throw new Refused(refusalMessage(refusal, calling), refusal.grants && consentLine(refusal.grants, calling));
-  for (const each of seen) if ("fault" in each && each.fault) throw each.fault; // told where it is permitted alone: else it says what is on this host
+  for (const each of seen) if ("fault" in each && each.fault) throw each.fault; // reported where it is permitted alone: else it says what is on this host
 }
 
-/** A home is looked up where its account is permitted alone: what is said of it would tell whether this host has that account. */
+/** A home is looked up where its account is permitted alone: what is said of it would show whether this host has that account. */
 function isWithinAccounts(demands: Demand[], policy: Policy, facts: Facts) {
   const refused = demands.flatMap((each) => (each.kind === "account" && !isPermitted(each, policy, facts) ? each.name : []));
   return (each: Demand) => !("account" in each && each.account !== undefined && refused.includes(each.account));

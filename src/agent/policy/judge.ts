@@ -1,9 +1,9 @@
-import { quoteWord, quoteWords } from "#shell-words";
+import { quoteWord, quoteWords } from "#text/shell-words";
 import { grantFault } from "./parse";
 import { type Grant, OPTIONS, type Policy } from "./policy";
 import { describe, type Facts, grantFor, isPermitted, type Seen } from "./rules";
 
-/** What a policy does not permit, and what would permit it: no grants where no policy could. */
+/** The denied operations, and the grants that would permit them; undefined where no policy could. */
 export type Refusal = { denied: string[]; grants: Grant[] | undefined };
 
 /** Returns what the policy does not permit of this, or undefined where it permits all. */

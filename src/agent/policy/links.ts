@@ -11,7 +11,10 @@ export function seenFrom(path: string): string[] {
   }
 }
 
-/** Returns the path without links; what does not exist yet is taken as it stands. Synchronous: fifty assignments are judged at every pass. */
+/**
+ * Returns the path without links; what does not exist yet is taken as it stands. Synchronous: fifty assignments are judged at
+ * every pass.
+ */
 export function leadsTo(path: string): string {
   try {
     return realpathSync(path);
@@ -26,6 +29,6 @@ function isLink(path: string) {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   } catch {
-    return false; // a path that cannot be looked at is told of by its parent
+    return false; // a path that cannot be looked at is reported by its parent
   }
 }

@@ -1,7 +1,7 @@
 import { Value } from "@sinclair/typebox/value";
-import { findMeant } from "#misspelled";
 import { INSTALLABLE } from "#modules/fleet/trust-stores/rules/installable";
-import { quoteWords } from "#shell-words";
+import { findMeant } from "#text/misspelled";
+import { quoteWords } from "#text/shell-words";
 import { anchorFault } from "./anchors";
 import { endpointFault } from "./endpoints";
 import { pathFault } from "./paths";

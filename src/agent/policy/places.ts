@@ -11,9 +11,8 @@ import { envFileOf } from "../stores/variables";
 import { isCertificateFile } from "./paths";
 
 /**
- * A path that a config names: a directory for certificate files, a single file of certificates, a file that only its own name permits (of
- * settings, or with a name that is no certificate's), a virtual environment, the Python of which runs, a library that a tool loads, or a directory that a web server serves. With `account`, `~/` is that
- * account's home.
+ * A path of a config, by its use: certificate files, one file, a file permitted by its own name only, a Python environment, a
+ * tool's library or a web server's directory. `~/` is the home of `account`.
  */
 export type PathDemand = { kind: "directory" | "file" | "named file" | "python" | "module" | "webroot"; path: string; field: string; account?: string };
 type Place = (target: Target, host: Host) => PathDemand[];
@@ -98,7 +97,7 @@ const phpFiles: Place = (target, host) => {
 const SYSTEM_CERTIFICATES = "/etc/ssl/certs";
 const gitDirectory = (host: Host) => `${ownGitFileOn(host)}.d`;
 
-/** What the config of each store names. */
+/** The paths that the config of each store names. */
 export const PLACES: PerInstallable<Place> = {
   linux_update_ca_certificates: inDirectory(({ system }) => system.anchors),
   openssl_ca_dir: inDirectory(() => SYSTEM_CERTIFICATES),

@@ -90,7 +90,10 @@ export function withGrant(policy: Policy, { field, value }: Grant): Policy {
 /** Lists that permit nothing when they are empty, and everything when they are left out. */
 export const CONFINING: readonly Field[] = ["stores", "anchors"];
 
-/** Returns the policy that does not permit this, or the same one where it said nothing of it. Without a list of stores, all others are listed. */
+/**
+ * Returns the policy that does not permit this, or the same one where it said nothing of it. Without a list of stores, all
+ * others are listed.
+ */
 export function withoutGrant(policy: Policy, { field, value }: Grant): Policy {
   const { [field]: given = field === "stores" ? [...INSTALLABLE] : [], ...rest } = policy;
   if (!Array.isArray(given)) return given ? rest : policy;

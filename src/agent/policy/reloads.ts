@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { configRulesOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import { INSTALLABLE } from "#modules/fleet/trust-stores/rules/installable";
 import { PRESET_RELOADS } from "#modules/fleet/trust-stores/rules/presets";
-import { quoteWords } from "#shell-words";
+import { quoteWords } from "#text/shell-words";
 
 const ANY = "*";
 
@@ -12,7 +12,7 @@ const SERVICES = new Set(
   bind9 named unbound prosody vsftpd proftpd cups squid rabbitmq-server mosquitto nats-server`.split(/\s+/),
 );
 const POSTGRES_CLUSTER = /^postgresql@[0-9]{1,3}-[A-Za-z0-9_]{1,60}$/;
-/** What stores run where a config does not say otherwise. */
+/** The commands that stores run where a config names none. */
 const DEFAULT_RELOADS = INSTALLABLE.flatMap((type) => {
   const { reloadCommand } = configRulesOf(type).defaults;
   return Array.isArray(reloadCommand) ? [reloadCommand] : [];

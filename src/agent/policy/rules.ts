@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import { presetValues } from "#modules/fleet/trust-stores/rules/presets";
 import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import { valueFault } from "#modules/fleet/trust-stores/rules/values";
-import { quoteWords } from "#shell-words";
+import { quoteWords } from "#text/shell-words";
 import { permitsAnchor } from "./anchors";
 import type { Demand } from "./demands";
 import { isOwnEndpoint } from "./endpoints";
@@ -12,18 +12,21 @@ import type { PathDemand } from "./places";
 import type { Grant, Policy } from "./policy";
 import { isKnownReload, isSameCommand, matchesPattern } from "./reloads";
 
-/** A demand as this host sees it: a path by where it leads, and whether that is a place of the store's own; or as it stands, with why it leads nowhere. */
+/**
+ * A demand as this host sees it: a path by where it leads, and whether that is a place of the store's own; or as it stands,
+ * with why it leads nowhere.
+ */
 type SeenPath = PathDemand & { real: string; isOwn: boolean; fault?: Error };
 export type Seen = Exclude<Demand, PathDemand> | SeenPath;
-/** What the rules know of the host. */
+/** The facts of the host that the rules use. */
 export type Facts = { ownNames: readonly string[] };
 
 type DemandOf<Kind extends Seen["kind"]> = Kind extends PathDemand["kind"] ? SeenPath : Extract<Seen, { kind: Kind }>;
 type Rule<Kind extends Seen["kind"]> = {
   isPermitted: (demand: DemandOf<Kind>, policy: Policy, facts: Facts) => boolean | undefined;
-  /** What is not permitted, in words. */
+  /** Returns the refusal in words. */
   describe: (demand: DemandOf<Kind>) => string;
-  /** What a policy needs for it; undefined where none permits it. */
+  /** Returns the grant that would permit it; undefined where none can. */
   grant: (demand: DemandOf<Kind>) => Grant | undefined;
 };
 

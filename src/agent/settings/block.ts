@@ -11,7 +11,7 @@ const MIN_DISTINCTIVE_LINES = 2;
 const split = (text: string) => text.split(/(?<=\n)/).filter(Boolean);
 const bare = (line: string) => line.replace(/\r?\n$/, "");
 
-/** What the block holds, line by line; undefined where there is none, or one that was damaged. */
+/** Returns the block's lines; undefined where there is none, or a damaged one. */
 export function readBlock(text: string, name: string) {
   const lines = split(text).map(bare);
   const place = findWhole(lines, name);

@@ -1,3 +1,4 @@
+import { certificateBlocks } from "#x509/pem-certificates";
 import { expectLoads } from "../host/bundle-reader";
 import type { Host } from "../host/host";
 import { certificatesIn, fingerprintOf } from "../host/pem";
@@ -8,7 +9,6 @@ import type { OneValue } from "./setting";
 import { changeText, readText } from "./shared-text";
 
 const ROOTS = "public roots";
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const CLAIM = "a block in ";
 
 /** The bundles where the assignment has a block. */
@@ -17,8 +17,8 @@ export const bundlesOf = (transaction: Transaction) => transaction.owned(CLAIM).
 const linesOf = (pem: string) => pem.trim().split(/\r?\n/);
 
 /**
- * A bundle file: the certificate of each assignment in a block of its own. Where a program reads it instead of the public roots, by a setting
- * of the agent, those are in another block; another owner who set it so has chosen what the bundle holds.
+ * A bundle file with a block for each assignment's certificate. Where our own setting makes a program read it instead of the
+ * public roots, these are in a further block.
  */
 export function bundleAt(path: string, setting?: OneValue): Store {
   const needsRoots = async (host: Host) => setting !== undefined && !(await setting.isForeign(host));
@@ -61,4 +61,4 @@ export function bundleAt(path: string, setting?: OneValue): Store {
   };
 }
 
-const readRoots = async ({ system: { bundle } }: Host) => ((await readText(bundle))?.match(CERTIFICATE) ?? []).flatMap(linesOf);
+const readRoots = async ({ system: { bundle } }: Host) => certificateBlocks((await readText(bundle)) ?? "").flatMap(linesOf);

@@ -75,7 +75,7 @@ function lastMatch(text: string, begin: string, read: (value: string) => string)
   return value === undefined ? undefined : read(value);
 }
 
-/** What stands in quotes, if anything does. */
+/** Returns the text between quotes, if there are any. */
 function unquote(value: string) {
   const [, single, double] = /^\s*(?:'([^']*)'|"((?:[^"\\]|\\.)*)")/.exec(value) ?? [];
   return single ?? double?.replace(/\\(.)/g, "$1");

@@ -40,7 +40,10 @@ function withList(settings: Json, [name = "", ...more]: string[], list: string[]
   return name in settings ? { ...settings, [name]: value } : { ...rest, [name]: value };
 }
 
-/** One entry of a list, which others may fill too. The file keeps its indentation, and goes where the agent has made it and nothing else is left. */
+/**
+ * One entry of a list, which others may fill too. The file keeps its indentation, and goes where the agent has made it and
+ * nothing else is left.
+ */
 export function jsonEntry(list: List, entry: string): Setting {
   const { file, names } = list;
   const claim = `${entry} in ${names.join(".")} of ${file}`;

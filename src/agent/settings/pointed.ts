@@ -4,10 +4,13 @@ import { remainsIn, type Store, type Target } from "../store";
 import { osAnchor } from "./os-anchor";
 import type { Setting } from "./setting";
 
-/** Where a program's anchors lie, and what tells it. */
+/** The place of a program's anchors, and the settings that name it. */
 type Pointing = { anchors: Store; settings: Setting[] };
 
-/** A store of a program that finds its anchors by settings: those come after the anchors, and go before them, unless the anchors are the system's. */
+/**
+ * A store of a program that finds its anchors by settings: those come after the anchors, and go before them, unless the anchors
+ * are the system's.
+ */
 export function pointedStore(pointingOf: (target: Target, host: Host) => Pointing | Promise<Pointing>): Store {
   return {
     async observe(target, material, host) {

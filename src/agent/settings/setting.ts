@@ -5,16 +5,16 @@ import { hasMarker, holdsBlock, outsideBlocks, readBlock, withBlock, withoutBloc
 import { type Format, formatOf } from "./formats";
 import { asRead, changeText, readText } from "./shared-text";
 
-/** What tells a program where its anchors are. Assignments that set the same share it; it goes with the last of them. */
+/** A setting by which a program finds its anchors. Assignments that set the same share it; it goes with the last of them. */
 export type Setting = {
-  /** What is not as desired, as clauses. */
+  /** Returns the differences from the desired setting, as clauses. */
   observe(host: Host): Promise<string[]>;
   install(transaction: Transaction): Promise<void>;
   remove(transaction: Transaction): Promise<void>;
 };
 
 /** A setting of one value. Where another owner has set another value, installing it is an error. */
-export type OneValue = Setting & { /** Whether another owner has set it so. */ isForeign(host: Host): Promise<boolean> };
+export type OneValue = Setting & { /** Returns whether another owner has set this value. */ isForeign(host: Host): Promise<boolean> };
 
 export type Place = { file: string; name: string; format?: Format };
 
@@ -70,8 +70,8 @@ export function oneValue(place: Place, words: string): OneValue {
 }
 
 /**
- * A setting of many words, some of them of other owners or assignments. The block lists those of ours, and adds them to what is set
- * before it. `check` throws where the program would not take the whole.
+ * A setting of many words of several owners: the block adds our words to those set before it. `check` throws where the program
+ * would not take the whole.
  */
 export function someWords(
   { file, name, format = formatOf(file) }: Place,

@@ -12,7 +12,7 @@ export async function readText(path: string) {
   return found && toText(bytesOf(found));
 }
 
-/** What `words` look like in a text that was read so. */
+/** Returns `words` in the form in which a text is read. */
 export const asRead = (words: string) => toText(Buffer.from(words));
 
 /** Alters a file that others may write too. */

@@ -54,7 +54,7 @@ async function ownerOfVenv(directory: string) {
   return owner;
 }
 
-/** Where certifi leads; in a user's virtual environment only to that user's files, or to the system's bundle. */
+/** Returns the path of certifi's bundle; in a user's virtual environment only that user's files, or the system's bundle. */
 async function bundleOf(target: Target, host: Host, python: Python) {
   const { trustStorePath } = target.config;
   if (trustStorePath !== undefined) return pathOn(host, trustStorePath, "trustStorePath");

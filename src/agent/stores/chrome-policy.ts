@@ -1,14 +1,15 @@
 import { X509Certificate } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { toPem } from "#x509/der-writer";
 import { absent, findEntry } from "../host/files";
 import { foreign } from "../host/foreign";
 import { type Host, pathOn } from "../host/host";
-import { certificatesIn, fingerprintOf, toPem } from "../host/pem";
+import { certificatesIn, fingerprintOf } from "../host/pem";
 import { jsonEntry, readList } from "../settings/json-entry";
 import type { Store, Target } from "../store";
 
-/** Where Chrome, Chromium and Edge read what they must do. */
+/** The policy directories of Chrome, Chromium and Edge. */
 export const CHROME_DIRECTORIES = ["/etc/opt/chrome/policies/managed", "/etc/chromium/policies/managed", "/etc/opt/edge/policies/managed"];
 const POLICY = "CACertificates";
 

@@ -15,7 +15,7 @@ export const curlBundle = pointedStore(async (target, host) => {
   return bundleOrOs(target, host, place.file, (path) => (isNative ? oneValue({ ...place, name: "ca-native" }, "") : oneValue(place, path)));
 });
 
-/** Releases before 8.2 are told the system's bundle by name. */
+/** Releases before 8.2 are given the system's bundle by name. */
 const knowsCaNative = (host: Host) =>
   runProgram(host, argvOf("curl", "--ca-native", "--version")).then(
     () => true,

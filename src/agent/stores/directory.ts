@@ -103,7 +103,10 @@ export function directoryStore(layout: Layout): Store {
   };
 }
 
-/** Of authorities whom a reader may trust by this file: what is presented never takes their place, but that of a certificate with its key. */
+/**
+ * Of authorities whom a reader may trust by this file: what is presented never takes their place, but that of a certificate
+ * with its key.
+ */
 function refuseAuthorities(files: File[], target: Target, transaction: Transaction) {
   if (!isServer(target)) return;
   const keys = files.flatMap(({ text }) => privateKeyIn(text) ?? []);
@@ -159,7 +162,10 @@ const isServer = ({ materialType }: Target) => materialType === "server_certific
 const holdsKey = ({ holds }: Part) => holds === "key" || holds === "chain and key";
 /** Without a private key, the one that the operator put there is left to the operator. */
 const isLeft = ({ holds }: Part, { privateKey }: Material) => privateKey === null && holds === "key";
-/** Returns true where the file holds a key that the assignment does not bring: whatever the config says, it keeps its owner, and is opened to no one else. */
+/**
+ * Returns true where the file holds a key that the assignment does not bring: whatever the config says, it keeps its owner, and
+ * is opened to no one else.
+ */
 const keepsKey = ({ holds, text }: File, { privateKey }: Material) => privateKey === null && holds === "chain and key" && privateKeyIn(text) !== undefined;
 const modeFor = (file: File, target: Target, material: Material) =>
   file.found && keepsKey(file, material) ? file.found.mode & modeOf(file, target) : modeOf(file, target);

@@ -26,7 +26,10 @@ function fileOf({ config: { trustStorePath = FIREFOX_POLICIES, preferOsStore } }
 const files = directoryStore({ parts: (target) => [{ name: nameOf(target), holds: "certificate" }] });
 const beside = (file: string) => (target: Target) => ({ ...target, config: { ...target.config, trustStorePath: dirname(file) } });
 
-/** The policy that Firefox installs certificates by. It keeps them in each profile that it has started with, so those are looked through. */
+/**
+ * The policy that Firefox installs certificates by. It keeps them in each profile that it has started with, so those are looked
+ * through.
+ */
 const policy = pointedStore((target, host) => {
   const file = fileOf(target, host);
   const there = beside(file);

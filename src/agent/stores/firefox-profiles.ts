@@ -4,7 +4,7 @@ import { readSnapshot, textOf } from "../host/files";
 import { foreign } from "../host/foreign";
 import type { Host } from "../host/host";
 
-/** Where Firefox and Thunderbird keep profiles in a home: of Mozilla and Debian, of snap, of flatpak. */
+/** The directories of Firefox's and Thunderbird's profiles in a home: Mozilla's and Debian's, snap's, flatpak's. */
 const ROOTS = [
   ".mozilla/firefox",
   ".config/mozilla/firefox",

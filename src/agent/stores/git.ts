@@ -20,7 +20,10 @@ const authorities = pointedStore((target, host) => {
   return bundleOrOs(target, host, file, (path) => gitSetting({ file, name: "http.sslCAInfo" }, path));
 });
 
-/** A client certificate is one user's, the agent's: git of any other user fails where the system's settings name a key that this user cannot read. */
+/**
+ * A client certificate is one user's, the agent's: git of any other user fails where the system's settings name a key that this
+ * user cannot read.
+ */
 export const ownGitFileOn = ({ home }: Host) => join(home, ".gitconfig");
 const directoryOn = (host: Host) => `${ownGitFileOn(host)}.d`;
 const certificateName = ({ config, alias }: Target) => config.certFileName ?? `${alias}.crt`;
@@ -54,7 +57,7 @@ const pair = pointedStore((target, host) => ({
   settings: optionsOf(target, host).map(({ value, ...place }) => gitSetting(place, value)),
 }));
 
-/** What git of this user takes, whichever file of settings says so: one that the user's own includes may come after the agent's lines. */
+/** Returns the faults in the settings that git of this user really uses: a user's own includes may come after the agent's lines. */
 async function faultsInUse(target: Target, host: Host) {
   const { stdout } = await runProgram(host, argvOf("git", "config", "--includes", "--null", "--list"));
   const entries = stdout.split("\0");

@@ -4,7 +4,7 @@ import { hasMarker, readBlock, withBlock, withoutBlock } from "../settings/block
 import { asRead, changeText, readText } from "../settings/shared-text";
 import type { Transaction } from "../transaction/transaction";
 
-/** What containerd's hosts.toml names for a registry: an anchor's file, or a client certificate's file and its key's. */
+/** The names in containerd's hosts.toml for a registry: an anchor's file, or a client certificate's file and its key's. */
 export type Names = [setting: "ca" | "client", ...files: string[]];
 type Settings = { ca?: unknown; client?: unknown };
 
@@ -12,8 +12,8 @@ const BLOCK = "certificates";
 const pathIn = (directory: string) => join(directory, "hosts.toml");
 
 /**
- * Why containerd would not read the files: a hosts.toml that does not name them. Where there is none, containerd reads every *.crt and *.cert of
- * the directory, other people's too; the agent makes none, for that would end it.
+ * Returns why containerd would not read the files: a hosts.toml that does not name them. Without that file it reads every *.crt
+ * and *.cert of the directory, so the agent makes none.
  */
 export async function observeHosts(directory: string, names: Names) {
   const text = await readText(pathIn(directory));

@@ -7,7 +7,7 @@ import { asSystem, osAnchor } from "../settings/os-anchor";
 import { type Store, storeBy, type Target } from "../store";
 import { findInKeystore, type Keystore, keystoreStore } from "./keystore";
 import { nameOf } from "./system";
-import { SHIPPED_PASSWORD, tellHooks } from "./system-hooks";
+import { runHooks, SHIPPED_PASSWORD } from "./system-hooks";
 
 export const javaKeystoreJks = keystoreStore((target, host) => locate(target, host, "JKS"));
 export const javaKeystorePkcs12 = keystoreStore((target, host) => locate(target, host, "PKCS12"));
@@ -48,11 +48,11 @@ const cacertsOfSystem: Store = {
     if (differences.length === 0) differences.push(...(await observeJava(target, material.fingerprint, host)));
     return { certificates, differences };
   },
-  /** The tool tells its hooks only of what is new to itself, so that an entry which another program removed is not put back. */
+  /** The tool runs its hooks only for what is new to itself, so that an entry which another program removed is not put back. */
   async install(target, material, transaction) {
     await osAnchor.install(target, material, transaction);
     const isMissing = (await observeJava(target, material.fingerprint, transaction.host)).length > 0;
-    if (isMissing) await tellHooks(transaction, nameOf(asSystem(target)), "+");
+    if (isMissing) await runHooks(transaction, nameOf(asSystem(target)), "+");
   },
 };
 

@@ -100,8 +100,8 @@ export async function readKeystore(keystore: Keystore, host: Host) {
 }
 
 /**
- * Returns what another process may know the keystore by: its content and type, and when it and the file of its password were changed last,
- * to the nanosecond. None where the password comes from elsewhere: a digest of it could be guessed.
+ * Returns a stamp of the keystore for another process: content, type, and the times of its last change and its password file's.
+ * None for other passwords: a digest could be guessed.
  */
 async function stampFor({ path, format, passwordRef }: Keystore, digest: string) {
   const [, passwordFile] = /^file:(.*)$/s.exec(passwordRef ?? "") ?? [];

@@ -4,9 +4,8 @@ import type { Material, Target } from "../store";
 import type { Transaction } from "../transaction/transaction";
 
 /**
- * One file of a store, by its name in the directory or its path, and what it holds: the certificate alone, followed by its
- * intermediates, those alone, the private key, or certificate, intermediates and key; then a key that the operator keeps may also lie
- * beside it, in a file of its name and `.key`.
+ * One file of a store, by its name or path, and its content. With certificate, intermediates and key in one file, a key that
+ * the operator keeps may also lie beside it, in `<name>.key`.
  */
 export type Part = { name: string; holds: "certificate" | "chain" | "issuers" | "key" | "chain and key" };
 
@@ -32,7 +31,10 @@ export type Layout = {
   check?: (directory: string, target: Target, host: Host) => void | Promise<void>;
   /** Returns the faults of what else must hold, once the files are right, as in an Observation. */
   observe?: (directory: string, target: Target, material: Material, host: Host) => Promise<string[]>;
-  /** Returns the other places in which the reader would find the certificate, as in a Store. Without it, it reads the files of the target alone. */
+  /**
+   * Returns the other places in which the reader would find the certificate, as in a Store. Without it, it reads the files of
+   * the target alone.
+   */
   findRemains?: (directory: string, target: Target, material: Material, host: Host) => Promise<string[]>;
   /** Makes the store's reader take note of what was written or removed. */
   refresh?: (directory: string, target: Target, transaction: Transaction, isRemoval: boolean) => Promise<void>;

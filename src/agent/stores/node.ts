@@ -31,7 +31,10 @@ const SYSTEM_CA = "--use-system-ca";
 const BUNDLED_CA = "--use-bundled-ca";
 const LIST_FLAGS = "console.log([...process.allowedNodeEnvironmentFlags].join('\\n'))";
 
-/** With a flag in NODE_OPTIONS that it does not take, node would not even start. It is asked which it takes: trying a flag could run what it loads. */
+/**
+ * With a flag in NODE_OPTIONS that it does not take, node would not even start. It is asked which it takes: trying a flag could
+ * run what it loads.
+ */
 async function expectTaken({ host }: Transaction, flags: string[], all: string) {
   if ([OPENSSL_CA, BUNDLED_CA].every((each) => all.includes(each)))
     throw new Error(`node does not start with both ${OPENSSL_CA} and ${BUNDLED_CA} in NODE_OPTIONS. Take one of them away.`);

@@ -1,12 +1,12 @@
 import { Database as Sqlite } from "bun:sqlite";
 import { dirname, join } from "node:path";
 import { sha256 } from "#crypto/sha256";
+import { toPem } from "#x509/der-writer";
 import { type Argv, argvOf, serverWord } from "../host/arguments";
 import { type Entry, readOnce } from "../host/entries";
 import { bytesOf, findEntry, inWords, missingDirectories, ownerOf, readSnapshot, type Snapshot } from "../host/files";
 import { type Host, pathOn } from "../host/host";
 import { resolvePassword } from "../host/password";
-import { toPem } from "../host/pem";
 import { ProgramFailure, runProgram, type User } from "../host/program";
 import { writeTemp } from "../host/temp-dir";
 import { actAs, findUser } from "../host/user";
@@ -23,7 +23,7 @@ export type NewEntry = { name: string; certificate: string; trust: string; priva
 /** The database of the directory in which the tool works. */
 const HERE = "sql:.";
 
-/** Where Chromium looks; it reads the second only where the first is missing, and older releases read the first alone. */
+/** The places where Chromium looks; it reads the second only if the first is missing, and older releases read only the first. */
 const DEFAULTS = [".pki/nssdb", ".local/share/pki/nssdb"];
 
 export async function locateDatabase({ config, storeType }: Target, host: Host): Promise<Database> {
@@ -60,7 +60,10 @@ export async function readDatabase({ directory, user }: Database, host: Host): P
   });
 }
 
-/** certutil shows every certificate of a subject under each of its nicknames; the database itself (in PKCS #11's terms) knows them apart. */
+/**
+ * certutil shows every certificate of a subject under each of its nicknames; the database itself (in PKCS #11's terms) knows
+ * them apart.
+ */
 export function certificatesInDatabase(file: Snapshot) {
   const database = Sqlite.deserialize(bytesOf(file), true);
   try {
@@ -74,7 +77,10 @@ export function certificatesInDatabase(file: Snapshot) {
 
 export type Tools = Awaited<ReturnType<typeof openDatabase>>;
 
-/** What certutil and pk12util do to a database, which is made where there is none. Passwords go by files that only its user may read. */
+/**
+ * Returns the operations of certutil and pk12util on a database, which is made if it is missing. Passwords are passed in files
+ * that only its user can read.
+ */
 export async function openDatabase({ directory, user, password }: Database, transaction: Transaction) {
   const as = { directory, ...(user && { user }) };
   const secret = async (text: string) => writeTemp(await transaction.tempDirectory(), `${text}\n`, user);

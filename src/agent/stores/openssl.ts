@@ -39,8 +39,8 @@ export const opensslDirectory = directoryStore({
   },
 
   /**
-   * Of the links that lead nowhere, rehash leaves some, and OpenSSL looks no further than such a one. Of what others have put there it
-   * removes and replaces some, so that it runs only where there is nothing of that kind.
+   * rehash leaves some dead links, at which OpenSSL stops looking, and replaces some files of others. So dead links are removed
+   * first, and it runs only if no such file is there.
    */
   async refresh(directory, _target, transaction, isRemoval) {
     const [foreign] = await findForeign(directory);
@@ -83,7 +83,7 @@ async function isReached(directory: string, link: string) {
   return true;
 }
 
-/** Where links are not to be had, files have their place; OpenSSL makes links here. */
+/** A file that is no link is accepted here; OpenSSL itself makes links. */
 function unlessPlain(error: NodeJS.ErrnoException) {
   if (error.code !== "EINVAL") absent(error);
 }

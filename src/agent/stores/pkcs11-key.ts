@@ -1,6 +1,6 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { algorithmOf, type Hash, publicHalfOf, type Signer } from "#modules/certificates/certificates/x509/signing-request";
+import { algorithmOf, type Hash, publicHalfOf, type Signer } from "#x509/signing-request";
 import { type Argv, argvOf, hostWord } from "../host/arguments";
 import type { Host } from "../host/host";
 import { resolvePassword } from "../host/password";

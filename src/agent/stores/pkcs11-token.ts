@@ -1,10 +1,10 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { toPem } from "#x509/der-writer";
 import { type Argv, argvOf, hostWord, serverWord, type Word } from "../host/arguments";
 import { type Host, pathOn } from "../host/host";
 import { resolvePassword } from "../host/password";
-import { toPem } from "../host/pem";
 import { ProgramFailure, runProgram } from "../host/program";
 import type { Target } from "../store";
 import type { Secret } from "../transaction/undo-step";
@@ -46,8 +46,8 @@ const objectsIn = (text: string, alias: string) =>
     .filter(({ label }) => label === alias);
 
 /**
- * Returns the certificate with the label by one run of the tool, which is all that a pass without a change needs; undefined where the module
- * has not one initialized token with one such certificate, so that it must be looked at closely. A wrong PIN is not tried again.
+ * Returns the certificate with the label by one run of the tool, enough for a pass without a change. Undefined unless one
+ * initialized token has one such certificate; a wrong PIN is not tried again.
  */
 export async function glance({ module, argv, secret }: Token, alias: string, host: Host): Promise<Certificate[] | undefined> {
   const environment = { [PIN]: await resolvePassword(host, secret.reference) };

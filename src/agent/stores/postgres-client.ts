@@ -49,7 +49,7 @@ const inOwnDirectory = (store: Store): Store => ({
 
 const [ownPair, ownAuthorities] = [inOwnDirectory(pair), inOwnDirectory(authorities)];
 
-/** Where libpq looks in a user's home; or the system's store, which it reads where it is told sslrootcert=system. */
+/** The store of libpq in a user's home; or the system's, which it reads with sslrootcert=system. */
 export const postgresClient = storeBy(({ materialType, config }) => {
   if (materialType === "client_certificate") return ownPair;
   return config.preferOsStore ? osAnchor : ownAuthorities;

@@ -25,7 +25,7 @@ export const postgres = serverStore({
   },
 });
 
-/** Where a running server listens for programs of this host, by its own word; where that is not known, psql knows the usual place. */
+/** Returns the local address of a running server, from its own file; where that is not known, psql knows the usual place. */
 async function addressOf(directory: string) {
   const [, , , port, socketDirectory] = textOf(await readSnapshot(join(directory, "postmaster.pid"))).split("\n");
   return port && socketDirectory ? argvOf("-h", serverWord(socketDirectory), "-p", serverWord(port)) : argvOf();

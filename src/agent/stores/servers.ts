@@ -82,7 +82,10 @@ const ANCHORS = "tls-ca-cert-file";
 
 export const redis = serverStore({
   passwordVariable: REDIS_PASSWORD,
-  /** Redis reads its files again when it is told their names, though they are the same; other settings than the certificate's stay as they are. */
+  /**
+   * Redis reads its files again when it is told their names, though they are the same; other settings than the certificate's
+   * stay as they are.
+   */
   async reload(directory, target, transaction) {
     const { dbUser } = target.config;
     const secret = secretIn(REDIS_PASSWORD, target);

@@ -10,8 +10,8 @@ import type { Transaction } from "../transaction/transaction";
 import { findInKeystore, readKeystore } from "./keystore";
 
 /**
- * The hooks of Debian's update-ca-certificates, each of which fills another store: it is told of what came and went by lines `+link` and
- * `-link`. The tool itself tells them of no anchor that has gone, `--fresh` or not.
+ * Finds the hooks of Debian's update-ca-certificates, each of which fills another store. They read lines `+link` and `-link`;
+ * the tool itself never reports a removed anchor to them.
  */
 async function findHooks(host: Host) {
   const { hooks } = host.system;
@@ -43,7 +43,10 @@ export async function claimLink({ host, claim }: Transaction, anchor: string) {
   throw new Error(`${link} is there already, and does not lead to ${anchor}: ${host.system.update[0]} would replace it. Choose another alias.`);
 }
 
-/** Removes the link of an anchor by its own name: an earlier release took names that the tool, in older releases, expands when it removes them. */
+/**
+ * Removes the link of an anchor by its own name: an earlier release took names that the tool, in older releases, expands when
+ * it removes them.
+ */
 export async function removeOwnLink({ host, disclaim }: Transaction, anchor: string) {
   const { link, isOwn } = await findOwnLink(host, anchor);
   if (isOwn) await removeFile(link);
@@ -66,23 +69,23 @@ export async function expectOwnEntry(host: Host, anchor: string) {
 
 const isThere = async (path: string) => (await lstat(path).catch(absent)) !== undefined;
 
-/** Has the hooks told, should the attempt be rolled back, that an anchor has gone which only now comes. */
-export async function tellAfterRollback(transaction: Transaction, name: string) {
+/** Has the hooks run, should the attempt be rolled back, for an anchor that only now comes. */
+export async function runHooksAfterRollback(transaction: Transaction, name: string) {
   const link = linkOf(transaction.host, name);
   if (await isThere(link)) return;
   for (const hook of await findHooks(transaction.host)) await transaction.afterRollback({ argv: argvOf(hook), input: `-${link}\n` });
 }
 
-/** Tells the hooks of an anchor that the tool does not tell them of: it has gone, unless another one has its link now. */
-export async function tellHooks(transaction: Transaction, name: string, change: "+" | "-") {
+/** Runs the hooks for an anchor that the tool does not run them for: it has gone, unless another one has its link now. */
+export async function runHooks(transaction: Transaction, name: string, change: "+" | "-") {
   const { host } = transaction;
   const link = linkOf(host, name);
   if (change === "-" && (await isThere(link))) return;
   const hooks = await findHooks(host);
   for (const hook of hooks) await transaction.runTogether({ argv: argvOf(hook), rerun: argvOf(hook), input: `${change}${link}\n` });
-  if (await isAsTold(host, link, change)) return;
+  if (await isDone(host, link, change)) return;
   for (const hook of hooks) await finishInterrupted(transaction, hook);
-  if (change === "-" && !(await isAsTold(host, link, change)))
+  if (change === "-" && !(await isDone(host, link, change)))
     throw new Error(
       `${host.system.javaStore} still holds it as ${aliasOf(link)}, though the hooks in ${host.system.hooks} were told to remove it. Is dpkg busy?`,
     );
@@ -90,8 +93,8 @@ export async function tellHooks(transaction: Transaction, name: string, change: 
 
 const aliasOf = (link: string) => `debian:${link.slice(link.lastIndexOf("/") + 1)}`.toLowerCase();
 
-/** Whether Java's trust store, where there is one, is as its hook was told. */
-async function isAsTold(host: Host, link: string, change: "+" | "-") {
+/** Returns whether Java's trust store, if any, has taken the change that its hook was given. */
+async function isDone(host: Host, link: string, change: "+" | "-") {
   const keystore = await javaStoreOn(host);
   if (!keystore) return true;
   const { entries } = await readKeystore(keystore, host);
@@ -133,7 +136,7 @@ async function javaStoreOn({ system: { javaStore: path }, environment: { PATH, J
   return { path, password: password ?? SHIPPED_PASSWORD, ...(password !== undefined && { passwordRef: `file:${SETTINGS}` }) };
 }
 
-/** Where Java's trust store holds the certificate, as clauses. */
+/** Returns the places of the certificate in Java's trust store, as clauses. */
 export async function findInJava(fingerprint: string, host: Host) {
   const keystore = await javaStoreOn(host);
   return keystore ? findInKeystore(keystore, fingerprint, host) : [];

@@ -5,7 +5,7 @@ import { readSnapshot, textOf } from "../host/files";
 import { certificatesIn, fingerprintOf } from "../host/pem";
 import type { Target } from "../store";
 import { directoryStore } from "./directory";
-import { claimLink, expectOwnEntry, findInJava, removeOwnLink, tellAfterRollback, tellHooks } from "./system-hooks";
+import { claimLink, expectOwnEntry, findInJava, removeOwnLink, runHooks, runHooksAfterRollback } from "./system-hooks";
 
 /** The file of an anchor. */
 export const nameOf = ({ config, alias }: Target) => config.certFileName ?? `${alias}.crt`;
@@ -31,7 +31,7 @@ export const systemStore = directoryStore({
     if (!nameOf(target).endsWith(".crt")) throw new Error(`config.certFileName must end in .crt: ${update[0]} reads nothing else.`);
   },
 
-  /** What has gone leaves links that lead nowhere, unless everything is made afresh. */
+  /** Runs the tool; after a removal with `--fresh`, without which dead links would stay. */
   async refresh(directory, target, transaction, isRemoval) {
     const { host } = transaction;
     const anchor = join(directory, nameOf(target));
@@ -42,10 +42,10 @@ export const systemStore = directoryStore({
     } else {
       await claimLink(transaction, anchor);
       await expectOwnEntry(host, anchor);
-      await tellAfterRollback(transaction, nameOf(target));
+      await runHooksAfterRollback(transaction, nameOf(target));
     }
     await transaction.rebuild(isRemoval ? afresh : host.system.update, afresh);
     if (!isRemoval) await expectLoads(host.system.bundle, host);
-    if (isRemoval) await tellHooks(transaction, nameOf(target), "-");
+    if (isRemoval) await runHooks(transaction, nameOf(target), "-");
   },
 });

@@ -34,7 +34,10 @@ export function createDirectories({ host, journal, isOthers, addStep }: Steps, {
     }
   }
 
-  /** Returns a directory, closed to others, for what a program must read from a file or write to one. It is removed when the attempt ends. */
+  /**
+   * Returns a directory, closed to others, for what a program must read from a file or write to one. It is removed when the
+   * attempt ends.
+   */
   async function tempDirectory() {
     const known = journal.undo.find(({ kind }) => kind === "scratch");
     if (known && "path" in known) return known.path;

@@ -92,7 +92,10 @@ export function createFiles(
     if (content === null) await removeEmptyDirectories(dirname(path));
   }
 
-  /** Lets a program edit a copy of a file, which then replaces the file; where there is none yet, the program makes it. A given mode holds for both. */
+  /**
+   * Lets a program edit a copy of a file, which then replaces the file; where there is none yet, the program makes it. A given
+   * mode holds for both.
+   */
   async function editWith(path: string, edit: (copy: string) => Promise<unknown>, mode?: number) {
     await makeDirectory(dirname(path));
     await atPlace(path, async (place, before) => {

@@ -7,7 +7,7 @@ import { removeTempDir } from "../host/temp-dir";
 import type { AwaitRebuild } from "./turns";
 import { type UndoStep, undoStep } from "./undo-step";
 
-/** What an assignment has put on the host, by name: a file, with what was there before, a directory, or an entry inside a store. */
+/** The things that an assignment has put on the host, by name: a file with its former content, a directory, or an entry inside a store. */
 type Ownership = { digest?: string; before?: Snapshot | null };
 export type Journal = {
   ownership: Record<string, Ownership>;
@@ -22,7 +22,7 @@ export type Attempt = {
   log: Logger;
   journal: Journal;
   save: () => Promise<void>;
-  /** Whether another assignment has put this there. */
+  /** Returns whether another assignment has put this there. */
   isOthers: (name: string) => boolean;
   /** The same, but for those that are to move elsewhere, or to go, in this pass. */
   isStayingOthers: (name: string) => boolean;
@@ -47,7 +47,7 @@ export function beginSteps(attempt: Attempt) {
 
 type RollingBack = Pick<Attempt, "host" | "log" | "journal" | "save" | "awaitRebuild">;
 
-/** Puts the host back as it was when the attempt began. A step that fails does not stop the others. Returns what failed. */
+/** Undoes an attempt; a step that fails does not stop the others. Returns the failures. */
 export async function rollBack({ host, log, journal, save, awaitRebuild }: RollingBack): Promise<string[]> {
   const failures: string[] = [];
   log.warn({ steps: journal.undo.length }, "rolling back");
@@ -63,9 +63,7 @@ export async function rollBack({ host, log, journal, save, awaitRebuild }: Rolli
 /** Of commands that are the same, one run is enough once everything is as it was. */
 const isLastOfItsKind = (step: UndoStep, index: number, steps: UndoStep[]) => !steps.slice(index + 1).some((later) => isDeepStrictEqual(later, step));
 
-/**
- * Whether the attempt has changed what other assignments may change too, so that none of them may come between before it has ended.
- */
+/** Returns whether the attempt has changed things that other assignments share, so that none of them may run before it has ended. */
 export const hasChangedShared = ({ undo, ownership, ownershipBefore }: Journal) =>
   undo.some((step) => step.kind === "run" || (step.kind === "file" && (ownership[step.path] ?? ownershipBefore?.[step.path])?.digest === undefined));
 
@@ -80,5 +78,5 @@ export async function commit({ journal, save }: Pick<Attempt, "journal" | "save"
   await save();
 }
 
-/** Whether an attempt was cut short, or what it needed was not yet cleared away. */
+/** Returns whether an attempt was interrupted, or has left things to clear away. */
 export const isUncommitted = ({ undo, ownershipBefore }: Journal) => undo.length > 0 || ownershipBefore !== undefined;

@@ -1,8 +1,8 @@
 import type { Attempt } from "./journal";
 
-/** What an assignment owns on the host, by name: files, directories, and entries inside a store. */
+/** The things that an assignment owns on the host, by name: files, directories, and entries inside a store. */
 export function createOwnership({ journal, save, isOthers, isStayingOthers }: Attempt) {
-  /** Records that an entry inside a store is ours; with the digest of its content, `owns` can tell whether it still is. */
+  /** Records that an entry inside a store is ours; with the digest of its content, `owns` finds whether it still is. */
   async function claim(entry: string, digest?: string) {
     if (isOthers(entry)) throw new Error(`${entry} belongs to another assignment on this host. Choose another alias.`);
     journal.ownership[entry] = digest === undefined ? {} : { digest };

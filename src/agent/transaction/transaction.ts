@@ -12,8 +12,8 @@ type Reloading = { user?: User | undefined; directory?: string; secret?: Secret 
 export type Transaction = ReturnType<typeof beginTransaction>;
 
 /**
- * An attempt to change the host for one assignment. Each step is in the journal, on disk, before it is made: an attempt that fails is
- * rolled back, and so is, by the next start, one whose agent was killed.
+ * Begins an attempt to change the host for one assignment. Each step is journaled on disk first, so that a failed attempt, or
+ * one whose agent was killed, can be rolled back.
  */
 export function beginTransaction(attempt: Attempt) {
   const { host, log } = attempt;

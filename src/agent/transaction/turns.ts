@@ -6,7 +6,7 @@ export type Rebuild = {
   argv: Argv;
   /** The command that makes all of it afresh; it runs where some wait for the one and some for the other. */
   rerun: Argv;
-  /** What it reads from its standard input: that of each who waits. */
+  /** The program's standard input, combined from all waiting tasks. */
   input?: string;
 };
 
@@ -17,9 +17,8 @@ type Task<Outcome> = () => Promise<Outcome>;
 type Waiting = { rebuild: Rebuild; task: number; resolve: () => void; reject: (error: Error) => void };
 
 /**
- * Does tasks one after the other. One that waits for a rebuild lets the next one begin; once each has ended or waits, the program runs for
- * all who wait for it, and they go on, again one after the other. Rejects as soon as a task does; what waits then goes no further, as if
- * the agent had been killed there.
+ * Runs tasks one after the other, until one fails. A task that waits for a rebuild lets the next begin; the program then runs
+ * once for all that wait.
  */
 export async function takeTurns<Outcome>(tasksOf: (awaitRebuild: AwaitRebuild) => Task<Outcome>[], run: AwaitRebuild): Promise<Outcome[]> {
   const running: Promise<Outcome>[] = [];

@@ -59,7 +59,7 @@ const restoreFile = ({ path, before, after }: Extract<UndoStep, { kind: "file" }
     await (before ? place.write(bytesOf(before), before) : place.remove());
   }).catch((error: NodeJS.ErrnoException) => (before ? inWords(path, "written")(error) : absent(error)));
 
-/** Removes a directory if it is empty. Returns whether it is gone. A disk that is read-only complains even about removing nothing. */
+/** Removes a directory if it is empty, and returns whether it is gone. A read-only disk complains even where there is nothing to remove. */
 export async function removeDirectory(path: string) {
   try {
     await withDirectory(dirname(path), async (held) => {

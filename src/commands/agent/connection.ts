@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import type { Logger } from "pino";
 import type { Connection } from "#agent/transport";
+import { certificateBlocks } from "#x509/pem-certificates";
 import { CommandError } from "../command-error";
 import { readText, readToken } from "./options";
 
@@ -10,13 +11,12 @@ export type ConnectionFiles = { tokenFile?: string; caFile?: string; clientCert?
 
 type Environment = Record<string, string | undefined>;
 
-/** Where distributions keep the authorities that the system trusts. */
+/** The files in which distributions keep the authorities that the system trusts. */
 const SYSTEM_STORES = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"];
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * Returns what gives the connection of this moment: the files are read again once one of them has changed. What is wrong with them then is
- * told, and the former connection goes on. Throws a CommandError where they are wrong from the start.
+ * Returns a function for the present connection: changed files are read again, and their faults are logged while the former
+ * connection goes on. Throws a CommandError where they are wrong at first.
  */
 export function followConnection(files: ConnectionFiles, environment: Environment, log: Logger): () => Connection {
   let current = readConnection(files, environment);
@@ -46,7 +46,7 @@ export function readConnection({ tokenFile, caFile, clientCert, clientKey }: Con
 }
 
 function readCertificates(path: string, option: string) {
-  const found = readText(path, option).match(CERTIFICATE) ?? [];
+  const found = certificateBlocks(readText(path, option));
   if (found.length === 0) throw new CommandError(`${option} ${path} holds no certificate in PEM (-----BEGIN CERTIFICATE-----).`, 2);
   for (const [index, each] of found.entries())
     if (!isCertificate(each)) throw new CommandError(`${option} ${path}: its certificate ${index + 1} of ${found.length} is damaged.`, 2);
@@ -68,7 +68,7 @@ function isCertificate(pem: string) {
   }
 }
 
-/** What changes when one of the files does. */
+/** Returns a stamp that changes when one of the files does. */
 const stampOf = ({ tokenFile, caFile, clientCert, clientKey }: ConnectionFiles) =>
   [tokenFile, caFile, clientCert, clientKey]
     .flatMap((path) => path ?? [])

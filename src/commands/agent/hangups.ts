@@ -6,7 +6,7 @@ function hangUp() {
   else isRemembered = true;
 }
 
-/** Whether the agent itself runs, rather than a command beside it, which SIGHUP ends. */
+/** Returns whether the agent itself runs, rather than a command beside it, which SIGHUP ends. */
 export const runsAgent = (command: string | undefined) => command === undefined || command === "run" || command.startsWith("-");
 
 /** From now on SIGHUP does not end the process. It is remembered until there is a listener. */

@@ -8,7 +8,7 @@ import { openIdentityFiles } from "#agent/identity/identity-files";
 import { joinServer } from "#agent/identity/join";
 import { openState } from "#agent/state";
 import { createTransport } from "#agent/transport";
-import { printable } from "#printable";
+import { printable } from "#text/printable";
 import { version } from "../../../package.json";
 import { CommandError } from "../command-error";
 import { type ConnectionFiles, readConnection } from "./connection";
@@ -60,7 +60,10 @@ async function joinHost({ server, token: given, tokenFile, stateDir, name, ...fi
   state.close();
 }
 
-/** Removes the directories that were made for nothing. What holds a key that the server may know stays: `joining.json` is asked for again by the next join. */
+/**
+ * Removes the directories that were made for nothing. What holds a key that the server may know stays: `joining.json` is asked
+ * for again by the next join.
+ */
 async function removeEmpty(made: string[]) {
   const own = made.at(-1);
   if (own === undefined || (await readdir(own)).some((name) => name !== "assignments" && name !== "lock")) return;

@@ -1,6 +1,6 @@
 import { fstatSync } from "node:fs";
 import { Option } from "commander";
-import { createFileLog, createJsonLog, createLog } from "#log";
+import { createFileLog, createJsonLog, createLog } from "#log/log";
 
 export type LogFormat = "auto" | "text" | "json";
 

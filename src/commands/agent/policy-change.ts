@@ -7,7 +7,7 @@ import { POLICY_FILE } from "#agent/policy/host-policy";
 import { asSentence, grantFault } from "#agent/policy/parse";
 import { FIELD_NAMES, type Field, type Grant, OPTIONS, type Policy, withGrant, withoutGrant } from "#agent/policy/policy";
 import { inTurn } from "#agent/policy-turn";
-import { quoteWords, splitWords } from "#shell-words";
+import { quoteWords, splitWords } from "#text/shell-words";
 import { CommandError } from "../command-error";
 
 const HELP = `

@@ -1,8 +1,8 @@
 import { CONFINING, FIELD_NAMES, type Field, type Policy } from "#agent/policy/policy";
 import { KNOWN_RELOADS } from "#agent/policy/reloads";
-import { quoteWords } from "#shell-words";
+import { quoteWords } from "#text/shell-words";
 
-/** What holds besides what the file says. */
+/** The permissions that hold besides the file's own. */
 const ALWAYS: Record<Exclude<Field, "reloads">, string> = {
   stores: "every kind that the agent can install into",
   anchors: "every authority that the server sends",

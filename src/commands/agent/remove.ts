@@ -9,9 +9,9 @@ import { POLICY_FILE, policyReader } from "#agent/policy/host-policy";
 import { type Purged, purge } from "#agent/purge";
 import { openState } from "#agent/state";
 import { UNIT_DIRECTORY, UNIT_NAME } from "#agent/unit";
-import { createLog } from "#log";
-import { terminalLog } from "#log-terminal";
-import { printable, printableJson } from "#printable";
+import { createLog } from "#log/log";
+import { terminalLog } from "#log/terminal";
+import { printable, printableJson } from "#text/printable";
 import { CommandError } from "../command-error";
 import { callOf, STATE_DIRECTORY } from "./options";
 

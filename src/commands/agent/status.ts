@@ -6,8 +6,8 @@ import { openKeptEntries } from "#agent/kept-entries";
 import { type HostPolicy, POLICY_FILE, policyReader } from "#agent/policy/host-policy";
 import { isInUse, openState } from "#agent/state";
 import { type Challenge, challengesOf, type Standing, standingsOf } from "#agent/status";
-import { createLog } from "#log";
-import { printable, printableJson } from "#printable";
+import { createLog } from "#log/log";
+import { printable, printableJson } from "#text/printable";
 import { CommandError } from "../command-error";
 import { callOf, STATE_DIRECTORY } from "./options";
 

@@ -9,7 +9,7 @@ import { compareWithProvider, judgeClock } from "./clock";
 import { examineDatabase } from "./database";
 import { attempt, type Finding, failed, type Look, ok, unused, warning, withAdvice } from "./finding";
 
-/** Looks at everything that a server needs, and changes nothing. Each part is told as it is found. */
+/** Looks at everything that a server needs, and changes nothing. Each part is printed as it is found. */
 export async function* examine(env: Record<string, string | undefined>): AsyncGenerator<Finding> {
   const config = read(env);
   if (config instanceof ConfigError) return yield { part: "configuration", ...failed(config.message) };

@@ -1,12 +1,12 @@
 import { PROTECTIONS, quoteArgument } from "#agent/unit";
 
 /**
- * Returns a systemd unit of the server, which takes from it whatever it does not need. It runs as an account of its own that systemd
- * makes, keeps its data in /var/lib/certitude, and reads its configuration from /etc/certitude/environment.
+ * Returns the server's systemd unit, without any right that it does not need: its own account, made by systemd, data in
+ * /var/lib/certitude, configuration in /etc/certitude/environment.
  */
 export const renderService = (program: string) => `# certitude install --print > /etc/systemd/system/certitude.service
 # systemctl daemon-reload && systemctl enable --now certitude
-# Configuration, one NAME=value a line, readable by root alone: /etc/certitude/environment (certitude --help lists the names).
+# Configuration, one NAME=value a line, readable by root alone: /etc/certitude/environment (certitude serve --help lists the names).
 # For https, name its files there; an agent of ours may keep them. The key's group needs an account that stays: useradd --system certitude
 #   TLS_CERT=/etc/certitude/tls.pem and TLS_KEY=/etc/certitude/tls.key, owned by root:certitude, mode 0640
 [Unit]

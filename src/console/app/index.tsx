@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { enter } from "./entrance";
+import { enter } from "./auth/entrance";
 import { Shell } from "./shell";
 
 const root = document.getElementById("app");

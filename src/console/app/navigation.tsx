@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
+import { session } from "./auth/session";
+import { signOut } from "./auth/sign-out";
 import { HOME, pages } from "./pages/index";
 import { Icon } from "./parts/icon";
 import { go, link, place } from "./router";
-import { session } from "./session";
-import { signOut } from "./sign-out";
 import { ThemePicker } from "./theme";
 import { unread } from "./title";
 

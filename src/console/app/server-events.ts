@@ -1,8 +1,8 @@
-export type ServerEvent = { id: string; event: string; data: string };
+type ServerEvent = { id: string; event: string; data: string };
 
 /**
  * Returns a function that takes pieces of a stream of server-sent events, cut anywhere, and returns the events that they
- * complete (WHATWG HTML, 9.2.6). The browser's own EventSource cannot send a header, and a token has no place in an address.
+ * complete. The browser's EventSource cannot send the token's header.
  */
 export function createEventReader() {
   let rest = "";

@@ -1,5 +1,7 @@
 import { useEffect } from "preact/hooks";
 import "./inbox/live";
+import { holderOf, isRefused, membership, session } from "./auth/session";
+import { SignIn, SignInAgain } from "./auth/sign-in";
 import { Navigation } from "./navigation";
 import { HOME, pages } from "./pages/index";
 import { ConflictDialog } from "./parts/conflict";
@@ -9,8 +11,6 @@ import { describeLength } from "./parts/time";
 import { Toasts } from "./parts/toast";
 import { go, link, matchPath, place } from "./router";
 import { clockDifference } from "./server-time";
-import { holderOf, isRefused, membership, session } from "./session";
-import { SignIn, SignInAgain } from "./sign-in";
 
 export function Shell() {
   return (

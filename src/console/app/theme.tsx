@@ -12,7 +12,7 @@ effect(() => {
 });
 
 function choose({ currentTarget }: { currentTarget: HTMLSelectElement }) {
-  theme.value = currentTarget.value as Theme;
+  theme.value = THEMES.find((each) => each === currentTarget.value) ?? "system";
 }
 
 export const ThemePicker = () => (

@@ -1,7 +1,7 @@
 import { index, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { bytes, id, moment, now } from "./columns";
 
-/** What this server answers at /.well-known/acme-challenge while orders are validated. The CA makes the token, and knows no organizations. */
+/** The server's answers at /.well-known/acme-challenge while orders are validated. The CA makes the token, and knows no organizations. */
 export const acmeHttpAnswers = pgTable(
   "acme_http_answers",
   {
@@ -26,7 +26,7 @@ export const hostChallenges = pgTable(
     organizationId: uuid().notNull(),
     id: id(),
     requestId: uuid().notNull(),
-    /** What control is proven of. */
+    /** The name that is proven. */
     name: text().notNull(),
     token: text().notNull(),
     /** Of the account key. */
@@ -40,7 +40,7 @@ export const hostChallenges = pgTable(
   (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.organizationId, table.requestId, table.token)],
 );
 
-/** Who has names of a registered domain proven by this server, over HTTP: one organization, or any. */
+/** The organization (or any) whose names of a registered domain this server proves over HTTP. */
 export const domainHolders = pgTable("domain_holders", {
   domain: text().primaryKey(),
   /** Null: any organization. */

@@ -3,7 +3,7 @@ import { agents } from "./agents";
 import { bytes, id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
 
-/** What hosts become agents with. Deleting one deletes its row; the audit trail keeps who made it and who joined. */
+/** The tokens that hosts join with. A deleted token leaves no row; the audit trail keeps its maker and the hosts that joined. */
 export const joinTokens = pgTable(
   "join_tokens",
   {
@@ -52,7 +52,7 @@ export const agentCredentials = pgTable(
   ],
 );
 
-/** What desired states are signed with; the highest generation of an organization signs. */
+/** The keys that sign desired states; the highest generation of an organization signs. */
 export const signingKeys = pgTable(
   "signing_keys",
   {

@@ -53,7 +53,7 @@ export const assignments = pgTable(
     target: text().notNull(),
     autoRenew: boolean().notNull(),
     enabled: boolean().notNull(),
-    /** Whether the private key is the host's own, which made it; the assignment of a certificate request. */
+    /** True when the host made the private key and keeps it; the assignment of a certificate request. */
     keyOnHost: boolean().notNull().default(false),
     /** The policy that it belongs to; no one else changes it. */
     policyId: uuid(),
@@ -98,7 +98,7 @@ export const assignments = pgTable(
   ],
 );
 
-/** What agents said that was new, for ninety days, the last always; the last stands in the assignment too. */
+/** The reports of agents that brought news: ninety days of them, and always the last, which the assignment has too. */
 export const deploymentReports = pgTable(
   "deployment_reports",
   {

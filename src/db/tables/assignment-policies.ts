@@ -4,7 +4,7 @@ import { certificates } from "./certificates";
 import { bytes, id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
 
-/** What every agent with certain labels gets, now and later. Its assignments name it. */
+/** Standing assignments: every agent with certain labels gets them, now and later. Their assignments name them. */
 export const assignmentPolicies = pgTable(
   "assignment_policies",
   {
@@ -24,7 +24,10 @@ export const assignmentPolicies = pgTable(
     target: text().notNull(),
     autoRenew: boolean().notNull(),
     enabled: boolean().notNull(),
-    /** The rollout that brings it to the agents of its beginning, ring by ring; the policy adds nothing by itself before that is completed. */
+    /**
+     * The rollout that brings it to the agents of its beginning, ring by ring; the policy adds nothing by itself before that is
+     * completed.
+     */
     rolloutId: uuid(),
     /** All agents are gone through once more; those above this id are still to come. Null when there is nothing to do. */
     appliedUpTo: uuid(),
@@ -48,7 +51,10 @@ export const assignmentPolicies = pgTable(
   ],
 );
 
-/** New agents, and those with other labels than before: all policies are to look at them. Appended to, so that writers do not wait for each other. */
+/**
+ * New agents, and those with other labels than before: all policies are to look at them. Appended to, so that writers do not
+ * wait for each other.
+ */
 export const relabelledAgents = pgTable(
   "relabelled_agents",
   { organizationId: organizationId(), id: bigint({ mode: "number" }).generatedByDefaultAsIdentity(), agentId: uuid().notNull() },

@@ -36,7 +36,7 @@ export const authorities = pgTable(
     notBefore: moment(),
     notAfter: moment(),
     profiles: jsonb().notNull().default([]),
-    /** What the addresses in its certificates begin with. */
+    /** The beginning of the addresses in its certificates. */
     publicUrl: text().notNull(),
     /** Proves that a server has set what it may issue, by which certificate. */
     stamp: bytes(),
@@ -50,7 +50,7 @@ export const authorities = pgTable(
   ],
 );
 
-/** What anybody may ask of an authority, signed ahead: a row for each that is active. */
+/** The public answers of an authority, signed ahead: a row for each active one. */
 export const authorityPublications = pgTable(
   "authority_publications",
   {
@@ -60,9 +60,12 @@ export const authorityPublications = pgTable(
     crlNumber: bigint({ mode: "number" }).notNull().default(0),
     crlSignedAt: moment(),
     crlNextUpdate: moment(),
-    /** When it is signed again, null once the authority has ended. A trigger brings it forward when a certificate is revoked, whichever release writes that. */
+    /**
+     * When it is signed again, null once the authority has ended. A trigger brings it forward when a certificate is revoked,
+     * whichever release writes that.
+     */
     crlDueAt: moment().default(sql`now()`),
-    /** Who answers OCSP requests for the authority: a certificate of some weeks, and its key. */
+    /** The authority's OCSP responder: a certificate of some weeks, and its key. */
     responderCertificate: bytes(),
     sealedResponderKey: bytes(),
     responderDueAt: moment().default(sql`now()`),
@@ -74,7 +77,7 @@ export const authorityPublications = pgTable(
   ],
 );
 
-/** What authorities have issued, with the answer to OCSP requests. */
+/** The certificates that authorities have issued, with their OCSP answers. */
 export const issuedCertificates = pgTable(
   "issued_certificates",
   {
@@ -84,7 +87,7 @@ export const issuedCertificates = pgTable(
     /** Lower-case hexadecimal. */
     serialNumber: text().notNull(),
     certificateId: uuid().notNull(),
-    /** The order that it was issued for: one has one certificate, whoever asks again. */
+    /** The order that it was issued for: each has one certificate, even when it is asked for again. */
     requestId: uuid(),
     notAfter: moment().notNull(),
     /** As the certificate of the organization says; a trigger keeps them. */

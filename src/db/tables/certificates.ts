@@ -82,7 +82,10 @@ export const certificateLabels = pgTable(
   (table) => [primaryKey({ name: "certificate_labels_pk", columns: [table.organizationId, table.key, table.value, table.notAfter, table.certificateId] })],
 );
 
-/** Certificates that are not linked yet, neither to their issuer nor to what they issued. A trigger on `certificates` adds each new one, whichever release stores it. */
+/**
+ * Certificates that are not linked yet, neither to their issuer nor to what they issued. A trigger on `certificates` adds each
+ * new one, whichever release stores it.
+ */
 export const pendingLinks = pgTable(
   "pending_links",
   {

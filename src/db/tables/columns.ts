@@ -6,9 +6,9 @@ export const id = () =>
   uuid()
     .notNull()
     .$defaultFn(() => Bun.randomUUIDv7());
-/** What the server notes itself, to the millisecond. */
-export const moment = () => timestamp({ withTimezone: true, precision: 3 });
-/** What a caller says, to the microsecond. */
+/** A moment that the server notes itself, to the millisecond. */
+export const moment = (name = "") => timestamp(name, { withTimezone: true, precision: 3 });
+/** A moment that a caller sends, to the microsecond. */
 export const exactMoment = () => timestamp({ withTimezone: true, precision: 6 });
 export const now = () => moment().notNull().default(sql`now()`);
 export const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });

@@ -9,7 +9,10 @@ export const connections = pgTable(
     id: id(),
     kind: text().notNull(),
     name: text().notNull(),
-    /** The name without its case and Unicode form, by the function of that name in 0061; the triggers there fill it for the release before. */
+    /**
+     * The name without its case and Unicode form, by the function of that name in 0061; the triggers there fill it for the
+     * release before.
+     */
     nameKey: text().notNull(),
     config: jsonb().notNull(),
     /** The secrets as sealed JSON, and their names, which may be shown. */

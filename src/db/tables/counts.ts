@@ -7,7 +7,7 @@ import { organizationId } from "./organizations";
 
 /** Last among the columns: what triggers insert does not name it. */
 const number = () => bigint({ mode: "number" }).generatedByDefaultAsIdentity();
-/** What certificates are told apart by on dashboards. */
+/** The properties by which dashboards group certificates. */
 const kind = { issuer: text().notNull(), keyAlgorithm: text(), keySize: integer(), keyCurve: text(), signatureAlgorithm: text() };
 
 export const certificateKinds = pgTable(
@@ -16,7 +16,10 @@ export const certificateKinds = pgTable(
   (table) => [primaryKey({ columns: [table.organizationId, table.id] })],
 );
 
-/** Active certificates by when they end: of a kind by `day` and by `month`, and of all kinds by day (`all`), there for all organizations too (the nil UUID). */
+/**
+ * Active certificates by when they end: of a kind by `day` and by `month`, and of all kinds by day (`all`), there for all
+ * organizations too (the nil UUID).
+ */
 export const certificateCounts = pgTable(
   "certificate_counts",
   { organizationId: organizationId(), span: text().notNull(), starts: date().notNull(), kindId: uuid().notNull(), count: integer().notNull() },

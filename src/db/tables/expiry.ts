@@ -4,12 +4,12 @@ import { moment, now } from "./columns";
 import { memberRole } from "./members";
 import { organizationId } from "./organizations";
 
-/** When an organization is told of expiry. One without a row has the defaults, at version 0. */
+/** The policy for notifications of expiry of an organization. One without a row has the defaults, at version 0. */
 export const expiryPolicies = pgTable("expiry_policies", {
   organizationId: organizationId().primaryKey(),
   thresholds: jsonb().notNull(),
   overrides: jsonb().notNull(),
-  /** Who is told of a certificate without an owner. */
+  /** The role that is notified of a certificate without an owner. */
   role: memberRole().notNull(),
   version: integer().notNull().default(1),
   updatedAt: now(),
@@ -21,12 +21,12 @@ export const expiryWatch = pgTable(
   {
     organizationId: uuid().notNull(),
     certificateId: uuid().notNull(),
-    /** Null once there is nothing more to tell. */
+    /** Null once no threshold is left. */
     dueAt: moment(),
     /** Of the names, and the end of the validity: what renews the certificate has the same names and ends later. */
     namesHash: uuid().notNull(),
     notAfter: moment().notNull(),
-    /** A threshold was told of, and neither a renewal nor its end since: then that is to be told too. */
+    /** An event of a threshold was recorded, and of neither a renewal nor its end since: then one of that is to be recorded too. */
     isStanding: boolean().notNull().default(false),
   },
   (table) => [
@@ -40,9 +40,9 @@ export const expiryWatch = pgTable(
 /** Organizations of which every certificate is to be looked at once more: those above this id are still to come. */
 export const expiryReviews = pgTable("expiry_reviews", { organizationId: uuid().primaryKey(), reviewedUpTo: uuid().notNull() });
 
-/** What was told: each certificate and threshold once to its owner, or once to the role that stands for one. */
-export const expiryTellings = pgTable(
-  "expiry_tellings",
+/** The reminders of expiry: each certificate and threshold once to the owner, or once to the role that stands for one. */
+export const expiryReminders = pgTable(
+  "expiry_reminders",
   {
     organizationId: uuid().notNull(),
     certificateId: uuid().notNull(),
@@ -50,11 +50,14 @@ export const expiryTellings = pgTable(
     addressee: uuid().notNull(),
     /** The days of the threshold; 0 once it has expired. */
     days: integer().notNull(),
-    /** Null until a notice lists it. */
-    toldAt: moment(),
+    /**
+     * When its event was recorded: in the same transaction. The release before this one records it later; until then the column
+     * is null.
+     */
+    recordedAt: moment(),
   },
   (table) => [
-    primaryKey({ columns: [table.organizationId, table.certificateId, table.addressee, table.days] }),
-    index("expiry_tellings_untold_index").on(table.organizationId, table.addressee, table.days).where(sql`told_at is null`),
+    primaryKey({ name: "expiry_reminders_pk", columns: [table.organizationId, table.certificateId, table.addressee, table.days] }),
+    index("expiry_reminders_unrecorded_index").on(table.organizationId, table.addressee, table.days).where(sql`recorded_at is null`),
   ],
 );

@@ -19,7 +19,7 @@ export const controls = pgTable(
     evidence: jsonb().notNull().default([]),
     ownerId: uuid(),
     dueDate: date(),
-    /** The day on which there is something to tell of the due date. A trigger sets it. */
+    /** The day on which the next event of the due date is recorded. A trigger sets it. */
     lookOn: date(),
     version: integer().notNull().default(1),
     createdAt: now(),
@@ -32,7 +32,7 @@ export const controls = pgTable(
   ],
 );
 
-/** What a control was after each change; `version` is the control's. */
+/** A control after each change; `version` is the control's. */
 export const controlChanges = pgTable(
   "control_changes",
   {

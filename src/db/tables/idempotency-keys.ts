@@ -12,7 +12,7 @@ export const idempotencyKeys = pgTable(
     /** SHA-256 of method, path and key. */
     keyHash: bytes().notNull(),
     bodyHash: bytes().notNull(),
-    /** Who is at it: one attempt, in one process. */
+    /** The attempt that holds it, in one process. */
     claimId: uuid().notNull(),
     /** Proves that the claim is of this caller and key: the answer is sealed for the claim. */
     stamp: bytes(),

@@ -4,7 +4,7 @@ import { tsvector } from "./certificates";
 import { bytes, id, moment, now } from "./columns";
 import { organizationId } from "./organizations";
 
-/** What has certificates issued. */
+/** The issuers of certificates. */
 export const issuers = pgTable(
   "issuers",
   {
@@ -20,7 +20,10 @@ export const issuers = pgTable(
     secretNames: jsonb().notNull().default([]),
     /** The driver's own: at an ACME directory its account. */
     account: jsonb(),
-    /** Failures in a row of the issuer itself (a rate limit, a CA that is away); nothing asks it before `retryAt`, and then one request alone. */
+    /**
+     * Failures in a row of the issuer itself (a rate limit, a CA that is away); nothing asks it before `retryAt`, and then one
+     * request alone.
+     */
     failures: integer().notNull().default(0),
     retryAt: moment(),
     /** When one of its requests is due next; null where none waits. */
@@ -61,7 +64,7 @@ export const certificateRequests = pgTable(
     /** PKCS #10 in DER, once it is there. */
     csr: bytes(),
     sealedPrivateKey: bytes(),
-    /** Where the key is made, and the assignment that is made of the certificate. */
+    /** The host that makes the key, and the assignment that is made for the certificate. */
     agentId: uuid(),
     deployment: jsonb(),
     /** Proves that a server took the order, for this key, and what becomes of its certificate. */
@@ -113,7 +116,7 @@ export const certificateRequests = pgTable(
   ],
 );
 
-/** What happened to each request, in order. */
+/** The steps of each request, in order. */
 export const certificateRequestSteps = pgTable(
   "certificate_request_steps",
   {
@@ -127,7 +130,7 @@ export const certificateRequestSteps = pgTable(
   (table) => [primaryKey({ columns: [table.organizationId, table.requestId, table.id] })],
 );
 
-/** What may be ordered in an organization. One without a row may order anything, without an approval; that has version 0. */
+/** The rules for orders in an organization. One without a row may order anything, without an approval; that has version 0. */
 export const issuancePolicies = pgTable("issuance_policies", {
   organizationId: organizationId().primaryKey(),
   /** Null for all. */

@@ -17,7 +17,7 @@ export const documents = pgTable(
     mediaType: text().notNull(),
     size: bigint({ mode: "number" }).notNull(),
     sha256: text().notNull(),
-    /** Where the bytes lie in the object store. */
+    /** The place of the bytes in the object store. */
     objectKey: text().notNull(),
     /** The user who uploaded it. */
     uploadedBy: uuid(),

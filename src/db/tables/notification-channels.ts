@@ -31,7 +31,7 @@ export const notificationRoutes = pgTable(
   (table) => [primaryKey({ columns: [table.organizationId, table.id] }), index().on(table.organizationId, table.connectionId)],
 );
 
-/** What a channel is to be told, and how that went. The id is what receivers know a double by. */
+/** The deliveries of channels and their outcome. Receivers recognize a repeated one by its id. */
 export const notificationDeliveries = pgTable(
   "notification_deliveries",
   {
@@ -47,7 +47,7 @@ export const notificationDeliveries = pgTable(
     state: deliveryState().notNull().default("pending"),
     /** Of each attempt: when, its status and why it failed. */
     attempts: jsonb().notNull().default([]),
-    /** Who has it already, of several recipients. */
+    /** The recipients, of several, that have it already. */
     recipientsDone: jsonb().notNull().default([]),
     reason: text(),
     nextAttemptAt: moment(),
@@ -84,8 +84,8 @@ export const notificationChannels = pgTable(
     /** Since when nothing was delivered but something failed. */
     failingSince: moment(),
     lastReason: text(),
-    /** When admins were told that it fails. */
-    toldAt: moment(),
+    /** The moment at which an event was recorded that it fails; named `told_at` in the database, where the release before writes it. */
+    failureRecordedAt: moment("told_at"),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.connectionId] }),

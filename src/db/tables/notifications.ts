@@ -7,7 +7,7 @@ export const severity = pgEnum("notification_severity", ["info", "warning", "cri
 /** In the order in which a notice of several subjects shows them: open while any is. */
 export const alertState = pgEnum("alert_state", ["open", "snoozed", "acknowledged", "cleared"]);
 
-/** What happened, written in the transaction in which it did. A job tells of it within a second. */
+/** The events that causes record in their own transactions. A job dispatches them within a second. */
 export const notificationEvents = pgTable(
   "notification_events",
   {
@@ -16,16 +16,17 @@ export const notificationEvents = pgTable(
     kind: text().notNull(),
     /** The state has ended that this kind begins: an agent that was silent reports. */
     isEnd: boolean().notNull().default(false),
-    /** A snooze has ended: it is told although its state stands. */
+    /** A snooze has ended: it is dispatched although its state stands. */
     isReminder: boolean().notNull().default(false),
     subjectId: uuid().notNull(),
-    /** Whom it concerns; else the role, else the role of the kind. With both, both are told. */
+    /** The user it concerns; else the role, else the role of its kind. With both, both are notified. */
     userId: uuid(),
     role: memberRole(),
     data: jsonb().notNull().default({}),
     createdAt: now(),
-    toldAt: moment(),
-    /** The notification that lists it; null where it was told to none. */
+    /** Named `told_at` in the database, where the release before writes it. */
+    dispatchedAt: moment("told_at"),
+    /** The notification that lists it; null where it has no recipient. */
     notificationId: uuid(),
   },
   (table) => [
@@ -36,7 +37,7 @@ export const notificationEvents = pgTable(
   ],
 );
 
-/** What was told: one event, or several of one kind that came together. */
+/** The notices that were sent: one event, or several of one kind that came together. */
 export const notifications = pgTable(
   "notifications",
   {
@@ -48,7 +49,7 @@ export const notifications = pgTable(
     message: text().notNull(),
     data: jsonb().notNull(),
     link: text(),
-    /** What it is about: the only subject, or none where there are several. */
+    /** The only subject; null where there are several. */
     subjectId: uuid(),
     subjects: integer().notNull(),
     createdAt: now(),
@@ -56,7 +57,7 @@ export const notifications = pgTable(
   (table) => [primaryKey({ columns: [table.organizationId, table.id] })],
 );
 
-/** States of subjects that members are told of until they end: a certificate that expires, an agent that is silent. */
+/** States of subjects that stand until they end: a certificate that expires, an agent that is silent. */
 export const alerts = pgTable(
   "alerts",
   {

@@ -10,8 +10,7 @@ export const organizations = pgTable("organizations", {
 });
 
 /**
- * No foreign key: its check for each row was a third of a statement that writes a thousand rows, and it locked the organization's
- * own row. Organizations are never deleted, and none can be unknown: the guard lets a request in for one that exists, and what
- * has no such guard (agents, ingest keys, workers, jobs) takes the organization from a row that it found by its key.
+ * No foreign key: its check was a third of a statement that writes a thousand rows, and locked the organization's row.
+ * Organizations are never deleted, and writers have found theirs by key or guard.
  */
 export const organizationId = () => uuid().notNull();

@@ -4,7 +4,7 @@ import { moment, now } from "./columns";
 
 export const renewalState = pgEnum("renewal_state", ["scheduled", "ordered", "failed", "issued", "renewed", "ended"]);
 
-/** Certificates that an issuer looks after. Triggers add what is issued with autoRenew, and have the job look at what changes. */
+/** Certificates that an issuer looks after. Triggers add what is issued with autoRenew, and have the job review what changes. */
 export const renewals = pgTable(
   "renewals",
   {
@@ -14,11 +14,11 @@ export const renewals = pgTable(
     /** The request whose names, key, profile and deployment the next one has. */
     templateId: uuid().notNull(),
     state: renewalState().notNull().default("scheduled"),
-    /** Whether the job has planned it; until then it is about when it will be. */
+    /** True when the job has planned it; before, `renewAt` is the time of planning. */
     isPlanned: boolean().notNull().default(false),
     /** When the request for the certificate wants it renewed. */
     askedAt: moment(),
-    /** What the CA says (RFC 9773), and when it is asked again; null where the issuer is not such a CA. */
+    /** The CA's window (RFC 9773), and the time to ask for it again; null where the issuer is no such CA. */
     windowStart: moment(),
     windowEnd: moment(),
     explanationUrl: text(),
@@ -29,8 +29,11 @@ export const renewals = pgTable(
     lateSince: moment(),
     /** After a failure: when it is ordered again. */
     retryAt: moment(),
-    /** When the job looks at it next; null while only a change makes a difference. */
-    lookAt: moment(),
+    /**
+     * The next review; null while only a change makes a difference. Named `look_at` in the database, where the release before
+     * writes it.
+     */
+    reviewAt: moment("look_at"),
     /** Requests in a row that failed, and why the last one did. */
     failures: integer().notNull().default(0),
     failure: text(),
@@ -44,9 +47,9 @@ export const renewals = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.certificateId] }),
-    index("renewals_look_index").on(table.lookAt).where(sql`look_at is not null and state <> 'issued'`),
-    index("renewals_look_of_issuer_index").on(table.organizationId, table.issuerId, table.lookAt).where(sql`look_at is not null and state <> 'issued'`),
-    index("renewals_issued_index").on(table.lookAt).where(sql`state = 'issued'`),
+    index("renewals_look_index").on(table.reviewAt).where(sql`look_at is not null and state <> 'issued'`),
+    index("renewals_look_of_issuer_index").on(table.organizationId, table.issuerId, table.reviewAt).where(sql`look_at is not null and state <> 'issued'`),
+    index("renewals_issued_index").on(table.reviewAt).where(sql`state = 'issued'`),
     index("renewals_ask_window_index").on(table.askWindowAt).where(sql`ask_window_at is not null`),
     index("renewals_open_index").on(table.organizationId, table.renewAt, table.certificateId).where(sql`state in ('scheduled', 'ordered', 'failed', 'issued')`),
     index("renewals_late_index").on(table.organizationId, table.renewAt, table.certificateId).where(sql`late_since is not null`),
@@ -61,7 +64,7 @@ export const renewals = pgTable(
   ],
 );
 
-/** How the renewals of each issuer fare: after some failures in a row none is ordered before `restsUntil`, and then one alone. */
+/** The standing of each issuer: after some failures in a row no renewal is ordered before `restsUntil`, and then one alone. */
 export const renewalRests = pgTable(
   "renewal_rests",
   { organizationId: uuid().notNull(), issuerId: uuid().notNull(), failures: integer().notNull(), restsUntil: moment() },

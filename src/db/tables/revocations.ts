@@ -4,7 +4,7 @@ import { id, moment, now } from "./columns";
 
 export const caRevocationState = pgEnum("ca_revocation_state", ["pending", "failing", "told", "expired"]);
 
-/** Revocations of certificates that a CA elsewhere has issued, which is to be told. A trigger on `certificates` adds them. */
+/** Revocations of certificates that a CA elsewhere has issued, and is to revoke too. A trigger on `certificates` adds them. */
 export const caRevocations = pgTable(
   "ca_revocations",
   {

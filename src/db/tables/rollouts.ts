@@ -16,7 +16,7 @@ export const rollouts = pgTable(
     certificateId: uuid().notNull(),
     /** The certificate that it takes the place of. */
     predecessorId: uuid(),
-    /** What each agent gets; a rotation copies what the predecessor has there. */
+    /** The assignment of each agent; a rotation copies the predecessor's. */
     assignment: jsonb(),
     rings: jsonb().notNull(),
     /** This ring and those before it are open; the first is 1. */
@@ -29,7 +29,7 @@ export const rollouts = pgTable(
     reason: text(),
     /** Failures from before do not count. */
     resumedAt: moment(),
-    /** Whether there is something to do or to watch. */
+    /** True while there is work or something to watch. */
     isBusy: boolean().notNull().default(true),
     /** In a rotation, enabled assignments of the predecessor that the successor is not fit for. */
     skipped: integer().notNull().default(0),
@@ -58,7 +58,10 @@ export const rollouts = pgTable(
   ],
 );
 
-/** Where the certificate goes, and in which ring, for ever. Made by the ten thousand, and no rollout is ever deleted: hence no foreign key. */
+/**
+ * The steps of a rollout: the places of its certificate, with their rings. They are made by the ten thousand and no rollout is
+ * deleted: hence no foreign key.
+ */
 export const rolloutSteps = pgTable(
   "rollout_steps",
   {
@@ -72,7 +75,7 @@ export const rolloutSteps = pgTable(
     ring: integer().notNull(),
     /** The assignment of the certificate, from when the step was taken: a new one, or the source itself, changed. */
     assignmentId: uuid(),
-    /** Whether the rollout made the assignment, and may delete it. */
+    /** True when the rollout made the assignment, and may delete it. */
     isMade: boolean().notNull().default(false),
   },
   (table) => [

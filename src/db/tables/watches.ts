@@ -36,7 +36,7 @@ export const credentialWatch = pgTable(
     subjectId: uuid().notNull(),
     /** "API token" or "agent credential". */
     credential: text().notNull(),
-    /** What was due before this moment is told, or never will be. */
+    /** The time of the last review: earlier causes are dispatched, or never will be. */
     lookedAt: moment().notNull(),
     dueAt: moment().notNull(),
   },

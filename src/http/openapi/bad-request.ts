@@ -4,7 +4,7 @@ import type { Json } from "./json";
 type Parameter = { name: string; in: string; required: boolean; schema: Json };
 type Fields = { properties?: Json; required?: string[]; minProperties?: number };
 
-/** What the operation says to a request that is wrong in a way of its own: without its first field, or with a query that it does not take. */
+/** Returns the answer to a request that is wrong in the operation's own way: without its first field, or with an unknown query. */
 export function exampleOfBadRequest(parameters: Parameter[], body: Fields | undefined) {
   if (body) return describeFields(body);
   const query = parameters.filter((each) => each.in === "query");

@@ -41,7 +41,7 @@ const PAGE = `<!doctype html>
 <label>Organization <input name="organizationId" list="organizations" placeholder="the first of yours" pattern="[0-9a-fA-F-]{36}" title="The organization's id, a UUID"></label>
 <datalist id="organizations"></datalist>
 <label>Role <select name="role"><option>ORG_ADMIN</option><option>ORG_MEMBER</option></select></label>
-<button>Call as this</button> <button type="reset">Forget</button>
+<button>Call as this</button> <button type="reset">Forget</button> <a href="docs">Guides</a>
 <output id="said"></output>
 </form>
 <div id="page"></div>
@@ -74,7 +74,7 @@ export function docs({ config }: Pick<Deps, "config">) {
   );
 }
 
-/** What a client can use as its base: PUBLIC_URL, or where this server listens, without the slash at the end. */
+/** Returns the base address for clients: PUBLIC_URL, or where this server listens, without the last slash. */
 function addressOf({ publicUrl, port }: Deps["config"], request: Request) {
   const listening = exchangeOf(request).server?.url.origin.replace("//0.0.0.0:", "//localhost:").replace("//[::]:", "//localhost:");
   return (publicUrl ?? listening ?? `http://localhost:${port}`).replace(/\/$/, "");

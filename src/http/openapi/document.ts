@@ -16,7 +16,7 @@ type Operation = {
   requestBody?: { content: Json };
   responses: Record<string, Response>;
 };
-/** What the swagger plugin writes. */
+/** The document that the swagger plugin writes. */
 export type Draft = { paths: Record<string, Record<string, Operation>> };
 
 type Named = { schemas: Json; responses: Json; parameters: Json; securitySchemes: Json };
@@ -59,7 +59,10 @@ const body = (schema: Json, example: unknown, named: Json) => ({
 const mapValues = <From, To>(from: Record<string, From>, change: (value: From, key: string) => To) =>
   Object.fromEntries(Object.entries(from).map(([key, value]) => [key, change(value, key)]));
 
-/** Makes a plain OpenAPI 3.0.3 document of the plugin's draft: one media type, every status, header and example, and names for what recurs. */
+/**
+ * Makes a plain OpenAPI 3.0.3 document of the plugin's draft: one media type, every status, header and example, and names for
+ * what recurs.
+ */
 export function toOpenApi(draft: Draft, url: string) {
   const { securitySchemes, ...rest } = documentation;
   const named: Named = { schemas: {}, responses: {}, parameters: {}, securitySchemes: {} };
@@ -130,7 +133,7 @@ function mendParameter(parameter: Parameter, choices: string[][], { schemas }: N
   };
 }
 
-/** What can be stale takes a tag that must hold; what can be known already, the tag that is known. */
+/** Adds the conditional header that fits a status: If-Match for 412, If-None-Match for 304. */
 function mendCondition(status: string, { parameters }: Named) {
   const parameter = CONDITIONS[status];
   if (!parameter) return [];

@@ -43,13 +43,13 @@ const MAKERS: Record<string, (schema: Schema, name: string) => unknown> = {
   string: ({ format = "" }, name) => FORMATS[format] ?? (format === "uuid" || name.endsWith("Id") ? (IDS[name] ?? ID) : "text"),
 };
 
-/** What may be null and has no example of its own is null. */
+/** Returns null for a nullable schema without an example of its own. */
 function exampleOfUnion(choices: Schema[]) {
   const [first] = choices;
   return !first || (choices.some((each) => each.type === "null") && !first.examples) ? null : exampleOf(first);
 }
 
-/** What may be absent and has no example of its own is absent. */
+/** Leaves out optional fields without an example of their own. */
 function exampleOfObject({ properties = {}, required = [] }: Schema) {
   const shown = Object.entries(properties).filter(([name, each]) => required.includes(name) || each.examples || each.default !== undefined);
   return Object.fromEntries(shown.map(([name, each]) => [name, exampleOf(each, name)]));

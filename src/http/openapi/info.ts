@@ -22,7 +22,7 @@ try again. Refusals without a valid credential are charged to the address.
 const bearer = (description: string, bearerFormat?: string) => ({ type: "http", scheme: "bearer", description, ...(bearerFormat && { bearerFormat }) });
 const header = (name: string, description: string) => ({ type: "apiKey", in: "header", name, description });
 
-/** What the operations are about; a tag that is not here is its own description. */
+/** The descriptions of tags; a tag that is not here is its own description. */
 export const TAGS: Record<string, string> = {
   "API tokens": "Credentials of machines, each of one organization and one role.",
   Agents: "The machines that install certificates, and what each has to install.",
@@ -43,7 +43,7 @@ export const TAGS: Record<string, string> = {
   User: "The signed-in user.",
 };
 
-/** What the document says besides its operations. */
+/** The parts of the document besides its operations. */
 export const documentation = {
   info: {
     title: "Certitude",

@@ -7,8 +7,8 @@ const FOREIGN = new Set(["$id", "anyOf", "const", "contentMediaType", "examples"
 const VALUES = new Set(["default", "enum", "required"]);
 
 /**
- * TypeBox's JSON Schema in the older words of OpenAPI 3.0: enum for const, nullable for null, example for examples.
- * A schema with a title moves to `named` and leaves a reference behind. One with `kinds` becomes a choice of one for each kind.
+ * Rewrites TypeBox's JSON Schema as OpenAPI 3.0: enum for const, nullable for null, example for examples. A titled schema moves
+ * to `named`; one with `kinds` becomes a choice of one for each.
  */
 export function mendSchema(schema: Json, named: Json): Json {
   const { title } = schema;

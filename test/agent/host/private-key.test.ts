@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type KeyAlgorithm, makeCsr, makePrivateKey, signerOf } from "#agent/host/private-key";
-import { algorithmOf, type Subject } from "#modules/certificates/certificates/x509/signing-request";
+import { algorithmOf, type Subject } from "#x509/signing-request";
 
 setDefaultTimeout(300_000);
 

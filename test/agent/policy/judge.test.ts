@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { consentLine, judge, refusalMessage } from "#agent/policy/judge";
 import type { Seen } from "#agent/policy/rules";
-import { splitWords } from "#shell-words";
+import { splitWords } from "#text/shell-words";
 
 const FACTS = { ownNames: [] };
 const USUAL = { command: "certitude agent", file: undefined };

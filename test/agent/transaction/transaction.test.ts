@@ -6,7 +6,7 @@ import { newRecord } from "#agent/state";
 import { commit, rollBack } from "#agent/transaction/journal";
 import { beginTransaction } from "#agent/transaction/transaction";
 import type { AwaitRebuild } from "#agent/transaction/turns";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { newAgentHost } from "../../support/agent/agent-host";
 import { stateOf } from "../../support/agent/observing";
 

@@ -23,7 +23,7 @@ export function planOperations(token: string, ingestKey: string): Operation[] {
     trustStoreType: "linux_update_ca_certificates",
     config: { trustStorePath: "/usr/local/share/ca-certificates", alias: `root-${VALUE}` },
   };
-  const patch = { applicationId: `app-${VALUE}` };
+  const patch = (body: object) => asGateway("PATCH", `agents/${oneOfMany}/assignments/${oneOfMany}`, body, SPREAD.agents);
   const labels = { selector: { fleet: "edge" }, set: { wave: VALUE } };
   return [
     { number: "17", name: "top expiring", call: asGateway("GET", "certs/monitoring/top-expiring") },
@@ -31,7 +31,8 @@ export function planOperations(token: string, ingestKey: string): Operation[] {
     { number: "16", name: "certificate", call: asUser(token, `/portal/organizations/${ORGANIZATION}/certificates/${LEAF}`) },
     { number: "5", name: "trust stores", call: asGateway("GET", "certs/trust-store-catalog") },
     { number: "3", name: "create assignment", call: asGateway("POST", `agents/${oneOfMany}/assignments`, assignment, SPREAD.agents) },
-    { number: "4", name: "update assignment", call: asGateway("PATCH", `agents/${oneOfMany}/assignments/${oneOfMany}`, patch, SPREAD.agents) },
+    { number: "4", name: "update application", call: patch({ applicationId: `app-${VALUE}` }) },
+    { number: "4c", name: "update config", call: patch({ config: { trustStorePath: `/etc/nginx/tls-${VALUE}` } }) },
     { number: "10", name: "ingest 100", call: ingest(ingestKey) },
     { number: "11", name: `label ${SPREAD.agents}`, call: asGateway("POST", "fleet-operations/bulk-label-update", labels), isSlow: true },
   ];

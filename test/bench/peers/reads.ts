@@ -1,8 +1,8 @@
-import { type Database, type Incoming, iso, type Row } from "./work";
+import { type DatabaseRow, type Incoming, iso, type Query } from "./work";
 
 const daysUntil = (time: unknown) => Math.floor((Number(time) - Date.now()) / 86_400_000);
 
-export async function listExpiring({ query }: Database, { params, search }: Incoming) {
+export async function listExpiring(query: Query, { params, search }: Incoming) {
   const rows = await query(
     `select id, common_name, not_after from certificates
     where organization_id = $1 and status = 'active' and not_after > $2 and not_before <= $2 order by not_after, id limit $3`,
@@ -17,7 +17,7 @@ export async function listExpiring({ query }: Database, { params, search }: Inco
   return { items };
 }
 
-export async function findCertificate({ query }: Database, { params, userId }: Incoming) {
+export async function findCertificate(query: Query, { params, userId }: Incoming) {
   const { organizationId, certificateId } = params;
   const [chain, deployments] = await Promise.all([
     query(
@@ -38,7 +38,7 @@ export async function findCertificate({ query }: Database, { params, userId }: I
   ]);
   const [certificate = {}, ...issuers] = chain;
   return {
-    ...(certificate.facts as Row),
+    ...(certificate.facts as DatabaseRow),
     ...describeCertificate(certificate),
     organizationId,
     ownerId: certificate.owner_id,
@@ -62,7 +62,7 @@ export async function findCertificate({ query }: Database, { params, userId }: I
   };
 }
 
-const describeCertificate = (row: Row) => ({
+const describeCertificate = (row: DatabaseRow) => ({
   id: row.id,
   commonName: row.common_name,
   subject: row.subject,
@@ -74,7 +74,7 @@ const describeCertificate = (row: Row) => ({
   pem: row.pem,
 });
 
-const describeDeployment = (row: Row) => ({
+const describeDeployment = (row: DatabaseRow) => ({
   assignmentId: row.id,
   agentId: row.agent_id,
   agentName: row.name,
@@ -89,7 +89,7 @@ const describeDeployment = (row: Row) => ({
   history: [],
 });
 
-export async function readInbox({ query }: Database, { userId, search }: Incoming) {
+export async function readInbox(query: Query, { userId, search }: Incoming) {
   const page = Number(search.page ?? 0);
   const limit = Number(search.limit ?? 10);
   const rows = await query(

@@ -2,10 +2,7 @@ import { findCertificate, listExpiring, readInbox } from "./reads";
 import type { Route } from "./work";
 import { createAssignment, ingestMetrics, updateAssignment, updateLabels } from "./writes";
 
-/**
- * The operations as a competent developer writes them by hand, on the same tables and rows and with answers of the same
- * shape: one plain statement each, objects made in JavaScript. No audit event, no log, no metrics; bodies are not checked.
- */
+/** The operations as written by hand, with answers of the same shape: one plain statement each, without audit events, log, metrics or checks. */
 export const routes = (catalogue: string): Route[] => [
   { method: "GET", path: "/organizations/:organizationId/certs/trust-store-catalog", status: 200, answer: () => catalogue },
   { method: "GET", path: "/organizations/:organizationId/certs/monitoring/top-expiring", status: 200, answer: listExpiring },

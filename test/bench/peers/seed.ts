@@ -8,7 +8,7 @@ export const CERTIFICATE = ending(1);
 const INTERMEDIATE = ending(2);
 export const LEAF = ending(3);
 export const READER = ending(4);
-/** How many of a kind have ids that end in a number from THING on. Each of these agents has an assignment with its own number. */
+/** How many of a kind have ids that end in a number from THING on; each of these agents has an assignment with its own number. */
 export const SPREAD = { agents: 1_000, systems: 100 };
 
 /** Fills a database that has all tables and no rows with what the operations work on. */
@@ -18,6 +18,10 @@ export async function seedPeers(url: string, { certificates, notices }: { certif
   const upTo = (count: number) => sql.text(`generate_series(0, ${count - 1}) i`);
   await sql`insert into organizations (id, name) values (${ORGANIZATION}, 'Bench')`;
   await sql`insert into users (id, email) values (${READER}, 'bench@people.example')`;
+  await sql`insert into inboxes (user_id, total, unread) values (${READER}, ${notices}, ${notices})`;
+  await sql`
+    insert into notices (user_id, position, id, organization_id, kind, title, message)
+    select ${READER}, i + 1, new_id(), ${ORGANIZATION}, 'certificate_expiring', 'A certificate expires soon', 'www.example.com expires in 14 days.' from ${upTo(notices)}`;
   await sql`insert into members (organization_id, id, user_id, email, role, status) values (${ORGANIZATION}, ${READER}, ${READER}, 'bench@people.example', 'ORG_ADMIN', 'active')`;
   await sql`
     insert into certificates (organization_id, id, common_name, fingerprint_sha256, subject, issuer, subject_hash, issuer_hash, issuer_id, not_before, not_after,
@@ -45,10 +49,6 @@ export async function seedPeers(url: string, { certificates, notices }: { certif
     insert into assignments (${assignment}, reported_state, reported_at)
     select ${ORGANIZATION}, new_id(), ${thing}, ${LEAF}, 'shop', 'nginx_tls', 'server_certificate', false, '{}', '[null, null]', true, true, 'installed', now() from ${upTo(3)}`;
   await sql`insert into ai_systems (organization_id, id, key, last_sample_at) select ${ORGANIZATION}, new_id(), 'system-' || (${THING}::bigint + i), now() + interval '1 hour' from ${upTo(SPREAD.systems)}`;
-  await sql`insert into inboxes (user_id, total, unread) values (${READER}, ${notices}, ${notices})`;
-  await sql`
-    insert into notices (user_id, position, id, organization_id, kind, title, message)
-    select ${READER}, i + 1, new_id(), ${ORGANIZATION}, 'certificate_expiring', 'A certificate expires soon', 'www.example.com expires in 14 days.' from ${upTo(notices)}`;
   await sql`truncate pending_links`; // they are linked already
   await sql`vacuum (analyze)`;
   await sql`checkpoint`;

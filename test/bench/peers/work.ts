@@ -1,10 +1,9 @@
-export type Row = Record<string, unknown>;
-export type Query = (text: string, values: unknown[]) => Promise<Row[]>;
-export type Database = { query: Query; transaction: (work: (query: Query) => Promise<Row[]>) => Promise<Row[]> };
-export type Incoming = { params: Record<string, string>; search: Record<string, string>; userId: string; body: Row };
-export type Route = { method: "GET" | "POST" | "PATCH"; path: string; status: number; answer: (db: Database, request: Incoming) => unknown };
-/** What a peer is started with; `catalogue` is the answer of operation 5. */
-export type Task = { port: number; url: string; catalogue: string };
+export type DatabaseRow = Record<string, unknown>;
+export type Query = (text: string, values: unknown[]) => Promise<DatabaseRow[]>;
+export type Incoming = { params: Record<string, string>; search: Record<string, string>; userId: string; body: DatabaseRow };
+export type Route = { method: "GET" | "POST" | "PATCH"; path: string; status: number; answer: (query: Query, request: Incoming) => unknown };
+/** The argument of a peer: the name of its sessions, the schema of its tables, and the answer of operation 5. */
+export type Task = { port: number; url: string; name: string; schema: string; catalogue: string };
 
 export const iso = (time: unknown) => (time instanceof Date ? time.toISOString() : null);
 

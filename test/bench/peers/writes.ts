@@ -1,7 +1,7 @@
-import { type Database, type Incoming, iso, type Row } from "./work";
+import { type DatabaseRow, type Incoming, iso, type Query } from "./work";
 
-export async function createAssignment({ query }: Database, { params, body }: Incoming) {
-  const config = body.config as Row;
+export async function createAssignment(query: Query, { params, body }: Incoming) {
+  const config = body.config as DatabaseRow;
   const [row = {}] = await query(
     `with a as (
       insert into assignments (organization_id, id, agent_id, certificate_id, application_id, trust_store_type, material_type, include_private_key,
@@ -16,23 +16,34 @@ export async function createAssignment({ query }: Database, { params, body }: In
       body.applicationId,
       body.trustStoreType,
       JSON.stringify(config),
-      JSON.stringify([config.trustStorePath ?? null, config.alias]),
+      targetOf(config),
     ],
   );
   return describeAssignment(row);
 }
 
-export async function updateAssignment({ query }: Database, { params, body }: Incoming) {
+export async function updateAssignment(query: Query, { params, body }: Incoming) {
+  const config = body.config as DatabaseRow | undefined;
   const [row = {}] = await query(
-    `update assignments a set application_id = $4, version = a.version + 1, updated_at = now() from certificates c
+    `update assignments a set application_id = coalesce($4, application_id), config = coalesce($5::text::jsonb, config), target = coalesce($6, target),
+      version = a.version + 1, updated_at = now() from certificates c
     where a.organization_id = $1 and a.agent_id = $2 and a.id = $3 and c.organization_id = a.organization_id and c.id = a.certificate_id
     returning a.*, common_name`,
-    [params.organizationId, params.agentId, params.assignmentId, body.applicationId],
+    [
+      params.organizationId,
+      params.agentId,
+      params.assignmentId,
+      body.applicationId ?? null,
+      config ? JSON.stringify(config) : null,
+      config ? targetOf(config) : null,
+    ],
   );
   return describeAssignment(row);
 }
 
-const describeAssignment = (row: Row) => ({
+const targetOf = (config: DatabaseRow) => JSON.stringify([config.trustStorePath ?? null, config.alias ?? null]);
+
+const describeAssignment = (row: DatabaseRow) => ({
   id: row.id,
   organizationId: row.organization_id,
   agentId: row.agent_id,
@@ -53,8 +64,8 @@ const describeAssignment = (row: Row) => ({
   updatedAt: iso(row.updated_at),
 });
 
-export async function ingestMetrics({ query }: Database, { params, body }: Incoming) {
-  const samples = body.samples as Row[];
+export async function ingestMetrics(query: Query, { params, body }: Incoming) {
+  const samples = body.samples as DatabaseRow[];
   const rows = await query(
     `insert into metric_samples (organization_id, system_id, metric, recorded_at, labels, labels_hash, value, unit)
     select s.organization_id, s.id, metric, "recordedAt", labels, hashtextextended(labels::text, 0), value, unit
@@ -65,17 +76,16 @@ export async function ingestMetrics({ query }: Database, { params, body }: Incom
   return { accepted: rows.length, duplicates: samples.length - rows.length };
 }
 
-/** Under a lock: two statements that change the same thousand rows can deadlock. */
-export async function updateLabels({ transaction }: Database, { params, body }: Incoming) {
-  const [row] = await transaction(async (query) => {
-    await query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [params.organizationId]);
-    return query(
-      `with changed as (
-        update agents set labels = labels || $3::text::jsonb, version = version + 1, updated_at = now()
-        where organization_id = $1 and labels @> $2::text::jsonb returning 1)
-      select count(*)::int from changed`,
-      [params.organizationId, JSON.stringify(body.selector), JSON.stringify(body.set)],
-    );
-  });
+/** Locks the rows in one order: two statements that change the same thousand rows could wait for each other. */
+export async function updateLabels(query: Query, { params, body }: Incoming) {
+  const [row] = await query(
+    `with locked as (
+      select organization_id, id from agents where organization_id = $1 and labels @> $2::text::jsonb order by id for update),
+    changed as (
+      update agents a set labels = labels || $3::text::jsonb, version = version + 1, updated_at = now()
+      from locked where a.organization_id = locked.organization_id and a.id = locked.id returning 1)
+    select count(*)::int from changed`,
+    [params.organizationId, JSON.stringify(body.selector), JSON.stringify(body.set)],
+  );
   return { matched: row?.count, updated: row?.count, notFound: [] };
 }

@@ -76,7 +76,7 @@ test("a control that was changed meanwhile: 412, both versions, and the choice",
   await page.getByText("This was changed meanwhile").waitFor();
   await page.getByRole("cell", { name: "The auditor was here." }).waitFor();
   await page.getByRole("button", { name: "Save mine" }).click();
-  await page.getByText("Saved.").last().waitFor();
+  await page.getByRole("dialog").first().waitFor({ state: "detached" });
   expect((await call("GET", path)).note).toBe("My own note.");
   expectNoFaults(412);
 });

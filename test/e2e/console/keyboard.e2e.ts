@@ -23,7 +23,7 @@ const startWalk = (scope: string) => `{
   window.walk.tell = () => ({ left: [...window.walk.left].map(describe), unseen: window.walk.unseen, strangers: window.walk.strangers });
   root.querySelectorAll(focusable).length;
 }`;
-const told = () => opened.page.evaluate("window.walk.tell()") as Promise<{ left: string[]; unseen: string[]; strangers: string[] }>;
+const received = () => opened.page.evaluate("window.walk.tell()") as Promise<{ left: string[]; unseen: string[]; strangers: string[] }>;
 
 const LEFT = "window.walk.left.size";
 
@@ -32,7 +32,7 @@ async function walk(scope: string) {
   const count = Number(await opened.page.evaluate(startWalk(scope)));
   expect(count).toBeGreaterThan(0);
   for (let press = 0; press < 2 * count + 20 && Number(await opened.page.evaluate(LEFT)) > 0; press++) await opened.page.keyboard.press("Tab");
-  return told();
+  return received();
 }
 
 test("Tab reaches everything on each page, and one sees where it is", async () => {
@@ -56,7 +56,7 @@ test("a dialog keeps the focus, in both directions, and gives it back", async ()
   await page.getByRole("dialog").waitFor();
   expect(await walk("dialog")).toEqual({ left: [], unseen: [], strangers: [] });
   for (const key of [...Array(6).fill("Tab"), ...Array(12).fill("Shift+Tab")]) await page.keyboard.press(key);
-  expect((await told()).strangers).toEqual([]);
+  expect((await received()).strangers).toEqual([]);
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   expect(await page.evaluate("document.activeElement.textContent")).toContain("Import");

@@ -41,12 +41,12 @@ function judgeOrders(rows: Row[], { tally, issuerIds }: Authorities, fault: (whe
   const expect = (what: string, counted: number, sure: number, possible: number) => {
     if (counted < sure || counted > sure + possible) fault("Pebble", `${what} ${counted} times for ${sure} requests, and ${possible} that may be on their way`);
   };
-  // An order may be made, and a certificate issued, of which the server was not told before it stopped.
+  // An order may be made, and a certificate issued, of which the server did not know before it stopped.
   expect("took orders", orders, acme.filter((row) => !isOpen(row) || row.stage === "ordered").length, acme.filter(({ stage }) => stage === "ordering").length);
   expect("issued", issued, acme.filter(({ pem }) => pem).length, acme.filter((row) => isOpen(row) && row.isFinalizing).length);
 }
 
-/** No form of any key is in what hosts and server told each other, in their logs, or in the database. */
+/** No form of any key is in what hosts and server sent each other, in their logs, or in the database. */
 async function judgeSecrecy(
   rows: Row[],
   keys: ReadonlyMap<string, string>,

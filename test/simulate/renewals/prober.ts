@@ -55,7 +55,7 @@ export function findFault({ x509, untrusted }: { x509: X509Certificate; untruste
 type Watched = { site: Probed; seen: Span[]; last: { raw: Buffer; x509: X509Certificate } | undefined; silences: number };
 
 /** Makes a handshake with each name every second. */
-export function startProber(sites: Probed[], roots: string[], tell: (fault: Fault) => void) {
+export function startProber(sites: Probed[], roots: string[], report: (fault: Fault) => void) {
   const spans = new Map<string, Span[]>(sites.map(({ name }) => [name, []]));
   const counts = { handshakes: 0, unanswered: 0 };
   const trust = trusting(roots);
@@ -82,7 +82,7 @@ export function startProber(sites: Probed[], roots: string[], tell: (fault: Faul
     const now = new Date();
     const fault = findFault({ x509, untrusted }, site.name, now);
     if (fault === undefined) noteSpan(seen, x509, now, site.name);
-    else if (seen.length > 0) tell({ at: now, where: site.name, what: fault });
+    else if (seen.length > 0) report({ at: now, where: site.name, what: fault });
     if (seen.length > 0) counts.handshakes++;
   }
 
@@ -99,7 +99,7 @@ export function startProber(sites: Probed[], roots: string[], tell: (fault: Faul
     if (watched.seen.length === 0) return;
     counts.unanswered++;
     watched.silences++;
-    const fault = (what: string) => tell({ at: new Date(), where: watched.site.name, what: `${what}: ${message}` });
+    const fault = (what: string) => report({ at: new Date(), where: watched.site.name, what: `${what}: ${message}` });
     if (/SSL|TLS/.test(code)) fault("breaks the handshake");
     else if (watched.silences % SILENCES === 0) fault(`has not answered ${watched.silences} times in a row`);
   }

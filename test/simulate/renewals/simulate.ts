@@ -84,7 +84,7 @@ export async function simulateRenewals(settings: Settings, say: (line: string) =
     hosts.push(await startHost(certitude, starting, { interval: intervalSeconds, hasOwnDisk: disruptions.fullDisk !== undefined && kind === "nginx" }));
   }
   const faults: Fault[] = [];
-  const tell = (fault: Fault) => {
+  const report = (fault: Fault) => {
     faults.push(fault);
     say(`${fault.at.toISOString()} ${fault.where} ${fault.what}`);
   };
@@ -92,7 +92,7 @@ export async function simulateRenewals(settings: Settings, say: (line: string) =
   const prober = startProber(
     hosts.flatMap(({ sites }) => sites),
     authorities.roots,
-    tell,
+    report,
   );
 
   await orderAll(settings, hosts, authorities.issuerIds, certitude.ask);
@@ -105,7 +105,7 @@ export async function simulateRenewals(settings: Settings, say: (line: string) =
   await certitude.stop();
   const found = await keys.stop();
   const judged = await judge({ certitude, authorities, keys: found, files: [certitude.log, ...hosts.flatMap(({ told }) => told)] });
-  for (const each of judged.faults) tell(each);
+  for (const each of judged.faults) report(each);
   await authorities.stop();
   await database.stop();
   for (const host of hosts) await host.unmount();

@@ -12,12 +12,12 @@ import type { Result } from "#agent/report";
 import type { Desired } from "#agent/server-client";
 import { openState } from "#agent/state";
 import { readKeyRequest, readTarget } from "#agent/targets";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { DEFAULTS } from "#modules/fleet/assignments/schema/assignments";
-import type { KeyRequest } from "#modules/issuance/hosts/schema";
+import type { KeyRequest } from "#modules/issuance/requests/schema/host-keys";
 import { agreeing, agreeingTo, holding } from "./policies";
 
-/** What the agent cannot read needs no agreement to fail. */
+/** Returns the request's target, or none where the agent cannot read it: that needs no agreement to fail. */
 function targetOrNone(request: KeyRequest) {
   try {
     return [readKeyRequest(request)];
@@ -28,7 +28,7 @@ function targetOrNone(request: KeyRequest) {
 
 type Certificate = { pem: string; chain: string[]; fingerprint: string; privateKeyPem?: string };
 
-/** What the server would send: an assignment of the certificate, with an id of its own unless `rest` has one. */
+/** Returns the assignment that the server would send for the certificate, with an id of its own unless `rest` has one. */
 export const desired = ({ pem, chain, fingerprint }: Certificate, rest: Partial<Desired> & Pick<Desired, "trustStoreType">): Desired => ({
   id: crypto.randomUUID(),
   version: 1,
@@ -49,7 +49,7 @@ export const desired = ({ pem, chain, fingerprint }: Certificate, rest: Partial<
 export const desiredServer = (issued: Required<Certificate>, rest: Partial<Desired> & Pick<Desired, "trustStoreType">) =>
   desired(issued, { materialType: "server_certificate", includePrivateKey: true, privateKeyPem: issued.privateKeyPem, ...rest });
 
-/** Where the machine's own programs are: `bun run` puts a `node` before them that is Bun. */
+/** The path of the machine's own programs: `bun run` puts a `node` before them that is Bun. */
 const hostPath = (Bun.env.PATH ?? "")
   .split(":")
   .filter((each) => !each.includes("bun-node"))
@@ -73,14 +73,14 @@ export async function newAgentHost(
       return state;
     },
     pathOf: (...names: string[]) => join(directory, ...names),
-    /** What the agent does at one pass for an assignment, on a host that agrees to it unless `more` says otherwise. */
+    /** Runs one pass for an assignment, on a host that agrees to it unless `more` says otherwise. */
     async pass(item: Desired, more: Partial<Work> = {}) {
       for (const record of state.records.values()) await recoverInterrupted(record, work);
       const former = state.records.get(item.id)?.target;
       const policy = await agreeingTo(more.host ?? host, item, former);
       return reconcileAssignment(item, { ...work, policy, ...more });
     },
-    /** What it does once the assignment is desired no more. */
+    /** Runs a pass without the assignment. */
     /** As a new process finds it. */
     async restart() {
       state.close();
@@ -93,7 +93,7 @@ export async function newAgentHost(
       const policy = record.target ? await agreeing(host, record.target) : holding({});
       return removeAssignment(record, { ...work, policy, ...more });
     },
-    /** What it does at one pass for many, on a host that agrees to them: what it had begun, then those that are desired, and those that are no more. */
+    /** Runs one pass for many, on a host that agrees to them: interrupted ones, desired ones, and those no longer desired. */
     async passAll(items: Desired[], gone: Desired[] = []) {
       const agreed = { ...work, policy: await agreeing(host, ...[...items, ...gone].map(readTarget)) };
       await inTurns(agreed, (each) => [...state.records.values()].map((record) => () => recoverInterrupted(record, each)));
@@ -103,9 +103,12 @@ export async function newAgentHost(
         ...removed.map((record) => () => removeAssignment(record, each)),
       ]);
     },
-    /** What `remove --all` does, on a host that agrees to the removal of these. */
+    /** Runs `remove --all`, on a host that agrees to the removal of these. */
     clean: async (items: Desired[]) => removeEverything(join(directory, "state"), { ...work, policy: await agreeing(host, ...items.map(readTarget)) }),
-    /** What it sends for certificates that are to be for its own keys, on a host that agrees to them unless `more` says otherwise; `items` are what is desired besides. */
+    /**
+     * Returns the requests that it sends for its own keys, on a host that agrees to them unless `more` says otherwise; `items`
+     * are desired besides.
+     */
     async answer(keys: KeyRequest[] | undefined, { items = [], keep = [] }: { items?: Desired[]; keep?: string[] } = {}, more: Partial<Work> = {}) {
       const csrs = new Map<string, string>();
       const faults: object[] = [];
@@ -131,10 +134,13 @@ export async function newAgentHost(
   };
 }
 
-/** Where Debian has the public roots. */
+/** Debian's directory of the public roots. */
 const PUBLIC = "/usr/share/ca-certificates/mozilla";
 
-/** The system's trust store in a scratch directory, by the real tool. It has one public root: the tool starts several processes for each. */
+/**
+ * The system's trust store in a scratch directory, by the real tool. It has one public root: the tool starts several processes
+ * for each.
+ */
 export function withScratchSystem(host: Host, directory: string): Host {
   const anchors = join(directory, "anchors");
   const etc = join(directory, "certs");

@@ -11,7 +11,7 @@ import { type Policy, withGrant } from "#agent/policy/policy";
 import { createServerClient, type HostFacts, type Report } from "#agent/server-client";
 import { openState } from "#agent/state";
 import { createTransport } from "#agent/transport";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { certificate, importInto } from "../pki/certificates";
 import { newAgent } from "../server/agents";
 import { newOrganization } from "../server/people";
@@ -23,7 +23,7 @@ type Wish = { body?: object };
 type Config = { reloadCommand?: string[] };
 type Passing = { isOffline?: boolean; ignoreBackoff?: boolean; isOnce?: boolean; host?: HostFacts };
 
-/** What sends requests to a server over plain http. */
+/** Returns a sender of requests to a server over plain http. */
 export const transportTo = (server: string) =>
   createTransport({ server, connection: () => ({ tls: {}, hasOwnAuthority: false }), environment: {}, signal: new AbortController().signal });
 
@@ -48,7 +48,7 @@ export async function newConnectedAgent(prepare: (host: Host, directory: string)
   setPolicy({ directories: [pathOf("store")] });
   let now = Date.parse("2030-01-01T00:00:00Z");
 
-  /** What the host permits, in its file too. */
+  /** Sets the host's policy, in its file too. */
   function setPolicy(wanted: Policy) {
     policy = wanted;
     writeFileSync(pathOf("policy.json"), JSON.stringify(policy));
@@ -104,7 +104,7 @@ export async function newConnectedAgent(prepare: (host: Host, directory: string)
     forceUnassign: (id: string) => ask("DELETE", `${enrolled.assignments}/${id}?force=true&reason=scrapped`),
     isAssigned: async (id: string) => (await organization.member("GET", `${enrolled.assignments}/${id}`)).status === 200,
     unassign: (id: string) => ask("DELETE", `${enrolled.assignments}/${id}`),
-    /** What the server knows of an assignment: each state that was reported, the oldest first, with what was said. */
+    /** Returns the server's history of an assignment, the oldest state first, each with its message. */
     async historyOf(id: string): Promise<string[]> {
       const { history } = (await organization.member("GET", `${enrolled.assignments}/${id}`)).body;
       return history.toReversed().map(({ state, message }: Report) => (message ? `${state}: ${message}` : state));

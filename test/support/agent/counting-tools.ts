@@ -9,7 +9,10 @@ import { withScratchCaTrust } from "./scratch-ca-trust";
 export const REBUILT = ["linux_update_ca_certificates", "linux_update_ca_trust"] as const;
 export type Rebuilt = (typeof REBUILT)[number];
 
-/** A scratch system of each kind, where each run of the tools that rebuild their bundles is noted; with the file `fault` there, they fail. */
+/**
+ * A scratch system of each kind, where each run of the tools that rebuild their bundles is noted; with the file `fault` there,
+ * they fail.
+ */
 export function withCountedTools(given: Host, directory: string): Host {
   const host = withScratchCaTrust(withScratchSystem(given, directory), directory);
   mkdirSync(join(directory, "bin"), { recursive: true });

@@ -10,13 +10,13 @@ export type Stock = { rootId: string; leafId: string; foreign: Issued };
 export type DoomedStore = {
   name: string;
   assignment: (stock: Stock) => object;
-  /** Where it is to lie, and where else it could. */
+  /** The config of its place, and of another one. */
   config: (place: Place) => object;
   elsewhere: (place: Place) => object;
   files: string[];
-  /** What is there before the agent comes. */
+  /** Puts the things there that the agent will find. */
   prepare: (place: Place, stock: Stock) => void;
-  /** Whether the agent is killed at the steps in its own directory too. */
+  /** True when the agent is killed at the steps in its own directory too. */
   isWhole: boolean;
 };
 
@@ -87,7 +87,7 @@ export async function newDoomedTarget(installation: Installation, stock: Stock, 
 }
 export type DoomedTarget = Awaited<ReturnType<typeof newDoomedTarget>>;
 
-/** What a killed agent left and nobody looked for again. */
+/** Returns the remains of a killed agent that no later pass has cleared away. */
 export function remainsOf({ pathOf }: InstalledAgent) {
   const isRemains = (name: string) => /certitude-tmp$|damaged$|journal$|^scratch\//.test(name);
   return readdirSync(pathOf(), { recursive: true }).map(String).filter(isRemains);

@@ -14,10 +14,8 @@ const waysTo = (path: string) => [path, ...HANDLES.map((handle) => `${handle}/${
 type Doom = { step: number; hold: number };
 
 /**
- * Runs a command of the executable and kills it right before one of its steps: a change to one of `paths`, the start of a tool
- * among them or, without paths, a message to the server. Strace tells of each step and holds it; its own kills would count each thread's
- * steps apart, and they are many threads'. Returns the steps that were begun (more than `step` where the kill came late), how often
- * files were synced, and the exit code.
+ * Runs a command and kills it by strace right before one of its steps: a change to one of `paths` or, without paths, a message
+ * to the server. Returns the begun steps, the syncs and the exit code.
  */
 export async function runAndKillAt({ cwd, env }: Place, paths: string[], { step, hold }: Doom, ...args: string[]) {
   const calls = paths.length > 0 ? CHANGES : MESSAGES;
@@ -36,19 +34,19 @@ export async function runAndKillAt({ cwd, env }: Place, paths: string[], { step,
   const callsIn = (text: string) => [...text.matchAll(begun)].map(([, call = ""]) => call);
   const isSync = (call: string) => SYNCS.split(",").includes(call);
   const stepsIn = (text: string) => callsIn(text).filter((call) => !isSync(call));
-  let told = "";
+  let printed = "";
   let isKilled = false;
   for await (const part of child.stderr) {
-    told += Buffer.from(part).toString();
-    if (isKilled || stepsIn(told).length < step) continue;
+    printed += Buffer.from(part).toString();
+    if (isKilled || stepsIn(printed).length < step) continue;
     isKilled = true;
     process.kill(await output.pid, "SIGKILL");
   }
   await output.end;
-  return { isKilled, steps: stepsIn(told), syncs: callsIn(told).filter(isSync).length, code: await child.exited };
+  return { isKilled, steps: stepsIn(printed), syncs: callsIn(printed).filter(isSync).length, code: await child.exited };
 }
 
-/** The number in the first line; the rest is read, and nobody looks at it. */
+/** Returns the number in the first line; the rest is read and dropped. */
 function readPid(stream: ReadableStream<Uint8Array>) {
   const { promise: pid, resolve } = Promise.withResolvers<number>();
   async function read() {

@@ -32,7 +32,7 @@ export const FAMILY: [store: TrustStoreType, file: string, material: "anchor" | 
 ];
 
 export type Place = { directory: string; file: string; item: Desired; renewed: Desired };
-/** What the agent is to install into a directory, and what takes its place later. */
+/** Returns the assignment of a directory, and the one that later takes its place. */
 export function assigned({ authority, other, leaf, next }: Stock, [trustStoreType, file, material]: (typeof FAMILY)[number], trustStorePath: string): Place {
   const reloads = { anchor: {}, client: {}, server: { reloadCommand: ["true"] } }[material];
   const config = { trustStorePath, ...(material === "anchor" && { alias: "corp" }), ...reloads };
@@ -43,8 +43,8 @@ export function assigned({ authority, other, leaf, next }: Stock, [trustStoreTyp
   return { directory: trustStorePath, file, item, renewed: { ...item, version: 2, pem, fingerprintSha256: fingerprint, privateKeyPem } };
 }
 
-/** What a failed pass answers. */
+/** Returns the expected result of a failed pass. */
 export const failed = (words: RegExp) => ({ state: "failed", message: expect.stringMatching(words) });
 
-/** What is below a scratch host's directory, but for the agent's own. */
+/** Returns the content of a scratch host's directory, without the agent's own. */
 export const placesIn = (directory: string) => stateOf(directory, (name) => !/^(state|home)(\/|$)/.test(name));

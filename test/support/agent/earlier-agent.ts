@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Desired } from "#agent/server-client";
 import { sha256 } from "#crypto/sha256";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import recorded from "../../fixtures/earlier-agent.json";
 import { newAgentHost } from "./agent-host";
 import { put } from "./store-behaviour";
 
-/** What an earlier release of the agent left on a host, by kind: its record of an assignment, and the files. */
+/** The remains of an earlier release of the agent, by kind: its record of an assignment, and the files. */
 const RECORDED: Record<keyof typeof recorded, { record: object; files: Record<string, string> }> = recorded;
 
 /** Lays out a host on which an earlier release has installed the item; what differs from host to host stands in braces in the recording. */

@@ -7,12 +7,15 @@ import { createScratchDatabase, environment } from "../server/world";
 const USER = crypto.randomUUID();
 const EMAIL = "ada@certitude.example";
 
-/** What the agent finds in its environment besides a home, its own directory being so. */
+/** The agent's environment besides a home, its own directory being so. */
 type Enrolment = { environment?: (directory: string) => Record<string, string> };
 type Wanted = { config?: { reloadCommand?: string[]; [field: string]: unknown }; [field: string]: unknown };
 type Wish = { body?: object; headers?: Record<string, string> };
 
-/** The executable at work: a server and an organization of its own, on the Postgres of TEST_DATABASE_URL or the embedded one, with more in its environment if wanted. */
+/**
+ * The executable at work: a server and an organization of its own, on the Postgres of TEST_DATABASE_URL or the embedded one,
+ * with more in its environment if wanted.
+ */
 export async function newInstallation(environmentOfServer: Record<string, string> = {}) {
   const { cwd, dataDir, remove: removePlace } = newPlace();
   const scratch = Bun.env.TEST_DATABASE_URL ? await createScratchDatabase(Bun.env.TEST_DATABASE_URL) : undefined;
@@ -90,7 +93,7 @@ export async function newInstallation(environmentOfServer: Record<string, string
         return get("PATCH", `${assignments}/${id}`, patch);
       },
       read: (id: string) => get("GET", `${assignments}/${id}`),
-      /** What the server wants of it. */
+      /** Returns the desired state as the server sends it. */
       desired: (etag?: string | null) =>
         ask("GET", "/agent/assignments", { headers: { authorization: `Bearer ${agent.token}`, ...(etag && { "if-none-match": etag }) } }),
     };

@@ -31,7 +31,10 @@ async function interruptHook(directory: string) {
   if ((await child.exited) === 0) throw new Error("the hook was not interrupted");
 }
 
-/** Notes each run of update-ca-certificates, for an agent whose PATH begins with `path`, and how many lines a hook beside Java's is told. */
+/**
+ * Notes each run of update-ca-certificates, for an agent whose PATH begins with `path`, and how many lines a hook beside Java's
+ * is told.
+ */
 function countRuns(directory: string) {
   const [path, runs] = [join(directory, "bin"), join(directory, "runs")];
   mkdirSync(path);
@@ -49,7 +52,10 @@ function countRuns(directory: string) {
   return { path, take };
 }
 
-/** What Java makes of a server while the agent installs its authority's root by the system's store, heals it and removes it; on a machine of its own. */
+/**
+ * Runs Java's view of a server while the agent installs its authority's root in the system's store, heals it and removes it; on
+ * a machine of its own.
+ */
 export const watchJava = () => runOnPrivateMachine(import.meta.path);
 
 if (import.meta.main) {

@@ -16,7 +16,7 @@ export const stateOf = (directory: string, isWanted: (name: string) => boolean =
       }),
   );
 
-/** A reload that nobody waits for takes its moment. */
+/** Waits until it holds: a reload takes its moment. */
 export async function until(holds: () => Promise<void>) {
   for (const end = performance.now() + 50_000; ; await Bun.sleep(50)) {
     try {

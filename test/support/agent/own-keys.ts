@@ -1,5 +1,5 @@
 import type { Desired } from "#agent/server-client";
-import type { KeyRequest } from "#modules/issuance/hosts/schema";
+import type { KeyRequest } from "#modules/issuance/requests/schema/host-keys";
 import type { newAuthority } from "../pki/authority";
 import type { AgentHost } from "../pki/tls-clients";
 import { desired } from "./agent-host";
@@ -7,7 +7,7 @@ import { desired } from "./agent-host";
 type Authority = Pick<Awaited<ReturnType<typeof newAuthority>>, "sign">;
 type Place = Partial<KeyRequest["assignment"]> & Pick<KeyRequest["assignment"], "trustStoreType" | "config">;
 
-/** What the server would ask for: a key for a certificate of these names. */
+/** Returns the server's request for a key, for a certificate of these names. */
 export const keyRequest = ({ id = crypto.randomUUID(), materialType = "server_certificate", ...place }: Place, rest: Partial<KeyRequest> = {}): KeyRequest => ({
   requestId: crypto.randomUUID(),
   algorithm: "ecdsa-p256",
@@ -21,7 +21,7 @@ export const keyRequest = ({ id = crypto.randomUUID(), materialType = "server_ce
   assignment: { id, materialType, ...place },
 });
 
-/** What the server would send once the certificate is there. */
+/** Returns the assignment that the server would send with the certificate. */
 const desiredOwn = (issued: Awaited<ReturnType<Authority["sign"]>>, { assignment }: KeyRequest, rest: Partial<Desired> = {}) =>
   desired(issued, { ...assignment, keyOnHost: true, ...rest });
 

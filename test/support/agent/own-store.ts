@@ -13,13 +13,13 @@ async function runPlain(...argv: string[]) {
   return { code, stdout, stderr };
 }
 
-/** Makes the bundle anew from what lies among the anchors. */
+/** Builds the bundle again from the anchors. */
 export async function rebuildBundle() {
   const { code, stderr } = await runPlain("update-ca-certificates", "--fresh");
   if (code !== 0) throw new Error(`update-ca-certificates ended with ${code}: ${stderr}`);
 }
 
-/** What the machine's own trust store holds. */
+/** Returns the content of the machine's own trust store. */
 export const readOwnStore = () => ({ anchors: readdirSync(ANCHORS).toSorted(), made: readdirSync(MADE).toSorted(), bundle: readFileSync(BUNDLE, "utf8") });
 
 /** A place among the machine's own anchors, which is empty again after `clear`, whatever happened. */
@@ -33,7 +33,7 @@ export function newAnchor() {
   return { alias, path, clear };
 }
 
-/** What curl makes of a server by the machine's own trust store: what it was answered, or "refused" where it does not trust it. */
+/** Returns the answer to curl by the machine's own trust store, or "refused" where it does not trust the server. */
 export async function curl(url: string, name: string) {
   const { hostname, port } = new URL(url);
   const argv = ["--disable", "--silent", "--show-error", "--max-time", "10", "--resolve", `${name}:${port}:${hostname}`, `https://${name}:${port}/`];

@@ -53,7 +53,10 @@ const pathWithoutBun = (Bun.env.PATH ?? "")
   .filter((each) => !each.includes("bun-node"))
   .join(":");
 
-/** The programs of a trace, whose words strace writes in hexadecimal: one that was not found in one directory of PATH may be in the next. */
+/**
+ * The programs of a trace, whose words strace writes in hexadecimal: one that was not found in one directory of PATH may be in
+ * the next.
+ */
 function runsIn(trace: string): Run[] {
   const calls = [...trace.matchAll(/execve(?:at)?\(.*?\[(.*?)\].*?(?:= (-?\d+)|$)/gm)];
   return calls.map(([, words = "", result]) => ({

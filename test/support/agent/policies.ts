@@ -21,7 +21,10 @@ export async function agreeing(host: Host, ...targets: Target[]): Promise<HostPo
   return holding(grants.flat().reduce(withGrant, {}));
 }
 
-/** The same for what the server sends, and where it was before; what the agent cannot read, or what leads nowhere, needs no agreement to fail. */
+/**
+ * The same for what the server sends, and where it was before; what the agent cannot read, or what leads nowhere, needs no
+ * agreement to fail.
+ */
 export async function agreeingTo(host: Host, item: Desired, former?: Target): Promise<HostPolicy> {
   try {
     return await agreeing(host, readTarget(item), ...(former ? [former] : []));

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Where Debian keeps its trust stores, what fills them, and what dpkg knows of its triggers. */
+/** Debian's trust stores, the files that fill them, and dpkg's record of its triggers. */
 const PLACES = ["/etc/ssl", "/etc/ca-certificates", "/usr/local/share/ca-certificates", "/var/lib/ca-certificates-java", "/var/lib/dpkg"];
 
 /** One public root in the system's store: update-ca-certificates starts several processes for each. Its hooks are not told. */

@@ -36,7 +36,7 @@ export async function serveRegistry({ pem, privateKeyPem, chain }: Issued, clien
   return { port, stop };
 }
 
-/** Whether a tool gets the image from the registry at the port; any other failure than one of TLS is an error. */
+/** Returns whether a tool gets the image from the registry at the port; any failure but one of TLS is an error. */
 async function gets(argv: string[], environment: Record<string, string> = {}) {
   const { isGood, stderr } = await runs(argv, environment);
   if (!isGood && !/x509|tls: /.test(stderr)) throw new Error(`${argv[0]}: ${stderr}`);

@@ -4,8 +4,8 @@ import type { Host } from "#agent/host/host";
 import { put } from "./store-behaviour";
 
 /**
- * A scratch system of Red Hat's kind on Debian: `update` does what update-ca-trust does for this bundle, by p11-kit's trust, whose module
- * reads the scratch source. As nobody, because p11-kit takes no user's configuration where it is root.
+ * A scratch system of Red Hat's kind on Debian: `update` extracts the bundle by p11-kit's trust from the scratch source, as an
+ * ordinary user, because p11-kit takes no user's configuration from root.
  */
 export function withScratchCaTrust(host: Host, directory: string): Host {
   chmodSync(directory, 0o711);

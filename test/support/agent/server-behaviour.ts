@@ -31,11 +31,11 @@ export type ServerBehaviour = {
   certificateFile: string;
   keyFile: string;
   config?: Desired["config"];
-  /** Whether any directory will do, which the agent makes, and a bundle of all anchors. */
+  /** True when any directory will do, which the agent makes, and a bundle of all anchors. */
   isAnyPlace?: boolean;
 };
 
-/** What every server's store does, proven by the server itself. */
+/** Tests the behaviour of every server's store, proven by the server itself. */
 export function testServer(
   { storeType, start, asking = [], certificateFile, keyFile, config: given = {}, isAnyPlace = false }: ServerBehaviour,
   leaves: () => Leaves,

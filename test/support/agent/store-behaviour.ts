@@ -35,20 +35,20 @@ export type Behaviour = {
   storeType: TrustStoreType;
   begin?: () => Promise<AgentHost>;
   config: (agent: AgentHost) => Desired["config"];
-  /** What others have written before the agent comes. */
+  /** Writes the entries of others, before the agent comes. */
   prepare?: (agent: AgentHost) => unknown;
-  /** Whether the real program accepts the server. */
+  /** Returns whether the real program accepts the server. */
   isTrusting: (agent: AgentHost, url: string) => Promise<boolean>;
-  /** Whether the program keeps trusting the public roots. */
+  /** True when the program keeps trusting the public roots. */
   keepsRoots: boolean;
-  /** Files that somebody may remove or overwrite. */
+  /** Returns the files that others may remove or overwrite. */
   spoil: (agent: AgentHost) => string[];
   /** Another place, and whether it takes the place of the first. */
   elsewhere: (agent: AgentHost) => Desired["config"];
   isElsewhere: (agent: AgentHost) => boolean;
 };
 
-/** What every store of this family does, proven by the program that reads it. */
+/** Tests the behaviour of every store of this family, proven by the program that reads it. */
 export function testBehaviour(name: string, parties: () => Parties, conduct: Behaviour) {
   const itemOf = (agent: AgentHost, more: Partial<Desired> = {}) =>
     desired(parties().authority.root, { trustStoreType: conduct.storeType, config: conduct.config(agent), ...more });

@@ -8,7 +8,10 @@ const MAIN = resolve(import.meta.dir, "../../../src/agent-main.ts");
 
 export type SystemdMachine = Awaited<ReturnType<typeof startSystemdMachine>>;
 
-/** Starts a systemd that has this machine's files and network, but changes none of them; the agent's own executable, and the server's if it is given, are in its /usr/local/bin. */
+/**
+ * Starts a systemd that has this machine's files and network, but changes none of them; the agent's own executable, and the
+ * server's if it is given, are in its /usr/local/bin.
+ */
 export async function startSystemdMachine(...server: string[]) {
   const directory = mkdtempSync(join(tmpdir(), "certitude-systemd-"));
   const executable = join(directory, "certitude-agent");
@@ -54,7 +57,7 @@ export async function startSystemdMachine(...server: string[]) {
     agent: (...args: string[]) => run("certitude-agent", ...args),
     /** The same by a shell, as a person pastes it. */
     paste: (line: string) => run("sh", "-c", line),
-    /** What the service has logged. */
+    /** Returns the service's log. */
     log: async () => (await run("journalctl", "--unit", "certitude-agent", "--output", "cat", "--no-pager")).out,
     /** Writes a file on that machine. */
     write: (path: string, content: string) => run("sh", "-c", 'printf %s "$1" >"$2"', "sh", content, path),

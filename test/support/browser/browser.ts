@@ -20,7 +20,7 @@ const LOOKS = {
   dark: { viewport: { width: 1280, height: 860 }, colorScheme: "dark" },
   phone: { viewport: { width: 390, height: 844 }, colorScheme: "light" },
 } as const;
-/** What the look changes: in the dark, axe's other rules would find the same once more. */
+/** The rules that the look changes: in the dark, axe's other rules would find the same again. */
 const COLOUR_RULES = { runOnly: ["color-contrast", "link-in-text-block"] };
 
 let running: Promise<Browser> | undefined;
@@ -35,7 +35,10 @@ function launch() {
   return running;
 }
 
-/** A page with storage of its own. `faults` are requests to anybody but `servers`, complaints in its console, and what the policy refused. */
+/**
+ * A page with storage of its own. `faults` are requests to anybody but `servers`, complaints in its console, and what the
+ * policy refused.
+ */
 export async function openBrowser(...servers: string[]) {
   const browser = await launch();
   const context = await browser.newContext({ ...LOOKS.light, locale: "en-GB", timezoneId: "Europe/Berlin" });
@@ -53,7 +56,7 @@ export async function openBrowser(...servers: string[]) {
     `document.addEventListener("securitypolicyviolation", (event) => console.error("policy: " + event.violatedDirective + " " + event.blockedURI))`,
   );
 
-  /** What axe finds on the page as it is, in light and in dark: rule, sentence and elements. */
+  /** Returns axe's findings on the page, in light and in dark: rule, sentence and elements. */
   async function findBarriers() {
     if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
     const found: string[] = [];
@@ -71,7 +74,10 @@ export async function openBrowser(...servers: string[]) {
     return found;
   }
 
-  /** Returns the width of the page on a phone, in pixels, if it does not fit. With `SCREENSHOTS=yes` pictures are left in dist/screenshots. */
+  /**
+   * Returns the width of the page on a phone, in pixels, if it does not fit. With `SCREENSHOTS=yes` pictures are left in
+   * dist/screenshots.
+   */
   async function photograph(name: string) {
     const isKept = Bun.env.SCREENSHOTS === "yes";
     if (isKept) mkdirSync(SHOTS, { recursive: true });

@@ -40,7 +40,10 @@ async function openConsole(settings: Record<string, string> = {}) {
     await page.getByRole("navigation", { name: "Pages" }).waitFor({ state: "attached" });
   }
 
-  /** Opens a page of the demo's organization, below `#/o/{organizationId}/`, and waits for its heading and what it reads. What was told before is dismissed. */
+  /**
+   * Opens a page of the demo's organization, below `#/o/{organizationId}/`, and waits for its heading and what it reads. What
+   * was told before is dismissed.
+   */
   async function visit(path: string, organizationId = DEMO) {
     await page.evaluate("for (const each of document.querySelectorAll('.toast button')) each.click()");
     await page.goto(`${server.url}/console/#/o/${organizationId}/${path}`);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAcmeDriver, type Keep } from "#modules/issuance/acme/services/driver";
 import { http01, type Solvers } from "#modules/issuance/acme/services/solvers";
-import type { Driver, Issuing, Name, OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
+import type { Driver, Issuing, Name, OpenIssuer, Step } from "#modules/issuance/issuing/rules/driver";
 import { world } from "../server/world";
 
 export const newAccountKey = () => String(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }));
@@ -43,7 +43,7 @@ export const nameFor = ({ organizationId }: OpenIssuer, address: string) => worl
 export const dnsNames = (...values: string[]): Name[] => values.map((value) => ({ type: "dns", value }));
 export const newName = () => `${crypto.randomUUID()}.example`;
 
-/** What outlives a step, in this process. */
+/** Keeps what outlives a step in this process. */
 export function keepInMemory() {
   const begun = new Set<string>();
   let keyPem: string | undefined;

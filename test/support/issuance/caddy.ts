@@ -31,7 +31,10 @@ export async function startCaddy() {
   };
 }
 
-/** An address of loopback at whose port 80 the server at `url` is reached, as through a proxy that keeps the Host; only root may open that port. */
+/**
+ * An address of loopback at whose port 80 the server at `url` is reached, as through a proxy that keeps the Host; only root may
+ * open that port.
+ */
 export function startPort80(url: string) {
   const hostname = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}.${1 + Math.floor(Math.random() * 250)}`;
   const server = Bun.serve({

@@ -1,7 +1,7 @@
 import { certificate } from "../pki/certificates";
 import { keyPemOf, localhostIdentity } from "./pebble";
 
-/** What a request carries: its path, and the protected header and the payload of its JWS. */
+/** A request: its path, and the protected header and the payload of its JWS. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads what the client sent
 export type Asked = { method: string; path: string; header: any; payload: any };
 type Answer = Response | Promise<Response>;
@@ -14,8 +14,8 @@ export const problem = (type: string, detail = "", status = 400, headers: Record
   Response.json({ type: `urn:ietf:params:acme:error:${type}`, detail }, { status, headers: { "content-type": "application/problem+json", ...headers } });
 
 /**
- * A directory of our own that speaks as much ACME as a client needs to see, for what no real CA answers: it checks neither signatures nor
- * names, and issues one certificate by a key of its own. `conduct` replaces its answers, by path.
+ * Starts our own ACME directory, for answers that no real CA gives: it checks neither signatures nor names, and issues one
+ * certificate by its own key. `conduct` replaces its answers, by path.
  */
 export function startDirectory(conduct: Conduct = {}, { directory = {}, meta = {} }: { directory?: object; meta?: object } = {}) {
   const { authority, identity } = localhostIdentity();

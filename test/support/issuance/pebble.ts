@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { certificate } from "../pki/certificates";
 import { freePort, startListening } from "../pki/tls-servers";
 
-/** What Pebble does to its clients. Without any it rejects no nonce and reuses no authorization. */
+/** Pebble's treatment of its clients. Without any it rejects no nonce and reuses no authorization. */
 export type PebbleOptions = {
   /** Of a hundred good nonces. */
   rejectedNonces?: number;
@@ -20,7 +20,7 @@ export type PebbleOptions = {
   isAlwaysValid?: boolean;
   /** How long certificates are valid: five years unless said. */
   validitySeconds?: number;
-  /** Where the hosts of all names answer http-01: all names lead to loopback. */
+  /** The port at which the hosts of all names answer http-01: all names lead to loopback. */
   httpPort?: number;
   /** The same for tls-alpn-01. */
   tlsPort?: number;

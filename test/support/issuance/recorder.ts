@@ -2,10 +2,10 @@ import { createServer, request as requestHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import { keyPemOf, localhostIdentity, type Pebble } from "./pebble";
 
-/** What was asked of the CA and answered; `payload` is what the JWS signs. */
+/** A request to the CA with its status; `payload` is the JWS's. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads what the client sent
 type Recorded = { method: string; path: string; status: number; payload: any };
-/** What becomes of the request at which a client is stopped: the CA never gets it, or answers it to nobody. */
+/** The fate of the request at which a client is stopped: the CA never gets it, or its answer is lost. */
 export type Ending = "lost" | "done";
 
 /** Stands between clients and Pebble, which builds its addresses from the Host that it is asked by; records all, and stops at a request. */
@@ -41,7 +41,7 @@ export async function startRecorder(pebble: Pick<Pebble, "url" | "caBundlePem">)
     directoryUrl: `${url}/dir`,
     caBundlePem: authority.pem,
     recorded,
-    /** Stops whoever makes the next but `at` - 1 signed request. Resolves when it came. */
+    /** Stops the client at the `at`th signed request from now on. Resolves when it came. */
     stopAt(at: number, ending: Ending) {
       posts = 0;
       stop = { at, ending, reached: Promise.withResolvers() };

@@ -6,7 +6,10 @@ import { freePort } from "../pki/tls-servers";
 import { aKey, type BindKey, startBind } from "./bind";
 import { startForwarder } from "./dns-server";
 
-/** The primary is the resolver, too. Each has an address of its own and all have one port, as name servers have; BIND itself takes the address of the machine's loopback alone. */
+/**
+ * The primary is the resolver, too. Each has an address of its own and all have one port, as name servers have; BIND itself
+ * takes the address of the machine's loopback alone.
+ */
 const PRIMARY = "127.0.0.1";
 const SECONDARY = "127.0.0.2";
 
@@ -16,23 +19,21 @@ const key = aKey("acme.example.test");
 export const otherAlgorithms = [aKey("key384.example.test", "hmac-sha384"), aKey("key512.example.test", "hmac-sha512")];
 
 /**
- * Two name servers of the zones of these tests:
- * - `example.test` can be changed, and the secondary is told;
- * - `lagging.test` can be changed, and the secondary hears of it only by `catchUp`;
- * - `locked.test` can be changed by nobody; its CNAMEs lead into the others.
+ * Starts two name servers with three zones: `example.test` notifies the secondary of changes, `lagging.test` only by `catchUp`,
+ * and `locked.test` takes none and has CNAMEs into the others.
  */
 export async function startZones() {
   const [port, secondaryPort] = [await freePort(), await freePort()];
   const keys = [key, ...otherAlgorithms];
   const update = `allow-update { ${keys.map(({ name }) => `key "${name}";`).join(" ")} };`;
-  const told = `notify explicit; also-notify { 127.0.0.1 port ${secondaryPort}; };`;
+  const notifies = `notify explicit; also-notify { 127.0.0.1 port ${secondaryPort}; };`;
   const cnames = Array.from({ length: 10 }, (_, index) => `hop${index} CNAME hop${index + 1}`).join("\n");
   const primary = await startBind({
     port,
     isResolver: true,
     keys,
     zones: [
-      { name: "example.test", records: NAMESERVERS, options: `type primary; ${update} ${told}` },
+      { name: "example.test", records: NAMESERVERS, options: `type primary; ${update} ${notifies}` },
       { name: "lagging.test", records: NAMESERVERS, options: `type primary; ${update}` },
       {
         name: "locked.test",
@@ -46,7 +47,7 @@ export async function startZones() {
           _acme-challenge.many CNAME hop0
           ${cnames}
           `.replace(/^ +/gm, ""),
-        options: `type primary; ${told}`,
+        options: `type primary; ${notifies}`,
       },
       { name: "wild.test", records: `@ NS ns1\nns1 A ${PRIMARY}\n*.wild.test. CNAME www.locked.example.test.\n`, options: `type primary; ${update}` },
       { name: "lame.test", records: `@ NS ns1\n@ NS ns2\nns1 A ${PRIMARY}\nns2 A ${SECONDARY}\n`, options: `type primary; ${update}` },

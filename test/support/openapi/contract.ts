@@ -16,7 +16,10 @@ const asPart = (key: string) => encodeURIComponent(key.replaceAll("~", "~0").rep
 
 type Answer = { status: number; type: string | undefined; body: unknown };
 
-/** Throws unless the published document names this status for this operation, and describes this body or, of one that is no JSON, names its type. */
+/**
+ * Throws unless the published document names this status for this operation, and describes this body or, of one that is no
+ * JSON, names its type.
+ */
 export function checkContract(method: string, path: string, { status, type, body }: Answer) {
   const template = templates.find(({ pattern }) => pattern.test(path))?.template;
   const operation = template && document.paths[template]?.[method.toLowerCase()];

@@ -93,7 +93,10 @@ export async function newAuthority(name = `Scratch ${crypto.randomUUID().slice(0
   };
 }
 
-/** A TLS server on loopback that presents the certificate and its intermediates, and greets in HTTP; with `clientCa`, only that authority's clients. */
+/**
+ * A TLS server on loopback that presents the certificate and its intermediates, and greets in HTTP; with `clientCa`, only that
+ * authority's clients.
+ */
 export async function serveTls({ pem, privateKeyPem, chain }: Issued, clientCa?: string) {
   const clients = clientCa === undefined ? {} : { ca: clientCa, requestCert: true, rejectUnauthorized: true };
   const server = createServer({ cert: pem + chain.slice(0, -1).join(""), key: privateKeyPem, ...clients }, (socket: TLSSocket) => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runs } from "./tls-clients";
 
-/** Whether Chromium shows the page of a server, whose body is "trusted", or its own page of an error. */
+/** Returns whether Chromium shows the page of a server, whose body is "trusted", or its own page of an error. */
 export async function chromiumTrusts(url: string) {
   const directory = mkdtempSync(join(tmpdir(), "certitude-chromium-"));
   const options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking"];
@@ -28,7 +28,7 @@ export function newProfile(directory: string) {
   writeFileSync(join(directory, "user.js"), `${lines.join("\n")}\n`);
 }
 
-/** Whether Firefox opens the page of a server by this profile, as its own remote protocol Marionette tells. */
+/** Returns whether Firefox opens the page of a server by this profile, as its remote protocol Marionette says. */
 export async function firefoxTrusts(profile: string, url: string, home: string) {
   const portFile = join(profile, "MarionetteActivePort");
   rmSync(portFile, { force: true });

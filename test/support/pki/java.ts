@@ -16,7 +16,7 @@ export async function newJava() {
   ];
 
   return {
-    /** Whether Java accepts a server with this trust store; with a key store, also whether the server accepts Java. */
+    /** Returns whether Java accepts a server with this trust store; with a key store, also whether the server accepts Java. */
     trusts: (url: string, trustStore: Keystore, keyStore?: Keystore) =>
       trusts([...start, ...as("trust", trustStore), ...(keyStore ? as("key", keyStore) : []), "TlsPeer", url]),
     /** A server in Java with this key store. */
@@ -35,7 +35,7 @@ export async function newJava() {
   };
 }
 
-/** Somebody else's keytool on a keystore. */
+/** Runs keytool on a keystore as its owner, not as the agent. */
 export async function keytool({ path, password }: Keystore, action: string, args: string[] = [], input = "") {
   const argv = ["keytool", "-J-XX:TieredStopAtLevel=1", action, ...args, "-keystore", path, "-storepass:env", "PASSWORD"];
   const child = Bun.spawn(argv, { env: { ...Bun.env, PASSWORD: password }, stdin: Buffer.from(input), stdout: "pipe", stderr: "ignore" });

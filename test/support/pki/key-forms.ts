@@ -1,6 +1,9 @@
 import { createPrivateKey, createPublicKey } from "node:crypto";
 
-/** A private key of elliptic curves in every form in which it could be told: its own number, in bytes and in letters, and the lines of its PEM that hold some of it. */
+/**
+ * A private key of elliptic curves in every form in which it could be told: its own number, in bytes and in letters, and the
+ * lines of its PEM that hold some of it.
+ */
 export function formsOf(pem: string) {
   const secret = Buffer.from(createPrivateKey(pem).export({ format: "jwk" }).d ?? "", "base64url");
   const spki = createPublicKey(pem).export({ format: "der", type: "spki" });

@@ -28,7 +28,7 @@ export const deleteFrom = (agent: AgentHost, alias: string) => keytool(keystoreO
 export const aliasesIn = async (agent: AgentHost) =>
   [...(await keytool(keystoreOf(agent), "-list", ["-rfc"])).matchAll(/^Alias name: (.+)$/gm)].map(([, alias]) => alias).toSorted();
 
-/** Keystores of somebody else's, who trusts the known authority; in one of them a second time, under the alias that the agent uses. */
+/** Makes keystores of another owner who trusts the known authority; in one of them a second time, under the alias that the agent uses. */
 async function newTemplates({ known }: Parties) {
   const directory = mkdtempSync(join(tmpdir(), "certitude-keystores-"));
   for (const format of ["JKS", "PKCS12"]) {

@@ -7,7 +7,7 @@ import { newToolHost } from "../agent/program-stores";
 import { type Issued, newAuthority, serveTls } from "./authority";
 import { type AgentHost, runs } from "./tls-clients";
 
-/** Somebody else's certutil or pk12util on a database, which has a password where the file `password` lies beside its directory. */
+/** Runs certutil or pk12util on a database of another owner; it has a password where the file `password` lies beside its directory. */
 async function run(tool: string, database: string, args: string[], input = "") {
   const child = Bun.spawn([tool, "-d", `sql:${database}`, ...args], { stdin: Buffer.from(input), stdout: "pipe", stderr: "pipe" });
   const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
@@ -15,17 +15,17 @@ async function run(tool: string, database: string, args: string[], input = "") {
   return stdout;
 }
 
-/** Whether the server has greeted; tstclnt itself would wait on. */
+/** Returns whether the server has greeted; tstclnt itself would wait on. */
 async function greets(args: string[]) {
   const child = Bun.spawn(["tstclnt", ...args], { stdin: Buffer.from("GET / HTTP/1.0\r\n\r\n"), stdout: "pipe", stderr: "pipe" });
-  let told = "";
+  let output = "";
   for await (const part of child.stdout) {
-    told += Buffer.from(part).toString();
-    if (told.includes("trusted")) child.kill();
+    output += Buffer.from(part).toString();
+    if (output.includes("trusted")) child.kill();
   }
   const faults = await child.stderr.text();
-  const isGreeted = told.includes("trusted");
-  if (!isGreeted && !/cert|SSL_ERROR|PR_END_OF_FILE|PR_CONNECT_RESET/i.test(faults + told)) throw new Error(`tstclnt: ${faults}`);
+  const isGreeted = output.includes("trusted");
+  if (!isGreeted && !/cert|SSL_ERROR|PR_END_OF_FILE|PR_CONNECT_RESET/i.test(faults + output)) throw new Error(`tstclnt: ${faults}`);
   return isGreeted;
 }
 
@@ -46,7 +46,7 @@ export async function newDatabase(database: string, password = "") {
       const rows = [...certificates.matchAll(/^(.*\S) +([a-zA-Z]*,[a-zA-Z]*,[a-zA-Z]*) *$/gm)].map(([, name, trust]) => `${name} ${trust}`);
       return [...rows, ...[...keys.matchAll(/^<.*> \w+ +(\w+) +(.*)$/gm)].map(([, , name]) => `key ${name}`)].toSorted();
     },
-    /** Whether NSS accepts the server with what lies in the database, and the server NSS, with a client's certificate of that nickname. */
+    /** Returns whether NSS accepts the server by the database, and the server NSS, with a client's certificate of that nickname. */
     trusts: (port: number, client?: string) =>
       greets(["-h", "127.0.0.1", "-p", String(port), "-d", `sql:${database}`, ...(password === "" ? [] : ["-W", file]), ...(client ? ["-n", client] : [])]),
   };
@@ -91,7 +91,7 @@ export async function newNss() {
     knownServer,
     namesakeServer,
     anchor: (agent: AgentHost, more: Desired["config"] = {}) => itemOf(agent, authority.root, more),
-    /** A database of somebody else's, who trusts the known authority. */
+    /** Makes a database of another owner who trusts the known authority. */
     async newKnowing(agent: AgentHost, password = "") {
       const database = await newDatabase(agent.pathOf("db"), password);
       await database.add("known", "C,,", known.root.pem);

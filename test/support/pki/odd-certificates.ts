@@ -142,7 +142,7 @@ auqwoKSQwCBAuohY5zAgLjAKBggqhkjOPQQDAgNIADBFAiA8NwbUQSC2MbBKhsqe
 -----END CERTIFICATE-----
 `;
 
-/** What openssl says of `rsaLeaf`. */
+/** The facts that openssl reads in `rsaLeaf`. */
 export const rsaLeafFacts = {
   serialNumber: "17dc87eb82484a1212753865045182441d819158",
   fingerprintSha256: "ca1c167728430cf6b97a21c16a5275ce23a7f06e639876f7c6696a458183408e",

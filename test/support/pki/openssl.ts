@@ -14,7 +14,7 @@ export function newOpenssl() {
     return { code, text: stdout + stderr };
   }
 
-  /** What it says; it must succeed. */
+  /** Returns its output; it must succeed. */
   async function run(...args: string[]) {
     const { code, text } = await ask(...args);
     if (code !== 0) throw new Error(`openssl ${args.join(" ")}: ${text}`);

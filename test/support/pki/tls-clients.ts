@@ -7,14 +7,17 @@ import type { Issued } from "./authority";
 
 export type AgentHost = Awaited<ReturnType<typeof newAgentHost>>;
 
-/** Runs a program of this machine with these variables and nothing else of the environment; a server that it does not trust makes it fail. */
+/**
+ * Runs a program of this machine with these variables and nothing else of the environment; a server that it does not trust
+ * makes it fail.
+ */
 export async function runs(argv: string[], environment: Record<string, string> = {}) {
   const child = Bun.spawn(argv, { env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", ...environment }, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   return { isGood: code === 0, stdout, stderr };
 }
 
-/** Whether the program accepts the server; any other failure than distrust is an error. */
+/** Returns whether the program accepts the server; any failure but distrust is an error. */
 export async function trusts(argv: string[], environment: Record<string, string> = {}) {
   const { isGood, stderr } = await runs(argv, environment);
   if (!isGood && !/certificate|CERT/.test(stderr)) throw new Error(`${argv[0]}: ${stderr}`);
@@ -52,7 +55,10 @@ export const contentOf = (agent: AgentHost) =>
       .map((name) => [name, `${statSync(agent.pathOf(name)).mode.toString(8)} ${readFileSync(agent.pathOf(name)).toString("base64")}`]),
   );
 
-/** A repository with one commit, served as plain files over TLS; with `clientCa`, only to those who present a certificate of that authority. */
+/**
+ * A repository with one commit, served as plain files over TLS; with `clientCa`, only to those who present a certificate of
+ * that authority.
+ */
 export async function serveRepository({ pem, privateKeyPem, chain }: Issued, clientCa?: string) {
   const directory = mkdtempSync(join(tmpdir(), "certitude-repository-"));
   await Bun.$`git init -q work && git -C work -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m first && git clone -q --bare work bare && git -C bare update-server-info`

@@ -67,7 +67,7 @@ const answers = (port: number) =>
     socket.on("connect", () => socket.end());
   });
 
-/** What the server at the port presents, asked by openssl: the fingerprints of the leaf and of what follows it. */
+/** Returns the chain that the server at the port presents, by openssl: the fingerprints of the leaf and of those after it. */
 export async function presentedAt(port: number, ...options: string[]) {
   const child = Bun.spawn(["openssl", "s_client", "-connect", `127.0.0.1:${port}`, "-showcerts", ...options], {
     stdin: "ignore",

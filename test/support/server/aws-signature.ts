@@ -2,7 +2,10 @@ import { createHash, createHmac } from "node:crypto";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** The Authorization of Signature Version 4 as its description says it, of what the request says it signs, for whichever service and region. */
+/**
+ * The Authorization of Signature Version 4 as its description says it, of what the request says it signs, for whichever service
+ * and region.
+ */
 export function signatureOf(request: Request, body: string, { accessKeyId, secret }: { accessKeyId: string; secret: string }) {
   const url = new URL(request.url);
   const given = request.headers.get("authorization") ?? "";

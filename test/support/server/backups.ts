@@ -1,6 +1,6 @@
 import { type Kind, readFrames } from "#backup/format";
 
-/** What a backup holds: the records of each table in an order of their own, and the SHA-256 of each object. */
+/** Returns a backup's content: the records of each table in an order of their own, and the SHA-256 of each object. */
 export async function readBackup(path: string) {
   const tables: Record<string, string[]> = {};
   const objects: Record<string, string> = {};

@@ -1,5 +1,5 @@
+import type { Reach } from "#modules/core/connectors/services/http";
 import { delivering } from "#modules/notifications/channels/services/deliver";
-import type { Reach } from "#modules/notifications/channels/services/http";
 import { send } from "#outbound/http-client";
 import { connect, privateWorld } from "./connections";
 import type { TestOrganization } from "./people";
@@ -37,7 +37,7 @@ export async function openChannel(organization: TestOrganization, kind: string, 
     /** How the channel fares, as the database has it. */
     async state() {
       const [row] = await world.sql`
-        select failures, failing_since is not null as "isFailing", told_at is not null as "isTold", extract(epoch from due_at - now())::float8 as wait, claimed_until is not null as "isClaimed"
+        select failures, failing_since is not null as "isFailing", told_at is not null as "isRecorded", extract(epoch from due_at - now())::float8 as wait, claimed_until is not null as "isClaimed"
         from notification_channels where organization_id = ${organization.id} and connection_id = ${connectionId}`;
       return row;
     },

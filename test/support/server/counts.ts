@@ -6,7 +6,7 @@ const KEY = `facts->'key'->>'algorithm', (facts->'key'->>'size')::int, facts->'k
 const NIL = "00000000-0000-0000-0000-000000000000";
 const ENDS = "(not_after at time zone 'UTC')::date";
 
-/** What is kept, and the same counted from the rows. */
+/** The kept counts, and the same counted from the rows. */
 const PAIRS: Record<string, [kept: string, counted: string]> = {
   days: [
     `select organization_id, starts, ${KIND}, sum(count) from (
@@ -45,7 +45,7 @@ const PAIRS: Record<string, [kept: string, counted: string]> = {
   ],
 };
 
-/** What the counts have that is not so, and lack: nothing, at any moment. In one snapshot, `sql` being a transaction. */
+/** Returns the wrong and missing counts: none, at any moment. In one snapshot, `sql` being a transaction. */
 export async function wrongCounts(sql: Sql) {
   const wrong: Record<string, unknown[]> = {};
   for (const [name, [kept, counted]] of Object.entries(PAIRS)) await compare(name, sql.unsafe(differences(kept, counted)));

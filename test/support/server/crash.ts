@@ -7,7 +7,7 @@ const PROGRAM = resolve(import.meta.dir, "job-process.ts");
 const VICTIM = "victim";
 const LOCK = 471_147;
 
-/** What happens to the statement at which the process is killed: it is lost, or the database still does it. */
+/** The fate of the statement at which the process is killed: it is lost, or the database still does it. */
 type Ending = "lost" | "done";
 /** The endings of the steps, by turns, each list with its title. `bun run test:killed` has every step end in both ways. */
 export const ENDINGS: [string, Ending[]][] = Bun.env.CERTITUDE_EVERY_ENDING
@@ -83,8 +83,8 @@ export async function finish({ isDone }: Piece) {
 }
 
 /**
- * Lets a process do a new piece of work and kills it by SIGKILL right before its first write, then with the next piece before its second, and
- * so on until it gets to the end; each time this process does the rest. Returns how many steps there were.
+ * Kills a process right before its first write, with the next piece of work before its second, and so on to the end; this
+ * process does the rest each time. Returns the number of steps.
  */
 export async function killAtEachStep<Work extends Piece>(plan: Plan<Work>, endings: Ending[]) {
   const breakpoint = await createBreakpoint(plan.tables);
@@ -131,8 +131,8 @@ type Victim = Awaited<ReturnType<typeof startJobProcess>>;
 type Breakpoint = Awaited<ReturnType<typeof createBreakpoint>>;
 
 /**
- * Makes the database wait before a write of the victim: the first of its kind to one of these tables in a transaction, or that by which a job
- * is noted as completed. The test has the lock that it then asks for.
+ * Makes the database wait before the victim's first write of its kind to one of these tables in a transaction, or before a job
+ * is noted as completed: the test has the lock that it asks for.
  */
 async function createBreakpoint(tables: string[]) {
   const { sql } = world;

@@ -9,7 +9,7 @@ export async function addWidget(organization: TestOrganization, kind: string, se
   return answer.body;
 }
 
-/** What a new widget of the kind shows in the organization. */
+/** Returns the data of a new widget of the kind in the organization. */
 export async function show(organization: TestOrganization, kind: string, settings: object = {}) {
   const { id } = await addWidget(organization, kind, settings, { dashboard: `d-${crypto.randomUUID()}` });
   const answer = await organization.member("GET", `${PATH}/${id}/data`);

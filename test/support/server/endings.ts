@@ -1,2 +1,2 @@
-/** What is ended after the last test of a run, whichever file began it. */
+/** The functions that run after the last test of a run, whichever file began them. */
 export const endings: (() => unknown)[] = [];

@@ -12,11 +12,11 @@ export async function columnsOf(sql: Sql) {
     select c.relname as table, a.attname as name, format_type(a.atttypid, a.atttypmod) as type, a.attnotnull and not a.atthasdef as "needsValue",
       (select enumlabel from pg_enum where enumtypid = a.atttypid order by enumsortorder limit 1) as label
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and a.attidentity <> 'a'
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by c.relname, a.attnum`;
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not exists (select from pg_inherits where inhrelid = c.oid) order by c.relname, a.attnum`;
   return Map.groupBy(columns, (each) => each.table);
 }
 
-/** What an organization with one of everything has in each table, and what stands in those that no organization has. */
+/** Returns the rows of each table for an organization with one of everything, and of the tables that belong to no organization. */
 export async function exampleRows(): Promise<Rows> {
   const { organization, user, ids, keys } = await populatedOrganization();
   const reports = [{ assignmentId: ids.assignmentId, state: "installed" }];
@@ -37,7 +37,10 @@ export async function exampleRows(): Promise<Rows> {
   return rows;
 }
 
-/** Puts the rows into a database of whatever age, as far as it has their tables and columns; a table with an empty list gets a row that is made up. */
+/**
+ * Puts the rows into a database of whatever age, as far as it has their tables and columns; a table with an empty list gets a
+ * row that is made up.
+ */
 export async function fill(sql: Pool, rows: Rows) {
   await sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`; // whatever the order

@@ -35,7 +35,7 @@ export const aRollout = (certificateId: string, assignment: object = {}, rest: o
   ...rest,
 });
 
-/** What the agent must install, the oldest assignment first. */
+/** Returns the assignments that the agent must install, the oldest first. */
 export const desired = async (agent: TestAgent): Promise<Item[]> => (await agent.call("GET", "/agent/assignments")).body.items;
 
 /** Every agent asks what it must install and reports the same of all of it. */
@@ -66,7 +66,7 @@ export const deactivateOtherRollouts = async () => {
   await world.sql`update rollouts set is_busy = false where is_busy`;
 };
 
-/** What a server does every two seconds: brings agents to what the policies want. */
+/** Runs the job of every two seconds that makes agents match the policies. */
 export const runPolicyJob = () => applyPolicies(world.deps, new AbortController().signal);
 
 /** The server's work of a minute, some seconds from now. */

@@ -4,7 +4,10 @@ export const SUPER_LINEAR = 8;
 /** In ms: what is quicker is not told from the noise of the machine. */
 const MEASURABLE = 2;
 
-/** Sizes at which a growth is looked at: garbage collection and compilation may meet one of them, a quadratic reader grows too fast at each. */
+/**
+ * Sizes at which a growth is looked at: garbage collection and compilation may meet one of them, a quadratic reader grows too
+ * fast at each.
+ */
 const SIZES = 2;
 
 /**

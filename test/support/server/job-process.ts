@@ -1,6 +1,6 @@
 import { readConfig } from "#config";
 import { reachDatabase } from "#db/open";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { createRunner } from "./job-runner";
 
 // A process that runs the jobs of its arguments as a server does, once it is told to: `crash.ts` starts and kills it.

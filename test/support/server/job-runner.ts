@@ -6,7 +6,7 @@ import type { Job } from "#jobs/job";
 import { createQueue } from "#jobs/queue";
 import { prepareJobs, repeatJobs, runQueuedJobs } from "#jobs/start";
 import { JOBS } from "#jobs/table";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 
 const TURN_MS = 50;
 

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll } from "bun:test";
 import { prepareJobs, runQueuedJobs } from "#jobs/start";
+import { JOBS } from "#jobs/table";
+import { INDEX_DOCUMENT } from "#modules/knowledge/documents/queries/indexing";
 import { grantPlatformAdmin } from "#modules/people/users/queries";
 import { call, type Wish } from "./call";
 import { newOrganization, newUser } from "./people";
@@ -23,10 +25,13 @@ export function withJobs() {
   afterAll(() => world.deps.queue.stop());
 }
 
+/** Their work alone, not all that the tests of other files have left to do. */
+const INDEXING = JOBS.filter(({ name }) => name.startsWith(INDEX_DOCUMENT));
+
 /** Its requests go to the application, or over the network to `server`. */
 export async function startJobs(server?: typeof world.server) {
   await prepareJobs(world.deps);
-  await runQueuedJobs(world.deps, server ? (request) => fetch(new URL(new URL(request.url).pathname, server.url), request) : world.app.handle);
+  await runQueuedJobs(world.deps, server ? (request) => fetch(new URL(new URL(request.url).pathname, server.url), request) : world.app.handle, INDEXING);
 }
 
 /** A form, as a browser sends it. */
@@ -40,7 +45,7 @@ export async function form(fields: Record<string, string | File>): Promise<Wish>
 
 type Wanted = { text?: string; fileName?: string; title?: string };
 
-/** Uploads a document; its indexing is left to whoever works. */
+/** Uploads a document; its indexing is left to the workers. */
 export async function upload(
   staff: Staff,
   organizationId: string,
@@ -69,7 +74,7 @@ export async function withDocument(wanted: Wanted = {}) {
   return { staff, organization, id, path: `${DOCUMENTS}/${id}`, search };
 }
 
-/** What a worker does. */
+/** Saves chunks as a worker does. */
 export const saveChunks = (id: string, body: unknown, token = WORKER_KEY) => call("POST", `/internal/knowledge/documents/${id}/chunks`, { body, token });
 
 export const actionsOf = async (organization: Awaited<ReturnType<typeof newOrganization>>) =>

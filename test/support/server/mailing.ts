@@ -1,5 +1,5 @@
 import { prepareJobs, runQueuedJobs } from "#jobs/start";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { type MailSettings, readMailSettings } from "#mail/settings";
 import { startServer, world } from "./world";
 

@@ -1,19 +1,19 @@
 import type { NoticeKind } from "#modules/notifications/events/rules/kinds";
 import { mailDigests } from "#modules/notifications/mail/services/digests";
+import { addEvent, dispatch } from "./dispatching";
 import { startMailServer } from "./mail-server";
 import { startMailing } from "./mailing";
 import { newOrganization } from "./people";
-import { addEvent, tell } from "./telling";
 import { world } from "./world";
 
 type Behaviour = Parameters<typeof startMailServer>[0];
 type Person = { email: string; call: (method: string, path: string, wish?: object) => Promise<{ body: unknown }> };
 
 const PREFERENCES = "/users/me/notifications/preferences";
-/** An event of a kind that is told daily: the rollout of that name has finished. */
+/** An event of a kind that is mailed daily: the rollout of that name has finished. */
 export const finished = (name: string) => ({ kind: "rollout_finished" as const, facts: { name }, role: "ORG_ADMIN" as const });
 
-/** A mail server, and a server that tells members of what happened and mails it. */
+/** A mail server, and a server that dispatches events and mails them. */
 export async function startNoticeMail(behaviour: Behaviour = {}) {
   const mailServer = await startMailServer(behaviour);
   const server = await startMailing(mailServer.url);
@@ -32,7 +32,7 @@ export async function startNoticeMail(behaviour: Behaviour = {}) {
   }
   /** One turn of the job that mails digests. */
   const digest = (at: Date) => mailDigests({ ...server.deps, clock: () => at }, new AbortController().signal);
-  return { mailServer, server, stop, mailsTo, settled, digest, tell: (at = new Date()) => tell(at, server.deps) };
+  return { mailServer, server, stop, mailsTo, settled, digest, dispatch: (at = new Date()) => dispatch(at, server.deps) };
 }
 
 /** A header of a mail, such as `Subject`. */
@@ -46,7 +46,7 @@ export const preferencesOf = async ({ call }: Person) => (await call("GET", PREF
 export async function newTeam() {
   const organization = await newOrganization();
   const [admin, member] = [await organization.join("ORG_ADMIN"), await organization.join("ORG_MEMBER")];
-  /** The certificate was revoked: every member is told, unless only the admins are. */
+  /** The certificate was revoked: every member is notified, unless only the admins are. */
   const revoke = (commonName: string, wish: { subjectId?: string; role?: "ORG_ADMIN" | "ORG_MEMBER"; userId?: string } = {}) =>
     addEvent(organization.id, { kind: "certificate_revoked", facts: { commonName, reason: "keyCompromise" }, ...wish });
   return { organization, admin, member, revoke };

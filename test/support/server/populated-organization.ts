@@ -1,30 +1,30 @@
 import { afterAll, beforeAll } from "bun:test";
 import { prepareJobs } from "#jobs/start";
-import { DEFAULT_POLICY } from "#modules/issuance/requests/rules/policy";
+import { DEFAULT_POLICY } from "#modules/issuance/issuing/rules/policy";
 import { grantPlatformAdmin } from "#modules/people/users/queries";
 import { fillPath, type Operation, plainWay } from "../openapi/document";
 import { certificate, importInto } from "../pki/certificates";
 import { newApiToken } from "./api-tokens";
 import { call, type Wish } from "./call";
+import { addEvent, dispatch } from "./dispatching";
 import { newHost, newJoinToken, type TestHost } from "./hosts";
 import { DOCUMENTS, form } from "./knowledge";
 import { newOrganization, type TestOrganization } from "./people";
-import { addEvent, tell } from "./telling";
 import { WORKER_KEY, world } from "./world";
 
 type Ids = Record<string, string>;
-/** What a signature is over. */
+/** The request that a signature covers. */
 type Sent = { path?: string; raw?: string | Uint8Array | undefined };
 /** `host` has joined, and signs. */
 type Made = { organization: TestOrganization; user: { id: string; token: string }; host: TestHost; ids: Ids; keys: Ids };
 
-/** Uploads put their indexing into the queue; nobody works it off. */
+/** Prepares the queue that uploads put their indexing into; no job runs. */
 export function withQueue() {
   beforeAll(() => prepareJobs(world.deps));
   afterAll(() => world.deps.queue.stop());
 }
 
-/** One of everything that an organization can have, made over the API, and somebody who may do everything with it. */
+/** Makes one of everything that an organization can have, over the API, and a user who may do everything with it. */
 export async function populatedOrganization() {
   const organization = await newOrganization();
   const user = await organization.join();
@@ -35,7 +35,7 @@ export async function populatedOrganization() {
   const made = { organization, user, host, ids, keys };
   for (const make of MAKERS) await make(made);
 
-  /** What lets the owner in: the plainest way that the document names, or the one with the user's token. */
+  /** Returns the credentials that let the owner in: the plainest way that the document names, or the one with the user's token. */
   function credentials(operation: Operation, withToken = false, { path = pathOf(operation), raw }: Sent = {}): Record<string, string> {
     const { security, method, id } = operation;
     const way = (withToken && security.find((each) => each.includes("userToken"))) || plainWay(security);
@@ -210,10 +210,10 @@ const MAKERS: ((made: Made) => Promise<void>)[] = [
     const body = { name: "Operations", kinds: ["agent_silent"], target: { connectionId: id } };
     ids.routeId = must(await organization.admin("POST", "/notification-routes", { body })).body.id;
   },
-  async function tellOfAgent({ organization, user, ids }) {
+  async function reportOfAgent({ organization, user, ids }) {
     await addEvent(organization.id, { kind: "agent_silent", facts: { name: "web-03", lastSeenAt: new Date().toISOString() }, userId: user.id, role: null });
     while (!ids.notificationId) {
-      await tell(); // leaves out what another turn is at
+      await dispatch(); // leaves out what another turn is at
       const { items } = must(await call("GET", "/users/me/notifications/inbox", { token: user.token })).body;
       ids.notificationId = items.find(({ kind }: { kind: string }) => kind === "agent_silent")?.id ?? "";
     }

@@ -1,17 +1,23 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { PGLiteSocketServer } from "@electric-sql/pglite-socket";
 import { connectDatabase, type Settings } from "#db/connect";
+import { packedPath } from "#db/template";
+import { devDependencies } from "../../../package.json";
 import { createScratchDatabase } from "./world";
 
-/** The files of an empty embedded database. Making them takes seconds. */
+/** The files of an empty embedded database. Making them takes seconds, so they are kept for other processes. */
 async function makeTemplate() {
-  const engine = await PGlite.create();
-  const files = await engine.dumpDataDir("none");
-  await engine.close();
-  return files;
+  const kept = join(dirname(packedPath), `empty-postgres-${devDependencies["@electric-sql/pglite"]}.tar`);
+  if (!existsSync(kept)) {
+    const engine = await PGlite.create();
+    await Bun.write(`${kept}.${process.pid}`, await engine.dumpDataDir("none"));
+    await engine.close();
+    renameSync(`${kept}.${process.pid}`, kept);
+  }
+  return new Blob([await Bun.file(kept).bytes()], { type: "application/x-tar" });
 }
 let template: ReturnType<typeof makeTemplate> | undefined;
 

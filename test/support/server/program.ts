@@ -84,7 +84,7 @@ export function serve(env: Environment, ...options: string[]) {
   return { child, lines, says, url, exit };
 }
 
-/** What the demo prints last to open and to paste: the console's link, then commands. */
+/** Returns the last lines of the demo's output to open and to paste: the console's link, then commands. */
 export function demoCommands(lines: string[]) {
   const text = lines.slice(lines.findLastIndex((line) => line.startsWith("Certitude is ready"))).join("\n");
   return text.split("\n\n").flatMap((part) => part.match(/^ {2}\S.*/ms)?.[0] ?? []);

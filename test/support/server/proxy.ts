@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from "node:net";
 
-/** Where the server of a connection string listens. */
+/** Returns the address of a connection string's server. */
 export function targetOf(url: string): NetConnectOpts {
   const { hostname, port, searchParams } = new URL(url);
   const directory = searchParams.get("host");
@@ -55,7 +55,7 @@ export async function startProxy(first: NetConnectOpts, hear: (bytes: Uint8Array
 
   return {
     port,
-    /** Nothing passes any more, and nobody is told. */
+    /** Lets no bytes pass from now on, without an error. */
     freeze() {
       isFrozen = true;
       pairs.forEach(freezePair);

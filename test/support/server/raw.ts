@@ -25,7 +25,7 @@ export async function openRaw(url = world.url) {
       answered = Promise.withResolvers();
       socket.write(text);
     },
-    /** What came since, of an answer without an end too. */
+    /** Returns the bytes since then, of an answer without an end too. */
     received: () => received,
     close: () => socket.destroy(),
   };

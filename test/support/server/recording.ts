@@ -2,7 +2,7 @@ import type { Pool, Sql } from "#db/connect";
 
 /** A statement of a release with its parameters, and how many rows it gave or touched. */
 type Step = { text: number; parameters: unknown[]; count: number };
-/** What a release sent to its database, in order, for one of each of its operations. */
+/** The statements that a release sent to its database, in order, for one of each of its operations. */
 export type Recording = { recordedAt: string; texts: string[]; steps: Step[] };
 
 /** Ids that a database makes by itself, the same ones at each run. */

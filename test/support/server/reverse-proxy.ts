@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { freePort, startListening } from "../pki/tls-servers";
 
 /**
- * nginx before a server: one listening address for each of `shapes`, which are the directives of its location, `/`
- * unless said. In them `$app` stands for the server's host and port. Behind `upstream` a shape finds the server as the group `a`.
+ * Starts nginx before a server, one address for each of `shapes`: the directives of its location, `/` unless said. In them
+ * `$app` is the server's host and port; with `upstream` it is the group `a`.
  */
 export async function startReverseProxy<Shape extends string>(server: string, shapes: Record<Shape, string>, location = "/") {
   const prefix = mkdtempSync(join(tmpdir(), "certitude-nginx-"));

@@ -10,14 +10,14 @@ import { createKeyMaker } from "#limits/key-maker";
 import { enqueueMail } from "#mail/outbox";
 import { importCertificates } from "#modules/certificates/certificates/services/import";
 import { createConnection } from "#modules/core/connections/queries";
-import { sealSecrets } from "#modules/core/connections/services/secrets";
+import { sealSecrets } from "#modules/core/connectors/services/secrets";
 import { openSigningKey } from "#modules/fleet/signing-keys/queries";
 import { createIngestKey } from "#modules/governance/ingest-keys/queries";
 import { createAuthority } from "#modules/issuance/authorities/services/create";
-import { stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
-import { createIssuer } from "#modules/issuance/issuers/queries";
+import { createIssuer } from "#modules/issuance/issuers/queries/issuers";
 import { sealSecrets as sealIssuerSecrets } from "#modules/issuance/issuers/services/secrets";
-import { openHeld } from "#modules/issuance/pki/services/responder";
+import { openLocked } from "#modules/issuance/pki/services/responder";
+import { stampRequest } from "#modules/issuance/requests/queries/asked-keys";
 import type { Scope } from "#modules/people/audit/queries";
 import { createOrganization } from "#modules/people/organizations/queries";
 import { certificate } from "../pki/certificates";
@@ -57,7 +57,7 @@ async function addAuthority(sql: Pool, keyring: Keyring, scope: Scope) {
   const place = { at: "http://localhost", signal: new AbortController().signal };
   const root = await createAuthority(deps, scope, { kind: "root", name: "Root", subject: { commonName: "Root" } }, place);
   if (!("id" in root)) throw new Error("the authority was not created");
-  await sql.begin((tx) => openHeld(deps, tx, root.id));
+  await sql.begin((tx) => openLocked(deps, tx, root.id));
 }
 
 export async function addConnection(sql: Pool, keyring: Keyring, organizationId: string) {

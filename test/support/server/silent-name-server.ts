@@ -1,7 +1,10 @@
 import { send } from "#outbound/http-client";
 import { openSockets } from "#outbound/sockets";
 
-/** Looks many names up, whose name server never answers. Prints how many have ended once this process has verified something in its threads. */
+/**
+ * Looks many names up, whose name server never answers. Prints how many have ended once this process has verified something in
+ * its threads.
+ */
 const socket = await Bun.udpSocket({ hostname: "127.0.0.99", port: 53, socket: { data() {} } });
 const signal = new AbortController().signal;
 let ended = 0;

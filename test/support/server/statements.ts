@@ -4,7 +4,7 @@ type Statement = { text: string; parameters: string[] };
 
 const FLEET = /\b(agents|assignments|deployment_reports)\b/;
 
-/** What the server meanwhile sends to the database about agents and what they have, or what `about` says. */
+/** Returns the statements that the server sends during `work` about the fleet, or about `about`. */
 export async function statementsDuring(work: () => Promise<unknown>, about = FLEET) {
   const seen: Statement[] = [];
   const debug = (_: number, text: string, parameters: string[]) => void seen.push({ text, parameters });

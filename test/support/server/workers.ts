@@ -58,7 +58,7 @@ export async function connectToWorker(url: string, worker: number) {
   }
 }
 
-/** Whether something listens there. */
+/** Returns whether a program listens there. */
 export async function isOpen(url: string) {
   try {
     (await openRaw(url)).close();

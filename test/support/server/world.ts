@@ -8,7 +8,7 @@ import { type Database, openDatabase } from "#db/open";
 import { packOnce } from "#db/pack-template";
 import { createDeps } from "#deps";
 import { listen } from "#http/listen";
-import { createLog, type Log } from "#log";
+import { createLog, type Log } from "#log/log";
 
 export const JWT_SECRET = "a secret of the tests, long enough to sign";
 export const WORKER_KEY = "a worker key of the tests that is long enough";

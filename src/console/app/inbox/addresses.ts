@@ -1,4 +1,4 @@
-/** What of a path of the API is another one in the console. */
+/** The paths of the API that are other ones in the console. */
 const PAGES: [of: RegExp, page: string][] = [
   [/^certificate-requests\b/, "orders"],
   [/^issuance-policy\b/, "orders/policy"],

@@ -1,13 +1,13 @@
 import { signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { read, write } from "../api";
+import { address, read, write } from "../api";
+import { toError } from "../errors";
 import { serverNow } from "../server-time";
 import { unread } from "../title";
 import { onNotice } from "./live";
-import type { Inbox, Notice } from "./types";
+import type { Notice } from "./types";
 
 const PAGE = 50;
-const PATH = "users/me/notifications";
 
 export type NoticeList = ReturnType<typeof createList>;
 
@@ -25,17 +25,17 @@ function createList(isUnreadAlone: boolean) {
   const isWhole = signal(false);
   const query = { limit: PAGE, ...(isUnreadAlone && { unread: true }) };
 
-  /** What came or was read meanwhile has moved the pages: the page that the last row is on is read again. */
+  /** Reads on. Notices that came or were read meanwhile have moved the pages: the page of the last row is read again. */
   async function more() {
     try {
-      const inbox = await read<Inbox>(`${PATH}/inbox`, { ...query, page: Math.floor(rows.value.length / PAGE) });
+      const inbox = await read(address("users", "me", "notifications", "inbox"), { ...query, page: Math.floor(rows.value.length / PAGE) });
       const known = new Set(rows.value.map(({ id }) => id));
       rows.value = [...rows.value, ...inbox.items.filter(({ id }) => !known.has(id))];
       isWhole.value = inbox.items.length < PAGE;
       unread.value = inbox.unread;
       error.value = undefined;
     } catch (failure) {
-      error.value = failure as Error;
+      error.value = toError(failure);
     }
   }
 
@@ -51,15 +51,15 @@ function createList(isUnreadAlone: boolean) {
 
   /** Marks some as read, or all. They stay in sight until the list is opened again. */
   async function markRead(ids?: string[]) {
-    const marked = await write<{ unread: number }>("POST", `${PATH}/read`, { body: ids ? { ids } : { all: true } });
+    const marked = await write("POST", address("users", "me", "notifications", "read"), { body: ids ? { ids } : { all: true } });
     const readAt = new Date(serverNow()).toISOString();
     rows.value = rows.value.map((each) => (each.readAt === null && (!ids || ids.includes(each.id)) ? { ...each, readAt } : each));
     unread.value = marked.unread;
   }
 
   /** Acknowledges, snoozes or reopens what a notice stands for. */
-  async function settle({ id }: Notice, action: "acknowledge" | "snooze" | "reopen", body: unknown) {
-    put(await write<Notice>("POST", `${PATH}/${id}/${action}`, { body }));
+  async function settle({ id }: Notice, action: "acknowledge" | "snooze" | "reopen", body: { reason?: unknown; until?: string }) {
+    put(await write("POST", address("users", "me", "notifications", id, action), { body }));
   }
 
   return { rows, error, isWhole, more, add, markRead, settle };

@@ -1,12 +1,13 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { ApiError, headersOf, read } from "../api";
-import { createEventReader, type ServerEvent } from "../server-events";
-import { isPerson, isRefused, session } from "../session";
+import { keepPlace, startOfStream } from "#client/events";
+import { pause } from "#client/retry";
+import { address, headersOf, read } from "../api";
+import { isPerson, isRefused, session } from "../auth/session";
+import { ApiError } from "../errors";
+import { createEventReader } from "../server-events";
 import { unread } from "../title";
-import type { Inbox, Notice } from "./types";
+import type { Notice } from "./types";
 
-/** Until a stream that has ended is followed once more. */
-const PAUSE_MS = 2_000;
 const HIDDEN_PAUSE_MS = 60_000;
 /** Notices that may have come while no stream was followed. */
 const CAUGHT_UP = 20;
@@ -25,10 +26,10 @@ document.addEventListener("visibilitychange", () => {
   isVisible.value = document.visibilityState === "visible";
 });
 
-/** Where the stream goes on; it belongs to one token. */
-let lastId = "";
+/** From here the stream goes on; the place belongs to one token. */
+let place = startOfStream();
 follower.subscribe(() => {
-  lastId = "";
+  place = startOfStream();
   unread.value = 0;
 });
 
@@ -47,12 +48,12 @@ effect(() => {
 
 /** Reads how many notices are unread, and the newest ones. */
 async function countUnread() {
-  const inbox = await read<Inbox>("users/me/notifications/inbox", { limit: CAUGHT_UP });
+  const inbox = await read(address("users", "me", "notifications", "inbox"), { limit: CAUGHT_UP });
   unread.value = inbox.unread;
   return inbox.items;
 }
 
-const tell = (notice: Notice) => {
+const publish = (notice: Notice) => {
   for (const listener of listeners) listener(notice);
 };
 
@@ -61,41 +62,33 @@ async function follow(token: string, signal: AbortSignal) {
   while (!signal.aborted) {
     // Without an error for each attempt of a console that is offline: the next one comes soon.
     await followOnce(token, signal).catch(ignoreUnreachable);
-    await pause(signal);
+    await pause(place.pauseMs, signal).catch(ignoreUnreachable);
   }
 }
 
 async function followOnce(token: string, signal: AbortSignal) {
-  const headers = headersOf(STREAM, token);
-  if (lastId !== "") headers.set("last-event-id", lastId);
-  const answer = await fetch(`../${STREAM}`, { headers, signal });
-  for (const notice of (await countUnread()).toReversed()) tell(notice); // after a 401 this waits for another token
-  if (!answer.ok || !answer.body) return;
-  const readEvents = createEventReader();
-  for await (const piece of answer.body.pipeThrough(new TextDecoderStream())) for (const event of readEvents(piece)) await take(event);
+  const answer = await fetch(`../${STREAM}`, { headers: { ...headersOf(STREAM, token), ...place.position }, signal });
+  for (const notice of (await countUnread()).toReversed()) publish(notice); // after a 401 this waits for another token
+  for await (const { event, data } of keepPlace(readEvents(answer), place)) await take(event, data);
 }
 
-async function take({ id, event, data }: ServerEvent) {
+async function* readEvents({ ok, body }: Response) {
+  if (!ok || !body) return;
+  const read = createEventReader();
+  for await (const piece of body.pipeThrough(new TextDecoderStream())) yield* read(piece);
+}
+
+async function take(event: string, data: string) {
   if (event === "unread") {
     unread.value = JSON.parse(data).unread;
   } else if (event === "notice") {
-    tell(JSON.parse(data));
-    lastId = id;
+    publish(JSON.parse(data));
     await countUnread();
   }
 }
 
-/** Throws what is no trouble of the connection. */
+/** Throws all but troubles of the connection. */
 function ignoreUnreachable(error: unknown) {
   if (error instanceof ApiError || error instanceof TypeError || (error instanceof DOMException && ["AbortError", "NetworkError"].includes(error.name))) return;
   throw error;
 }
-
-const pause = (signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, PAUSE_MS);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });

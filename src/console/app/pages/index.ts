@@ -50,7 +50,7 @@ import { InvitationPage } from "./people/invitation";
 import { MembersPage } from "./people/members";
 import { ProfilePage } from "./people/profile";
 
-type Row = {
+type PageEntry = {
   /** Below `#/o/{organizationId}/`; ":id" becomes a property of the page. */
   path: string;
   // biome-ignore lint/suspicious/noExplicitAny: each page names its own parameters
@@ -60,11 +60,11 @@ type Row = {
   isPersonal?: boolean;
 };
 
-/** Where the console opens. */
+/** The page that the console opens with. */
 export const HOME = "overview";
 
 /** Every page. The navigation shows those with `nav`, in this order. */
-export const pages: Row[] = [
+export const pages: PageEntry[] = [
   { path: "overview", Page: OverviewPage, nav: { label: "Overview", icon: "home", group: "" } },
   { path: "dashboards", Page: DashboardPage, nav: { label: "Dashboards", icon: "chart", group: "" } },
   { path: "inbox", Page: InboxPage, isPersonal: true, nav: { label: "Inbox", icon: "inbox", group: "" } },

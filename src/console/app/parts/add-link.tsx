@@ -1,4 +1,4 @@
-import { isAdmin } from "../session";
+import { isAdmin } from "../auth/session";
 import { Icon } from "./icon";
 
 /** Leads an administrator to where a thing is made. */

@@ -1,50 +1,34 @@
 import type { Signal } from "@preact/signals";
 import { useSignal } from "@preact/signals";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId } from "preact/hooks";
+import type { Address, QueryOf, Readable, RowOf } from "../operations";
 import { usePages } from "../reading";
-import { LONGEST } from "./filters";
+import { SearchInput } from "./search-input";
 
-type Props<Row> = {
+type Props<There extends Readable> = {
   label: string;
-  path: string;
-  query?: Record<string, string | undefined>;
-  /** The id of what is chosen. */
+  path: Address<There>;
+  query?: QueryOf<There["get"]>;
+  /** The id of the chosen thing. */
   chosen: Signal<string>;
-  option: (row: Row) => { id: string; name: string };
-  /** What the list takes to search for: words, or labels. */
+  option: (row: RowOf<There>) => { id: string; name: string };
+  /** The list searches for words, or for labels. */
   search?: keyof typeof PLACEHOLDERS;
   hint?: string;
 };
 
 const PLACEHOLDERS = { q: "Search…", selector: "env=prod,tier!=db" };
 
-/** Milliseconds that a search waits for the next letter. */
-const PAUSE_MS = 250;
-
 /** Chooses one thing of a list of the API, by name. */
-export function Choice<Row>({ label, path, query = {}, chosen, option, search, hint }: Props<Row>) {
+export function Choice<There extends Readable>({ label, path, query, chosen, option, search, hint }: Props<There>) {
   const id = useId();
   const words = useSignal("");
-  const timer = useRef(0);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const pages = usePages<Row>(path, { ...query, ...(search && { [search]: words.value || undefined }) });
+  const pages = usePages(path, { ...query, ...(search && { [search]: words.value || undefined }) } as QueryOf<There["get"]>);
   const options = pages.rows.value.map(option);
-  const searchLater = (text: string) => {
-    clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => (words.value = text.trim()), PAUSE_MS);
-  };
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {search && (
-        <input
-          type="search"
-          maxLength={LONGEST}
-          placeholder={PLACEHOLDERS[search]}
-          aria-label={`Search: ${label}`}
-          onInput={({ currentTarget }) => searchLater(currentTarget.value)}
-        />
-      )}
+      {search && <SearchInput placeholder={PLACEHOLDERS[search]} aria-label={`Search: ${label}`} onSearch={(text) => (words.value = text)} />}
       <select id={id} required value={chosen.value} onChange={({ currentTarget }) => (chosen.value = currentTarget.value)}>
         <option value="">{pages.isLoading.value ? "Loading…" : options.length === 0 ? "There is none" : "Choose…"}</option>
         {options.map((each) => (

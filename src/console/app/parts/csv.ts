@@ -12,5 +12,5 @@ function toCell(text: string) {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-/** What `toCsvLine` wrote of a cell, without the quote that made it text. */
+/** Returns a cell that `toCsvLine` wrote, without the quote that made it text. */
 export const fromCell = (cell: string) => (QUOTED.test(cell) && isFormula(cell.slice(1)) ? cell.slice(1) : cell);

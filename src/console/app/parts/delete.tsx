@@ -1,6 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { Dialog } from "./dialog";
-import { Form } from "./form";
+import { ConfirmDialog } from "./confirm";
 
 /** Asks once more before it deletes. */
 export function DeleteButton({ name, onConfirmed, label = "Delete" }: { name: string; onConfirmed: () => Promise<unknown>; label?: string }) {
@@ -14,11 +13,9 @@ export function DeleteButton({ name, onConfirmed, label = "Delete" }: { name: st
         {label}
       </button>
       {isAsking.value && (
-        <Dialog title={`${label} ${name}?`} onClose={close}>
-          <Form fields={[]} submit={label} isDangerous onCancel={close} onSubmit={() => onConfirmed().then(close)}>
-            <p>This cannot be undone.</p>
-          </Form>
-        </Dialog>
+        <ConfirmDialog title={`${label} ${name}?`} submit={label} onConfirm={() => onConfirmed().then(close)} onClose={close}>
+          This cannot be undone.
+        </ConfirmDialog>
       )}
     </>
   );

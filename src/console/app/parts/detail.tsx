@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
+import { isAdmin } from "../auth/session";
 import type { Reading } from "../reading";
-import { isAdmin } from "../session";
 import { Loaded } from "./empty";
 import { PageHeading } from "./heading";
 
@@ -11,7 +11,7 @@ type Props<T> = {
   name: (shown: T) => string;
   back: { label: string; href: string };
   intro?: (shown: T) => ComponentChildren;
-  /** What an administrator may do with it. */
+  /** Buttons for administrators. */
   actions?: (shown: T) => ComponentChildren;
   children: (shown: T) => ComponentChildren;
 };

@@ -40,7 +40,7 @@ export function Dialog({ title, onClose, isOpaque = false, children }: Props) {
   );
 }
 
-/** The end of a dialog that only tells. */
+/** The end of a dialog without a choice. */
 export const Done = ({ onClick, children }: { onClick: () => void; children?: ComponentChildren }) => (
   <div class="dialog-actions">
     {children}

@@ -4,7 +4,7 @@ import { Icon } from "./icon";
 
 type Props = { label: string; accept: string; onFiles: (files: File[]) => void };
 
-/** Where files are dropped; the same is a file input for the keyboard. */
+/** A field for files that are dropped; for the keyboard it is a file input. */
 export function DropZone({ label, accept, onFiles }: Props) {
   const isOver = useSignal(false);
   const over = (is: boolean) => (event: DragEvent) => {

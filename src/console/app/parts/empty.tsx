@@ -4,7 +4,7 @@ import { Icon } from "./icon";
 
 type Props = { title: string; hint: ComponentChildren; action?: { label: string; href: string } };
 
-/** Says what is missing, and what to do next. */
+/** Says that something is missing, and how to go on. */
 export const EmptyState = ({ title, hint, action }: Props) => (
   <div class="empty">
     <p class="empty-title">{title}</p>
@@ -30,7 +30,7 @@ export const Failure = ({ error, retry }: { error: Error; retry?: () => void }) 
   </div>
 );
 
-/** What was read, or the reason why it was not. */
+/** Shows data that was read, or the reason why it was not. */
 export function Loaded<T>({ from, children }: { from: Reading<T>; children: (data: T) => ComponentChildren }) {
   if (from.error.value) return <Failure error={from.error.value} retry={() => void from.reload()} />;
   if (from.data.value === undefined) return <p class="loading">Loading…</p>;

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** What is known of one thing, as a list of names and values. */
+/** Facts of one thing: names and values. */
 export const Facts = ({ of }: { of: (readonly [name: string, value: ComponentChildren])[] }) => (
   <dl class="facts">
     {of.map(([name, value]) => (

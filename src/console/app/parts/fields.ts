@@ -1,3 +1,4 @@
+import { toError } from "../errors";
 export type FieldKind =
   | "text"
   | "password"
@@ -20,12 +21,12 @@ export type Field = {
   required?: boolean;
   hint?: string;
   options?: readonly string[];
-  /** What an option is called, where its name is not what a reader expects. */
+  /** Texts of options whose names are not plain words. */
   labels?: Record<string, string>;
   /** The options are numbers. */
   isNumber?: boolean;
   placeholder?: string;
-  /** What the browser offers while one types. */
+  /** Values that the browser offers while one types. */
   suggestions?: readonly string[];
 };
 export type Values = Record<string, unknown>;
@@ -57,7 +58,7 @@ export const fieldsOf = ({ properties = {}, required = [] }: Schema): Field[] =>
     ...(schema.enum && { options: schema.enum.map(String), isNumber: typeof schema.enum[0] === "number" }),
   }));
 
-/** What the fields hold before anything is written. */
+/** Returns the values of the fields before anything is written. */
 export const defaultsOf = ({ properties = {} }: Schema): Values =>
   Object.fromEntries(Object.entries(properties).flatMap(([name, schema]) => (schema.default === undefined ? [] : [[name, schema.default]])));
 
@@ -66,6 +67,13 @@ export const mergePatchOf = (before: Values, after: Values): Values => ({
   ...after,
   ...Object.fromEntries(Object.keys(before).flatMap((name) => (name in after ? [] : [[name, null]]))),
 });
+
+/** Returns the JSON merge patch with the fields that differ; those that are gone are null. */
+export function changesOf(before: Values, after: Values): Values {
+  const changed = Object.entries(after).filter(([name, value]) => JSON.stringify(before[name]) !== JSON.stringify(value));
+  const gone = Object.keys(before).filter((name) => !(name in after));
+  return Object.fromEntries([...changed, ...gone.map((name) => [name, null] as const)]);
+}
 
 function hintOf({ description, items }: Schema) {
   const choices = items?.enum && `One per line: ${items.enum.join(", ")}.`;
@@ -102,9 +110,9 @@ export function labelOf(name: string) {
 /** A value as the text of its input. */
 export function toText(kind: FieldKind, value: unknown): string {
   if (value === undefined || value === null) return "";
-  if (kind === "lines") return (value as string[]).join("\n");
+  if (kind === "lines") return [value].flat().join("\n");
   if (kind === "pairs")
-    return Object.entries(value as Record<string, string>)
+    return Object.entries(Object(value))
       .map(([key, each]) => `${key}=${each}`)
       .join("\n");
   if (kind === "json") return JSON.stringify(value, null, 2);
@@ -133,7 +141,7 @@ function readJson(label: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`${label} is not JSON: ${(error as Error).message}`);
+    throw new Error(`${label} is not JSON: ${toError(error).message}`);
   }
 }
 

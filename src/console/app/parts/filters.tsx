@@ -1,20 +1,16 @@
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId } from "preact/hooks";
 import { place, setQuery } from "../router";
 import { toText } from "./fields";
+import { SearchInput } from "./search-input";
 
-/** What no choice of a select means is "All", or `otherwise`. */
+/** A select without a choice reads "All", or `otherwise`. */
 export type Filter = { name: string; label: string } & (
   | { kind: "search"; placeholder?: string }
   | { kind: "select"; options: readonly (readonly [value: string, label: string])[]; otherwise?: string }
   | { kind: "moment" }
 );
 
-/** Milliseconds that a search waits for the next letter. */
-const PAUSE_MS = 250;
-/** Characters: more makes an address that browsers and servers refuse. */
-export const LONGEST = 2_000;
-
-/** Filters of a list, kept in the address, so that it can be sent to somebody. */
+/** Filters of a list, kept in the address, so that a link shows the same. */
 export const Filters = ({ of }: { of: Filter[] }) => (
   <search class="filters">
     {of.map((filter) => (
@@ -41,23 +37,8 @@ function OneFilter({ filter }: { filter: Filter }) {
 function FilterInput({ id, filter }: { id: string; filter: Filter }) {
   const { name } = filter;
   const value = place.value.query.get(name) ?? "";
-  const timer = useRef(0);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const searchLater = (text: string) => {
-    clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => setQuery({ [name]: text.trim() }), PAUSE_MS);
-  };
   if (filter.kind === "search")
-    return (
-      <input
-        id={id}
-        type="search"
-        maxLength={LONGEST}
-        defaultValue={value}
-        placeholder={filter.placeholder}
-        onInput={({ currentTarget }) => searchLater(currentTarget.value)}
-      />
-    );
+    return <SearchInput id={id} defaultValue={value} placeholder={filter.placeholder} onSearch={(text) => setQuery({ [name]: text })} />;
   if (filter.kind === "moment")
     return (
       <input

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useId } from "preact/hooks";
+import { toError } from "../errors";
 import { type Field, fromText, toText, type Values } from "./fields";
 import { Icon } from "./icon";
 
@@ -10,7 +11,7 @@ type Props = {
   fields: Field[];
   values?: Values;
   submit: string;
-  /** What it rejects with is shown in the form. */
+  /** An error that it rejects with is shown in the form. */
   onSubmit: (values: Values) => Promise<unknown>;
   isDangerous?: boolean;
   onCancel?: () => void;
@@ -30,7 +31,7 @@ export function Form({ fields, values = {}, submit, onSubmit, isDangerous = fals
     try {
       await onSubmit(collect(form, fields));
     } catch (error) {
-      fault.value = (error as Error).message;
+      fault.value = toError(error).message;
     } finally {
       isBusy.value = false;
     }

@@ -1,10 +1,10 @@
 import type { Signal } from "@preact/signals";
 import { useId } from "preact/hooks";
 
-type Props = { label: string; chosen: Signal<string>; options: readonly (readonly [value: string, label: string])[]; hint?: string };
+type Props<Value extends string> = { label: string; chosen: Signal<Value>; options: readonly (readonly [value: Value, label: string])[]; hint?: string };
 
 /** A choice that says how a form goes on; inside of forms, fields of the kind "select" do. */
-export function Select({ label, chosen, options, hint }: Props) {
+export function Select<Value extends string>({ label, chosen, options, hint }: Props<Value>) {
   const id = useId();
   return (
     <div class="field">
@@ -14,7 +14,7 @@ export function Select({ label, chosen, options, hint }: Props) {
         required
         value={chosen.value}
         onChange={({ currentTarget }) => {
-          chosen.value = currentTarget.value;
+          chosen.value = options.find(([value]) => value === currentTarget.value)?.[0] ?? chosen.value;
         }}
       >
         {chosen.value === "" && <option value="">Choose…</option>}

@@ -14,7 +14,7 @@ type Props<Row> = {
   columns: Column<Row>[];
   from: Pages<Row>;
   id: (row: Row) => string;
-  /** Where the row's first cell leads. */
+  /** The page that the row's first cell leads to. */
   href?: (row: Row) => string;
   /** Shown where there are no rows. */
   empty: ComponentChildren;
@@ -94,7 +94,7 @@ function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const links = [...event.currentTarget.querySelectorAll<HTMLElement>(".row-link")];
   if (step === undefined || links.length === 0) return;
-  const current = links.indexOf(document.activeElement as HTMLElement);
+  const current = document.activeElement instanceof HTMLElement ? links.indexOf(document.activeElement) : -1;
   event.preventDefault();
   links[Math.min(Math.max(current + step, 0), links.length - 1)]?.focus();
 }

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { toError } from "../errors";
 import { Icon } from "./icon";
 
 type Toast = { id: number; text: string; tone: "good" | "bad" };
@@ -15,7 +16,7 @@ export function toast(text: string, tone: Toast["tone"] = "good") {
 }
 
 /** For the end of a promise: `work.catch(toastError)`. */
-export const toastError = (error: unknown) => toast((error as Error).message, "bad");
+export const toastError = (error: unknown) => toast(toError(error).message, "bad");
 
 function dismiss(id: number) {
   toasts.value = toasts.value.filter((each) => each.id !== id);

@@ -56,7 +56,10 @@ export async function findLinkedOrganization(sql: Sql, organizationId: string, k
   return row?.name;
 }
 
-/** The first of the active certificates that expire within 400 days and are not renewed. Each is looked up on the watch by its id (OFFSET 0). */
+/**
+ * The first of the active certificates that expire within 400 days and are not renewed. Each is looked up on the watch by its
+ * id (OFFSET 0).
+ */
 export const listExpiries = (sql: Sql, organizationId: string, now: Date) => {
   const at = now.toISOString();
   return sql<Expiry[]>`

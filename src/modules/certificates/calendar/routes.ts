@@ -57,7 +57,7 @@ export const calendarLinks = (deps: Deps) =>
 
 const HEADERS = { "content-type": "text/calendar; charset=utf-8", "cache-control": "private, max-age=300", "x-content-type-options": "nosniff" };
 
-/** What a calendar link leads to. The link is the permission: no credential is asked for. */
+/** The calendar of a calendar link. The link is the permission: no credential is asked for. */
 export const calendar = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId", tags: ["Certificates"] }).get(
     "/certificates.ics",

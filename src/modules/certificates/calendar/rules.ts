@@ -49,7 +49,10 @@ const writeEvent = ({ id, commonName, issuer, notAfter, updatedAt }: Expiry) => 
 /** "2030-01-15T12:00:00.000Z" as 20300115T120000Z. */
 const writeMoment = (moment: string) => `${moment.slice(0, 19).replace(/[-:]/g, "")}Z`;
 
-/** Text as a value (RFC 5545, 3.3.11): the name of a certificate begins no line and no property of its own. Control characters become spaces. */
+/**
+ * Text as a value (RFC 5545, 3.3.11): the name of a certificate begins no line and no property of its own. Control characters
+ * become spaces.
+ */
 function escapeText(text: string) {
   const shown = [...text.slice(0, 2 * SHOWN)].slice(0, SHOWN).join("");
   return shown

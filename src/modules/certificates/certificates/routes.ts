@@ -6,7 +6,7 @@ import { ifMatch } from "#http/etag";
 import { page, readCursor, TIME_PART, UUID_PART } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
 import { Answer, Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, QueryInteger, Uuid } from "#http/schema";
-import { findKeyFault } from "#modules/fleet/agents/rules/labels";
+import { findKeyFault } from "#labels/labels";
 import { annotateCertificate } from "./queries/annotate";
 import { findCertificate, findDetailsForMember, listExpiring, reinstateCertificate, retireCertificate, revokeCertificate } from "./queries/certificates";
 import { listDeployments } from "./queries/deployments";
@@ -160,7 +160,7 @@ export const certificates = (deps: Deps) =>
           operationId: "revokeCertificate",
           summary: "Revoke a certificate",
           description:
-            "A retired one is revoked too, and stays retired. 409 when it is revoked already. A CA elsewhere that an issuer had it issued by is told in the background, but not of certificateHold.",
+            "A retired one is revoked too, and stays retired. 409 when it is revoked already. A CA elsewhere that an issuer had it issued by revokes it too, in the background, but for certificateHold.",
         },
       },
     )

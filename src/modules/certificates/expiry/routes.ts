@@ -17,7 +17,7 @@ export const expiryPolicy = (deps: Deps) =>
     .get("", async ({ scope }) => respond(await findExpiryPolicy(deps.sql, scope.organizationId), NO_ORGANIZATION), {
       params: InOrganization,
       response: { 200: ExpiryPolicyAnswer, 404: NotFound(NO_ORGANIZATION) },
-      detail: { operationId: "getExpiryPolicy", summary: "When members are told of certificates that expire", description: "The defaults have version 0." },
+      detail: { operationId: "getExpiryPolicy", summary: "When members are notified of certificates that expire", description: "The defaults have version 0." },
     })
     .put(
       "",
@@ -33,7 +33,7 @@ export const expiryPolicy = (deps: Deps) =>
         response: { 200: ExpiryPolicyAnswer, 400: Message, 412: EmptyObject },
         detail: {
           operationId: "putExpiryPolicy",
-          summary: "Decide when members are told of certificates that expire",
+          summary: "Decide when members are notified of certificates that expire",
           description: "Takes the place of the policy that is there; what is left out is as by default. Every certificate is looked at by it within a minute.",
         },
       },

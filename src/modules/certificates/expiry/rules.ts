@@ -1,4 +1,4 @@
-import { compileSelector } from "#modules/fleet/agents/rules/selector";
+import { compileSelector } from "#labels/selector";
 
 const DAY = 86_400_000;
 
@@ -6,7 +6,7 @@ const DAY = 86_400_000;
 export type Threshold = { days: number; share?: number | undefined };
 
 const SHARES = [1 / 3, 1 / 6, 1 / 12];
-/** Certificates of 90, 47 or one day are told of in time too, but not on the day of their issue. */
+/** With shares, so that certificates of 90, 47 or one day are due in time too, but not on the day of their issue. */
 const DEFAULT_THRESHOLDS: Threshold[] = [60, 30, 14, 7, 3, 1].map((days, index) => ({ days, share: SHARES[Math.min(index, 2)] }));
 
 /** An override is for the certificates of one issuer, with some labels, or both; the first that fits counts. */
@@ -14,7 +14,7 @@ type Override = { issuer?: string | undefined; selector?: string | undefined; th
 export type ExpiryPolicy = { thresholds: Threshold[]; overrides: Override[]; role: "ORG_ADMIN" | "ORG_MEMBER" };
 export const DEFAULT_POLICY: ExpiryPolicy = { thresholds: DEFAULT_THRESHOLDS, overrides: [], role: "ORG_ADMIN" };
 
-/** What counts as the days of the threshold that every policy has: the end of the validity. */
+/** The days of the threshold that every policy has: the end of the validity. */
 export const EXPIRED = 0;
 
 type Validity = { notBefore: Date; notAfter: Date };

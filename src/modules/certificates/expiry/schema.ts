@@ -10,8 +10,12 @@ const Threshold = Body(
   },
   { title: "ExpiryThreshold" },
 );
-const thresholds = t.Array(Threshold, { minItems: 1, maxItems: 20, description: "Each is told of once; of several that are reached at once, the most urgent" });
-const role = OneOf(["ORG_ADMIN", "ORG_MEMBER"], { description: "Who is told of certificates without an owner: the admins, or every member" });
+const thresholds = t.Array(Threshold, {
+  minItems: 1,
+  maxItems: 20,
+  description: "Members are notified of each once; of several that are reached at once, of the most urgent",
+});
+const role = OneOf(["ORG_ADMIN", "ORG_MEMBER"], { description: "The recipients for certificates without an owner: the admins, or every member" });
 const overrides = t.Array(
   Body(
     {

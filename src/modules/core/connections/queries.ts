@@ -1,27 +1,19 @@
 import type { Values } from "#catalogue/fields";
-import type { Facts, Stamp, Stamps } from "#crypto/stamps";
+import type { Stamp, Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { describeTaken, hasName, lockNames } from "#db/names";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
+import { connectionFacts, isConnectionProven, UNPROVEN_CONNECTION } from "#modules/core/connectors/queries";
 import { withdrawConnection } from "#modules/notifications/channels/queries/withdraw";
-import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
+import { recordEnds, recordEvents } from "#modules/notifications/events/queries/record";
 import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
-import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
 
-/** What every answer shows; of the secrets only their names. */
+/** The JSON of every answer; of the secrets only their names. */
 const connectionJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'kind', kind, 'name', name,
   'config', config, 'secretNames', secret_names,
   'lastTest', case when tested_at is not null then json_build_object('outcome', test_outcome, 'message', test_message, 'testedAt', iso(tested_at)) end,
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
-
-type Stamped = { organizationId: string; id: string; kind: string; config: Values };
-
-/** The facts of a connection that its stamp covers: the config says where secrets go. */
-export const connectionFacts = ({ organizationId, id, kind, config }: Stamped): Facts => ["connection", { organizationId, id, kind, config }];
-export const connectionFactsJson = (sql: Sql) => sql`json_build_object('organizationId', organization_id, 'id', id, 'kind', kind, 'config', config)`;
-
-export const HELD_CONNECTION = `The connection ${UNPROVEN}: delete it and create it again. ${TO_TRUST}`;
 
 type Position = { limit: number; before: string | undefined };
 
@@ -68,7 +60,7 @@ export type Stored = {
   organizationName: string;
 };
 
-/** What no answer shows; `hold` keeps others from changing it until the transaction ends. */
+/** Returns the stored row, with parts that no answer shows; `hold` keeps others from changing it until the transaction ends. */
 export async function findStored(sql: Sql, organizationId: string, id: string, hold = false): Promise<Stored | undefined> {
   const [row] = await sql<Stored[]>`
     select organization_id as "organizationId", id, kind, name, config, secret_names as "secretNames", sealed_secrets as "sealedSecrets", stamp, version,
@@ -77,7 +69,7 @@ export async function findStored(sql: Sql, organizationId: string, id: string, h
   return row;
 }
 
-/** What a change makes of a connection; `changed` names the parts that are new, `secrets` is there when they are among them. */
+/** A connection after a change; `changed` names the new parts, and `secrets` is there when they are among them. */
 export type Change = {
   name: string;
   config: Values;
@@ -86,15 +78,15 @@ export type Change = {
 };
 type Decide = (stored: Stored) => Change | { invalid: string };
 
-/** True where a server has set what a connection is. */
-export const isConnectionProven = (stamps: Stamps, stored: Stamped & { stamp: Stamp }) => stamps.hold(stored.stamp, connectionFacts(stored));
-
-/** Changes a connection as `decide` says; in the way is another one that has its new name. A new config or secret makes the last test void. */
+/**
+ * Changes a connection as `decide` says; in the way is another one that has its new name. A new config or secret makes the last
+ * test void.
+ */
 export const updateConnection = (pool: Pool, stamps: Stamps, scope: Scope, { id, versions }: Target, decide: Decide) =>
   pool.begin(async (tx) => {
     await lockNames(tx, "connections", scope.organizationId);
     return updateLocked(await findStored(tx, scope.organizationId, id, true), versions, async (stored) => {
-      if (!isConnectionProven(stamps, stored)) return { inTheWay: HELD_CONNECTION };
+      if (!isConnectionProven(stamps, stored)) return { inTheWay: UNPROVEN_CONNECTION };
       const change = decide(stored);
       if ("invalid" in change) return change;
       const stamp = stamps.of(connectionFacts({ ...stored, config: change.config }));
@@ -116,13 +108,13 @@ async function writeChange(sql: Sql, scope: Scope, id: string, { name, config, s
       where organization_id = ${scope.organizationId} and id = ${id}
         ${isRenamed ? sql`and not exists (select from connections where organization_id = ${scope.organizationId} and ${hasName(sql, name)} and id <> ${id})` : sql``}
       returning *),
-    ended as (${notifyEnd(sql, "connection_failed", sql`select organization_id, id from changed where tested_at is null`)}),
+    ended as (${recordEnds(sql, "connection_failed", sql`select organization_id, id from changed where tested_at is null`)}),
     audited as (${audit(sql, scope, "connection.updated", parts)})
     select ${connectionJson(sql)} as json, version from changed`;
   return row;
 }
 
-/** Deletes a connection. What waits for it as a channel is given up; its notification routes stay, and admins are told. */
+/** Deletes a connection. What waits for it as a channel is given up; its notification routes stay, and an event is recorded. */
 export const deleteConnection = (pool: Pool, scope: Scope, target: Target) =>
   pool.begin(async (tx) => {
     const { organizationId } = scope;
@@ -135,21 +127,21 @@ export const deleteConnection = (pool: Pool, scope: Scope, target: Target) =>
 
 type Tested = { id: string; version: number; outcome: string; message: string };
 
-/** Keeps what a test found, unless the connection has become another meanwhile. A failure is told until a test passes. */
+/** Saves the outcome of a test, unless the connection has become another meanwhile, and records its event. */
 export async function saveTest(sql: Sql, scope: Scope, { id, version, outcome, message }: Tested, now: Date) {
   await sql`
     with tested as (
       update connections set tested_at = ${now.toISOString()}, test_outcome = ${outcome}, test_message = ${message}
       where organization_id = ${scope.organizationId} and id = ${id} and version = ${version} returning organization_id, id, name),
-    told as (${tell(sql, outcome, message)})
+    recorded as (${recordOutcome(sql, outcome, message)})
     ${audit(sql, scope, "connection.tested", sql`select id, jsonb_build_object('outcome', ${outcome}::text) from tested`)}`;
 }
 
-const tell = (sql: Sql, outcome: string, reason: string) =>
+const recordOutcome = (sql: Sql, outcome: string, reason: string) =>
   outcome === "failed"
-    ? notify(
+    ? recordEvents(
         sql,
         "connection_failed",
         sql`select organization_id, id, jsonb_build_object('name', name, 'reason', ${reason}::text), null::uuid, null::member_role from tested`,
       )
-    : notifyEnd(sql, "connection_failed", sql`select organization_id, id from tested where ${outcome} = 'ok'`);
+    : recordEnds(sql, "connection_failed", sql`select organization_id, id from tested where ${outcome} = 'ok'`);

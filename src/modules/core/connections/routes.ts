@@ -5,22 +5,12 @@ import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, respond, respondCreated } from "#http/respond";
 import { Conflict, Empty, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
-import {
-  createConnection,
-  deleteConnection,
-  findConnection,
-  findStored,
-  HELD_CONNECTION,
-  isConnectionProven,
-  listConnections,
-  type Stored,
-  saveTest,
-  updateConnection,
-} from "./queries";
-import { KINDS, type Kind } from "./rules/kinds";
-import { applyPatch, readSettings } from "./rules/settings";
+import { isConnectionProven, UNPROVEN_CONNECTION } from "#modules/core/connectors/queries";
+import { KINDS, type Kind } from "#modules/core/connectors/rules/kinds";
+import { applyPatch, readSettings } from "#modules/core/connectors/rules/settings";
+import { openSecrets, sealSecrets } from "#modules/core/connectors/services/secrets";
+import { createConnection, deleteConnection, findConnection, findStored, listConnections, type Stored, saveTest, updateConnection } from "./queries";
 import { Connection, ConnectionPatch, NewConnection, TestOutcome } from "./schema";
-import { openSecrets, sealSecrets } from "./services/secrets";
 import { testConnection } from "./services/tests";
 
 const NO_CONNECTION = "There is no such connection in this organization.";
@@ -135,7 +125,7 @@ function decide({ config: { keyring, allowPrivateTargets } }: Deps, row: Row, st
 }
 
 async function test({ config, clock, stamps, callLanes }: Deps, row: Row, stored: Stored) {
-  if (!isConnectionProven(stamps, stored)) return { outcome: "failed" as const, message: HELD_CONNECTION };
+  if (!isConnectionProven(stamps, stored)) return { outcome: "failed" as const, message: UNPROVEN_CONNECTION };
   const { kind, config: given, sealedSecrets, organizationName } = stored;
   const secrets = openSecrets(config.keyring, sealedSecrets, row);
   if (!secrets) return { outcome: "failed" as const, message: "Its secrets were sealed with another SECRETS_KEY. Set them again." };

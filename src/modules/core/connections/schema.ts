@@ -1,7 +1,7 @@
 import { t } from "elysia";
 import { Answer, Body, CreatedAt, DateTime, Id, Nullable, OneOf, OrganizationId, Text, UpdatedAt, Version } from "#http/schema";
-import { connectionKinds } from "#modules/core/kinds/rules/kinds";
-import { KINDS } from "./rules/kinds";
+import { connectionKinds } from "#modules/core/connectors/rules/kind-schemas";
+import { KINDS } from "#modules/core/connectors/rules/kinds";
 
 const Outcome = OneOf(["ok", "failed", "unsupported"], { description: "unsupported: nothing was tried, and the message says why" });
 const EXAMPLE_CONFIG = { owner: "example", authMethod: "token" };

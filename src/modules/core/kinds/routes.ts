@@ -3,7 +3,8 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { jsonText } from "#http/respond";
 import { Uuid } from "#http/schema";
-import { connectionKinds, widgetKinds } from "./rules/kinds";
+import { connectionKinds } from "#modules/core/connectors/rules/kind-schemas";
+import { widgetKinds } from "#modules/core/widgets/rules/kind-schemas";
 import { ConnectionKinds, WidgetKinds } from "./schema";
 
 const params = t.Object({ organizationId: Uuid });

@@ -1,8 +1,8 @@
 import { t } from "elysia";
 import { Answer, Integer, Nullable, OneOf } from "#http/schema";
-import { KINDS } from "#modules/core/connections/rules/kinds";
+import { TESTS } from "#modules/core/connectors/rules/kind-schemas";
+import { KINDS } from "#modules/core/connectors/rules/kinds";
 import { KINDS as WIDGET_KINDS } from "#modules/core/widgets/rules/kinds";
-import { TESTS } from "./rules/kinds";
 
 const JsonSchema = (description: string) => t.Record(t.String(), t.Unknown(), { description: `JSON Schema (draft 2020-12) of ${description}` });
 const Example = (description: string, example: object) => t.Record(t.String(), t.Unknown(), { description, examples: [example] });

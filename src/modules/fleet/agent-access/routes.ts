@@ -1,21 +1,17 @@
-import { Elysia, t } from "elysia";
+import { Elysia } from "elysia";
 import type { Deps } from "#deps";
-import { inOrganization } from "#guards/in-organization";
 import { agentKey, joining } from "#guards/joining";
 import { Refusal } from "#http/errors";
-import { jsonText, respond, respondWithSecret } from "#http/respond";
-import { Message, NotFound, PathId, Uuid } from "#http/schema";
-import { NewJoinToken } from "#modules/fleet/join-tokens/schema";
+import { jsonText, respond } from "#http/respond";
+import { Message } from "#http/schema";
 import { createStateSigner } from "#modules/fleet/signing-keys/services/signer";
 import { type Access, changeOver, findJoinToken, joinByToken, renewCredential } from "./queries/joining";
-import { replaceCredentials } from "./queries/replacing";
-import { hashAgentToken, newCredential, newJoinToken } from "./rules";
-import { AgentAccess, Join, ReplaceCredentials } from "./schema";
+import { hashAgentToken, newCredential } from "./rules";
+import { AgentAccess, Join } from "./schema";
 
-const NO_AGENT = "There is no such agent in this organization.";
 const KNOWN_KEY = "An agent has this key already. Make a new key pair, or renew with POST /agent/credentials.";
 
-/** What a host and its agent ask, by signed requests. */
+/** The routes of a host and its agent, for signed requests. */
 export function agentAccess(deps: Deps) {
   const signer = createStateSigner(deps);
 
@@ -69,25 +65,3 @@ export function agentAccess(deps: Deps) {
 
   return new Elysia({ prefix: "/agent", tags: ["Agents"] }).use(join).use(renew);
 }
-
-export const agentCredentials = (deps: Deps) =>
-  new Elysia({ prefix: "/organizations/:organizationId/agents", tags: ["Agents"] }).use(inOrganization(deps)).post(
-    "/:agentId/credentials",
-    async ({ scope, params, body: { overlapSeconds = 86_400 } }) => {
-      const token = newJoinToken();
-      const made = await replaceCredentials(deps.sql, deps.stamps, scope, params.agentId, { overlapSeconds, tokenHash: hashAgentToken(token) }, deps.clock());
-      if (made === "not found") return respond(made, NO_AGENT);
-      return respondWithSecret(made, "token", token, `/organizations/${scope.organizationId}/join-tokens/${made.id}`);
-    },
-    {
-      params: t.Object({ organizationId: Uuid, agentId: PathId }),
-      body: ReplaceCredentials,
-      response: { 201: NewJoinToken, 400: Message, 404: NotFound(NO_AGENT) },
-      detail: {
-        operationId: "replaceCredentials",
-        summary: "End all credentials of an agent, and open a new way in",
-        description:
-          "The answer holds a join token for this agent, this once, good for a day. What the agent has ends when its host joins with that, at the latest after the overlap.",
-      },
-    },
-  );

@@ -7,9 +7,9 @@ export const CREDENTIAL_MS = 24 * 3_600_000;
 const SHOWN = /^(cag|cac)_[\w-]{43}$/;
 const JOINING = /^(cag|caj)_[\w-]{43}$/;
 
-/** What an agent shows: its long-lived token, or a credential that counts only with its key; by its hash. */
+/** An agent's proof of itself, by its hash: a long-lived token, or a credential that counts only with its key. */
 export type Shown = { kind: "token" | "credential"; hash: string };
-/** What a host joins with: a join token, or the long-lived token of an agent that changes over. */
+/** The token that a host joins with, by its hash: a join token, or the long-lived token of an agent that changes over. */
 export type Joining = { kind: "join-token" | "token"; hash: string };
 
 const newToken = (prefix: string) => `${prefix}_${randomBytes(32).toString("base64url")}`;

@@ -1,9 +1,17 @@
 import { t } from "elysia";
-import { AgentId, Answer, Body, DateTime, Integer, OrganizationId, Text } from "#http/schema";
-import { Host } from "#modules/fleet/agents/schema";
+import { AgentId, Answer, Body, DateTime, OrganizationId, Text } from "#http/schema";
 
-/** Seconds of the longest overlap: a credential lasts no longer. */
-const MAX_OVERLAP = 86_400;
+/** The machine that an agent runs on, as it reports it. */
+export const Host = Body(
+  {
+    hostname: t.Optional(Text({ max: 255, description: "As the host calls itself", examples: ["web-01.certitude.example"] })),
+    operatingSystem: t.Optional(Text({ description: "Its name and version", examples: ["Debian GNU/Linux 13"] })),
+    platform: t.Optional(Text({ description: "The kernel, in lower case", examples: ["linux"] })),
+    architecture: t.Optional(Text({ description: "Of the processor", examples: ["x64"] })),
+    agentVersion: t.Optional(Text({ description: "Of the agent's executable", examples: ["0.1.0"] })),
+  },
+  { title: "Host", description: "What the agent tells of its host" },
+);
 
 export const Join = Body(
   { name: Text({ max: 120, description: "The agent's name: the host's own", examples: ["web-01.certitude.example"] }), host: t.Optional(Host) },
@@ -26,13 +34,4 @@ export const AgentAccess = Answer(
     }),
   },
   { title: "AgentAccess" },
-);
-
-export const ReplaceCredentials = Body(
-  {
-    overlapSeconds: t.Optional(
-      Integer({ minimum: 0, maximum: MAX_OVERLAP, default: MAX_OVERLAP, description: "How long what the agent has now goes on; 0 ends it at once" }),
-    ),
-  },
-  { title: "ReplaceCredentials" },
 );

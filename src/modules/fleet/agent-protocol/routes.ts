@@ -6,16 +6,18 @@ import { matchesNone } from "#http/etag";
 import { jsonText, respond } from "#http/respond";
 import { Empty, Message } from "#http/schema";
 import { findHolder } from "#modules/fleet/agent-access/queries/holders";
+import { listSuccessors } from "#modules/fleet/signing-keys/queries";
+import { SuccessorQuery, Successors } from "#modules/fleet/signing-keys/schema";
 import { createStateSigner } from "#modules/fleet/signing-keys/services/signer";
 import type { Scope } from "#modules/people/audit/queries";
-import { type Asking, findPollingAgent, type Holding, noteHolding, type PollingAgent } from "./queries/desired-state";
+import { type Asking, findPollingAgent, noteUnproven, type PollingAgent, type UnprovenNews } from "./queries/desired-state";
 import { saveReports } from "./queries/reports";
 import { AgentReport, DesiredState } from "./schema";
 import { findDesiredState } from "./services/desired-state";
 
 const caching = (tag: string) => ({ etag: `"${tag}"`, "cache-control": "no-store" });
 
-const HELD = "an assignment is held: it was changed in the database, and not by a server, so its host keeps what it has";
+const UNPROVEN = "an assignment is held: it was changed in the database, and not by a server, so its host keeps what it has";
 
 function desiredState(deps: Deps) {
   const signer = createStateSigner(deps);
@@ -26,10 +28,10 @@ function desiredState(deps: Deps) {
   }
 
   /** Once for each assignment: a log line and an audit event. */
-  async function tell(scope: Scope, { id }: PollingAgent, holding: Holding) {
+  async function report(scope: Scope, { id }: PollingAgent, holding: UnprovenNews) {
     if (holding.held.length + holding.released.length === 0) return;
-    for (const { id: assignment, why } of holding.held) deps.log.error({ organization: scope.organizationId, agent: id, assignment, reason: why }, HELD);
-    await noteHolding(deps.sql, { ...scope, actor: { type: "server" } }, id, holding);
+    for (const { id: assignment, why } of holding.held) deps.log.error({ organization: scope.organizationId, agent: id, assignment, reason: why }, UNPROVEN);
+    await noteUnproven(deps.sql, { ...scope, actor: { type: "server" } }, id, holding);
   }
 
   return new Elysia().use(agent(deps, findPollingAgent)).get(
@@ -50,7 +52,7 @@ function desiredState(deps: Deps) {
       if (!desired) throw new Refusal(401, "the agent was deleted meanwhile");
       if (desired === "played back") throw new Refusal(401, `a request of the agent ${agent.id} was played back`);
       const { tag, json: content, holding } = desired;
-      await tell(scope, agent, holding);
+      await report(scope, agent, holding);
       return jsonText(content, 200, { ...caching(tag), ...(await sign(agent, tag, { status: 200, content })) });
     },
     {
@@ -87,4 +89,19 @@ const reports = (deps: Deps) =>
     },
   );
 
-export const deployments = (deps: Deps) => new Elysia({ prefix: "/agent", tags: ["Agents"] }).use(desiredState(deps)).use(reports(deps));
+export const agentProtocol = (deps: Deps) => new Elysia({ prefix: "/agent", tags: ["Agents"] }).use(desiredState(deps)).use(reports(deps));
+
+/** How an agent follows a rotation: from the key that it trusts to the one that signs now. */
+export const keySuccessors = (deps: Deps) =>
+  new Elysia({ prefix: "/agent", tags: ["Agents"] })
+    .use(agent(deps, findHolder))
+    .get(
+      "/signing-keys",
+      async ({ agent, query }) =>
+        jsonText(JSON.stringify(await listSuccessors(deps.sql, agent.organizationId, query.of)), 200, { "cache-control": "no-store" }),
+      {
+        query: SuccessorQuery,
+        response: { 200: Successors, 400: Message },
+        detail: { operationId: "listSuccessors", summary: "What endorsed keys follow the one that the agent trusts" },
+      },
+    );

@@ -1,10 +1,10 @@
 import { t } from "elysia";
 import { Answer, AssignmentId, Body, CertificateId, DateTime, Id, Moment, Nullable, OneOf, Text, Uuid, Version } from "#http/schema";
 import { EXAMPLE_PEM, EXAMPLE_SUMMARY } from "#modules/certificates/certificates/schema/example";
-import { Host } from "#modules/fleet/agents/schema";
+import { Host } from "#modules/fleet/agent-access/schema";
 import { ASSIGNMENT_FIELDS, KeyOnHost } from "#modules/fleet/assignments/schema/assignments";
 import { STATES } from "#modules/fleet/assignments/schema/history";
-import { HostChallenge, KeyRequest } from "#modules/issuance/hosts/schema";
+import { HostChallenge, KeyRequest } from "#modules/issuance/requests/schema/host-keys";
 
 const MAX_MESSAGE = 1_000;
 

@@ -5,11 +5,11 @@ import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { jsonText, respond, respondWithSecret } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, Text, Uuid } from "#http/schema";
+import { findBulkFault, findKeyFault, MAX_LABELS } from "#labels/labels";
+import { compileSelector } from "#labels/selector";
 import { hashAgentToken, newAgentToken } from "#modules/fleet/agent-access/rules";
 import { createAgent, deleteAgent, findAgent, listAgents, renameAgent } from "./queries/agents";
 import { updateLabels } from "./queries/labels";
-import { findBulkFault, findKeyFault, MAX_LABELS } from "./rules/labels";
-import { compileSelector } from "./rules/selector";
 import { Agent, AgentPatch, BulkLabelReport, BulkLabelUpdate, EnrolledAgent, NewAgent } from "./schema";
 
 const NO_AGENT = "There is no such agent in this organization.";

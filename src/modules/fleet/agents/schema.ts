@@ -1,29 +1,12 @@
 import { t } from "elysia";
 import { Answer, Body, CreatedAt, DateTime, Id, Integer, Nullable, OneOf, OrganizationId, Text, UpdatedAt, Uuid, Version } from "#http/schema";
-import { MAX_VALUE } from "./rules/labels";
+import { EXAMPLE_LABELS, Labels } from "#labels/schema";
+import { Host } from "#modules/fleet/agent-access/schema";
 
 const ACCESS = ["long-lived", "key", "none"] as const;
-const EXAMPLE_LABELS = { env: "prod", zone: "zurich-1" };
 const EXAMPLE_ID = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c02";
 
 const Name = Text({ max: 120, description: "What people call it: mostly the host's name", examples: ["web-01.certitude.example"] });
-// Elysia trims the values only where it finds a transform, and it does not look into records.
-export const Labels = t
-  .Transform(t.Record(t.String(), Text({ max: MAX_VALUE }), { description: "At most 64 keys and values that selectors look for", examples: [EXAMPLE_LABELS] }))
-  .Decode((labels) => labels)
-  .Encode((labels) => labels);
-
-/** What an agent tells about the machine that it runs on. */
-export const Host = Body(
-  {
-    hostname: t.Optional(Text({ max: 255, description: "As the host calls itself", examples: ["web-01.certitude.example"] })),
-    operatingSystem: t.Optional(Text({ description: "Its name and version", examples: ["Debian GNU/Linux 13"] })),
-    platform: t.Optional(Text({ description: "The kernel, in lower case", examples: ["linux"] })),
-    architecture: t.Optional(Text({ description: "Of the processor", examples: ["x64"] })),
-    agentVersion: t.Optional(Text({ description: "Of the agent's executable", examples: ["0.1.0"] })),
-  },
-  { title: "Host", description: "What the agent tells of its host" },
-);
 
 const agent = {
   id: Id,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { compileSelector } from "#modules/fleet/agents/rules/selector";
-import { nameOfPolicy, readNewAssignment } from "#modules/fleet/assignments/rules";
+import { compileSelector } from "#labels/selector";
+import { compareFacts, nameOfPolicy, readNewAssignment } from "#modules/fleet/assignments/rules";
 import type { NewAssignment } from "#modules/fleet/assignments/schema/assignments";
 import { readRings } from "#modules/fleet/rollouts/rules";
 import type { AssignmentPolicyPatch, NewAssignmentPolicy } from "./schema";
@@ -21,7 +21,10 @@ export function readNewPolicy({ name, selector, rings, haltShare: _, successShar
   return { policy, rings: compiled?.rings };
 }
 
-/** The policy as the patch makes it, or what is wrong with it. A field of the config that is null gets the store's default, if there is one. */
+/**
+ * The policy as the patch makes it, or what is wrong with it. A field of the config that is null gets the store's default, if
+ * there is one.
+ */
 export function patchPolicy(stored: Policy, { name = stored.name, selector = stored.selector, dryRun: _, config, ...patch }: AssignmentPolicyPatch) {
   const fields = Object.entries({ ...stored.assignment.config, ...config }).filter(([, value]) => value !== null);
   return readPolicy(name, selector, { ...stored.assignment, ...patch, config: Object.fromEntries(fields) });
@@ -34,7 +37,7 @@ function readPolicy(name: string | null, selector: string | null, given: NewAssi
   return "invalid" in assignment ? assignment : { name, selector, path: choice.path, assignment };
 }
 
-/** What of it only a rotation may change while one is open. */
+/** Returns whether the policies differ in the parts that only a rotation may change while one is open. */
 export const isOtherMaterial = ({ assignment: one }: Policy, { assignment: other }: Policy) =>
   one.certificateId !== other.certificateId ||
   one.materialType !== other.materialType ||
@@ -42,17 +45,11 @@ export const isOtherMaterial = ({ assignment: one }: Policy, { assignment: other
   !isDeepStrictEqual(one.config, other.config);
 
 /** The old and new value of each fact, and of each field of the config, that differs. */
-export function changesBetween(before: Policy, after: Policy) {
-  const [old, now] = [factsOf(before), factsOf(after)];
-  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter((name) => !isDeepStrictEqual(old[name], now[name]));
-  return Object.fromEntries(names.map((name) => [name, { from: old[name] ?? null, to: now[name] ?? null }]));
-}
+export const changesBetween = (before: Policy, after: Policy) => compareFacts(factsOf(before), factsOf(after));
 
-function factsOf({ name, selector, assignment: { config, ...assignment } }: Policy): Record<string, unknown> {
-  return { name, selector, ...assignment, ...Object.fromEntries(Object.entries(config).map(([field, value]) => [`config.${field}`, value])) };
-}
+const factsOf = ({ name, selector, assignment }: Policy) => ({ name, selector, ...assignment });
 
-/** What has the place of a policy on some of its agents. */
+/** The owner of a policy's place on an agent. */
 export type Occupation = { agentId: string; agentName: string; assignmentId: string | null; policyId: string | null; policyName: string | null };
 
 const SHOWN = 5;

@@ -1,7 +1,7 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { etag, ifMatch, writtenTag } from "#http/etag";
+import { etag, ifMatch, readTag } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, jsonText, respond, respondCreated } from "#http/respond";
 import { Conflict, Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
@@ -9,13 +9,15 @@ import { createAssignment, findAssignment, listAssignments } from "./queries/ass
 import { listReports } from "./queries/history";
 import { deleteAssignment } from "./queries/removal";
 import { updateAssignment } from "./queries/update";
-import { readNewAssignment, readPatch, storesFor } from "./rules";
+import { findMalformed, readNewAssignment } from "./rules";
 import { Assignment, AssignmentPatch, AssignmentWithHistory, ListedAssignment, NewAssignment } from "./schema/assignments";
 import { KeptReport } from "./schema/history";
 
 const NO_AGENT = "There is no such agent in this organization.";
 const NO_ASSIGNMENT = "There is no such assignment of this agent.";
 const REASONED = "query.force needs query.reason, in words for the audit trail, and the other way round.";
+/** Versions begin at 1. */
+const NO_VERSION = 0;
 const OfAgent = t.Object({ organizationId: Uuid, agentId: Uuid });
 const OneAssignment = t.Object({ organizationId: Uuid, agentId: Uuid, assignmentId: PathId });
 
@@ -86,10 +88,11 @@ export const assignments = (deps: Deps) =>
     .patch(
       "/:assignmentId",
       async ({ scope, params: { agentId, assignmentId: id }, body: { version, etag, ...patch }, request }) => {
-        const change = readChange(patch);
-        if ("invalid" in change) return respond(change);
-        const target = { agentId, id, versions: ifMatch(request.headers) };
-        return respond(await updateAssignment(deps.sql, deps.stamps, scope, target, change, { version, etag: etag && writtenTag(etag) }), NO_ASSIGNMENT);
+        const invalid = patch.config && findMalformed(patch.config);
+        if (invalid !== undefined) return respond({ invalid });
+        const named = [version, etag === undefined ? undefined : (readTag(etag) ?? NO_VERSION)].filter((each) => each !== undefined);
+        const target = { agentId, id, versions: ifMatch(request.headers), named };
+        return respond(await updateAssignment(deps.sql, deps.stamps, scope, target, patch), NO_ASSIGNMENT);
       },
       {
         params: OneAssignment,
@@ -127,9 +130,3 @@ export const assignments = (deps: Deps) =>
         },
       },
     );
-
-function readChange(patch: AssignmentPatch) {
-  const config = patch.config && readPatch(patch.config);
-  if (config && "invalid" in config) return config;
-  return { patch, config, materialStores: patch.materialType && storesFor(patch.materialType) };
-}

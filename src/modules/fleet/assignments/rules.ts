@@ -1,19 +1,31 @@
+import { isDeepStrictEqual } from "node:util";
 import { configRulesOf, MATERIAL_TYPES, type MaterialType, materialsOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import { isInstallable } from "#modules/fleet/trust-stores/rules/installable";
 import { TRUST_STORE_TYPES, type TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
 import { isPath, valueFault } from "#modules/fleet/trust-stores/rules/values";
 import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
-import { type AssignmentConfig, type AssignmentConfigPatch, type ConfigField, DEFAULTS, type NewAssignment } from "./schema/assignments";
+import {
+  type Assignment,
+  type AssignmentConfig,
+  type AssignmentConfigPatch,
+  type AssignmentPatch,
+  type ConfigField,
+  DEFAULTS,
+  type NewAssignment,
+} from "./schema/assignments";
 
-/** The first value that no store would take or, with a type, that this store would not: as a sentence that never repeats it. */
-function findMalformed(config: AssignmentConfigPatch, type?: TrustStoreType) {
+/** Returns the first value that no store would take or, with a type, that this store would not: as a sentence that never repeats it. */
+export function findMalformed(config: AssignmentConfigPatch, type?: TrustStoreType) {
   for (const [field, value] of Object.entries(config)) {
     const must = valueFault(field, value, type);
     if (must !== undefined) return `body.config.${field} ${must}.`;
   }
 }
 
-/** The first path that no agent could follow, which runs nowhere in particular. The names of other stores (Kubernetes, Windows) have other forms. */
+/**
+ * The first path that no agent could follow, which runs nowhere in particular. The names of other stores (Kubernetes, Windows)
+ * have other forms.
+ */
 function findRelative(type: TrustStoreType, config: AssignmentConfigPatch) {
   if (!isInstallable(type)) return;
   for (const [field, value] of Object.entries(config)) {
@@ -27,7 +39,7 @@ const KNOWN = new Map(TRUST_STORE_TYPES.map((type) => [type, new Set([...configR
 const isOptional = (type: TrustStoreType, field: string) => OPTIONAL.get(type)?.has(field) === true;
 const isKnown = (type: TrustStoreType, field: string) => KNOWN.get(type)?.has(field) === true;
 
-/** What to do instead, where a field does not apply though its purpose can be met. */
+/** Advice where a field does not apply though its purpose can be met. */
 const ADVICE: { [Type in TrustStoreType]?: Partial<Record<string, string>> } = {
   git_http_sslcainfo: { dbUser: " git is configured for the account that the agent runs as: run an agent as the other account, and assign it to that one." },
 };
@@ -42,7 +54,7 @@ export function findConfigFault(type: TrustStoreType, patch: AssignmentConfigPat
 }
 
 /** Either of them tells where pem_files are. */
-export const PEM_FILES_PLACES = ["trustStorePath", "preset"] satisfies ConfigField[];
+const PEM_FILES_PLACES = ["trustStorePath", "preset"] satisfies ConfigField[];
 const NO_PLACE = "body.config.trustStorePath is required for pem_files without a preset: the directory of the files.";
 const hasNoPlace = (type: TrustStoreType, config: AssignmentConfig) => type === "pem_files" && !PEM_FILES_PLACES.some((field) => field in config);
 
@@ -54,30 +66,18 @@ export function completeConfig(type: TrustStoreType, given: AssignmentConfig): {
   return invalid === undefined ? { config: { ...defaults, ...given } } : { invalid };
 }
 
-/** A merge patch taken apart: which stores it suits, and the defaults that take the place of what it removes, by store. */
-export type ConfigPatch = { set: object; remove: string[]; suits: TrustStoreType[]; defaults: object };
-
-export function readPatch(patch: AssignmentConfigPatch): ConfigPatch | { invalid: string } {
-  const invalid = findMalformed(patch);
-  if (invalid !== undefined) return { invalid };
-  const entries = Object.entries(patch);
-  const remove = entries.flatMap(([field, value]) => (value === null ? field : []));
-  const suits = TRUST_STORE_TYPES.filter((type) => findConfigFault(type, patch) === undefined);
-  return {
-    set: Object.fromEntries(entries.filter(([, value]) => value !== null)),
-    remove,
-    suits,
-    defaults: remove.length === 0 ? {} : Object.fromEntries(suits.map((type) => [type, defaultsOf(type, remove)])),
-  };
+/** Returns the config as the merge patch makes it: null removes, and a default of the store takes the place of what was removed. */
+export function patchConfig(type: TrustStoreType, config: AssignmentConfig, patch: AssignmentConfigPatch): AssignmentConfig {
+  const removed = Object.keys(patch).filter((field) => patch[field as ConfigField] === null);
+  const defaults = Object.entries(configRulesOf(type).defaults).filter(([field]) => removed.includes(field));
+  const merged = Object.entries({ ...config, ...patch }).filter(([field]) => !removed.includes(field));
+  return Object.fromEntries([...defaults, ...merged]);
 }
-
-const defaultsOf = (type: TrustStoreType, fields: string[]) =>
-  Object.fromEntries(Object.entries(configRulesOf(type).defaults).filter(([field]) => fields.includes(field)));
 
 const STORES = new Map(MATERIAL_TYPES.map((material) => [material, TRUST_STORE_TYPES.filter((type) => materialsOf(type).includes(material))]));
 export const storesFor = (material: MaterialType) => STORES.get(material) ?? [];
 
-/** What a store is for: a server's own certificate, or else an anchor. */
+/** The material of a store by default: a server's own certificate, or else an anchor. */
 const defaultMaterialOf = (type: TrustStoreType) => MATERIAL_TYPES.find((each) => each === materialsOf(type)[0]) ?? DEFAULTS.materialType;
 
 export const unknownMaterial = (type: TrustStoreType) => `body.materialType must be one of ${materialsOf(type).join(", ")} for ${type}.`;
@@ -96,6 +96,35 @@ export function readNewAssignment(body: NewAssignment) {
   return "invalid" in complete ? complete : { ...given, config: complete.config };
 }
 
+/** Returns the assignment as the patch makes it. */
+export function patchAssignment(before: Assignment, { config, version: _, etag: __, ...patch }: AssignmentPatch): Assignment {
+  const after = { ...before, ...patch, config: config ? patchConfig(before.trustStoreType, before.config, config) : before.config };
+  return { ...after, certificateId: after.certificateId.toLowerCase() };
+}
+
+/** Returns what is wrong with the assignment that a patch makes, whatever its certificate is. */
+export function findFault(before: Assignment, after: Assignment, { config, materialType }: AssignmentPatch): string | undefined {
+  const type = before.trustStoreType;
+  const fault = config && findConfigFault(type, config);
+  if (fault !== undefined) return fault;
+  if (config && hasNoPlace(type, after.config)) return NO_PLACE;
+  if (materialType && !storesFor(materialType).includes(type)) return unknownMaterial(type);
+  if (after.materialType === "trust_anchor" && after.includePrivateKey) return ANCHOR_WITH_KEY;
+  if (before.keyOnHost && (after.includePrivateKey || after.certificateId !== before.certificateId)) return OWN_KEY;
+}
+
+/** Returns the old and new value of each fact, and of each field of the config, that differs. */
+export function compareFacts<Facts extends { config: AssignmentConfig }>(before: Facts, after: Facts) {
+  const [old, now] = [flatten(before), flatten(after)];
+  const names = Object.keys({ ...old, ...now }).filter((name) => !isDeepStrictEqual(old[name], now[name]));
+  return Object.fromEntries(names.map((name) => [name, { from: old[name] ?? null, to: now[name] ?? null }]));
+}
+
+const flatten = ({ config, ...facts }: { config: AssignmentConfig }): Record<string, unknown> => ({
+  ...facts,
+  ...Object.fromEntries(Object.entries(config).map(([field, value]) => [`config.${field}`, value])),
+});
+
 /** Why a certificate cannot play the part that an assignment gives it. */
 export type Ineligible = "no certificate" | "not active" | "no authority" | "no key";
 
@@ -107,27 +136,8 @@ export const INELIGIBLE: Record<Exclude<Ineligible, "no certificate">, string> =
 
 export const NO_CERTIFICATE = "There is no such certificate in this organization.";
 
-/** What the stored state has against an assignment or a change of it. */
-export type Rejection = Ineligible | "unfit config" | "no place" | "unfit material" | "anchor with key" | "own key";
-
-export function describeRejection(rejection: Rejection, type: TrustStoreType, config: AssignmentConfigPatch = {}): { missing: string } | { invalid: string } {
-  switch (rejection) {
-    case "no certificate":
-      return { missing: NO_CERTIFICATE };
-    case "unfit config":
-      return { invalid: findConfigFault(type, config) ?? "" };
-    case "no place":
-      return { invalid: NO_PLACE };
-    case "unfit material":
-      return { invalid: unknownMaterial(type) };
-    case "anchor with key":
-      return { invalid: ANCHOR_WITH_KEY };
-    case "own key":
-      return { invalid: OWN_KEY };
-    default:
-      return { invalid: INELIGIBLE[rejection] };
-  }
-}
+export const describeIneligible = (reason: Ineligible): { missing: string } | { invalid: string } =>
+  reason === "no certificate" ? { missing: NO_CERTIFICATE } : { invalid: INELIGIBLE[reason] };
 
 export const nameOfPolicy = (policy: { id: string; name: string | null }) =>
   policy.name === null ? policy.id : `${JSON.stringify(policy.name)} (${policy.id})`;

@@ -1,21 +1,21 @@
 import type { Fragment, Sql } from "#db/connect";
 import { hasDrift } from "#modules/fleet/assignments/queries/counts";
-import { heldOf } from "#modules/people/roles/queries";
-import { HELD_KINDS } from "#modules/people/roles/rules";
+import { unprovenOf } from "#modules/people/roles/queries";
+import { UNPROVEN_KINDS } from "#modules/people/roles/rules";
 import { DEPLOYMENT_STATES, HEALTH } from "./rules";
 import type { DeploymentFilter } from "./schema";
 
-const HELD = JSON.stringify(HELD_KINDS);
+const NAMES = JSON.stringify(UNPROVEN_KINDS);
 const STATES = JSON.stringify(DEPLOYMENT_STATES);
 
-/** What an agent last reported; the expression of an index. */
+/** The agent's last report of an assignment; the expression of an index. */
 const stateOf = (sql: Sql) => sql`coalesce(a.reported_state, 'pending')`;
 
 type Position = { limit: number; after: [agentId: string, id: string] | undefined };
 
 /**
- * By agent, and there the oldest first; one more than `limit`. Each filter has an index in that order. `path` is a jsonpath on the labels of
- * the agent: alone it goes through the agents, beside another filter through what that one finds.
+ * Lists deployments by agent and age, one more than `limit`; each filter has an index in that order. `path` is a jsonpath on
+ * the agent's labels: alone it goes through the agents.
  */
 export async function listDeployments(sql: Sql, organizationId: string, filter: DeploymentFilter, path: string | undefined, { limit, after }: Position) {
   const { state, store, certificateId, agentId } = filter;
@@ -89,8 +89,8 @@ export async function summarizeFleet(sql: Sql, organizationId: string, health: H
         'removing', (select count(*)::int from assignments where organization_id = ${organizationId} and ${isRemoving(sql)}),
         'byState', (select json from by_state), 'byStore', (select json from by_store)),
       'agents', (select json_build_object('total', total, 'online', online, 'late', total - online - silent, 'silent', silent) from seen),
-      'held', (select coalesce(json_object_agg(name, coalesce(count, 0)), '{}') from json_array_elements_text(${HELD}::text::json) as name
-        left join (select what, count(*)::int as count from (${heldOf(sql, organizationId)}) as each group by 1) as counted on what = name),
+      'held', (select coalesce(json_object_agg(name, coalesce(count, 0)), '{}') from json_array_elements_text(${NAMES}::text::json) as name
+        left join (select what, count(*)::int as count from (${unprovenOf(sql, organizationId)}) as each group by 1) as counted on what = name),
       'trustsUntil', case when ${isTrusting} then (
         select iso(max(trusts_until)) from (select trusts_until from stamping union all select trusts_until from stamping_levels) as marker) end,
       'silentAgents', (select coalesce(json_agg(json_build_object('agentId', id, 'agentName', name, 'lastSeenAt', iso(last_seen_at))
@@ -100,7 +100,10 @@ export async function summarizeFleet(sql: Sql, organizationId: string, health: H
   return row.json;
 }
 
-/** How many assignments of all organizations are in each of the states; those that are being removed are counted once more, as `removing`. */
+/**
+ * How many assignments of all organizations are in each of the states; those that are being removed are counted once more, as
+ * `removing`.
+ */
 export const countStates = (sql: Sql) => sql<{ state: string; count: number }[]>`
   select state, coalesce(count, 0) as count from json_array_elements_text(${STATES}::text::json) as state
   left join (select coalesce(reported_state, 'pending') as name, sum(count)::int as count from (
@@ -108,7 +111,7 @@ export const countStates = (sql: Sql) => sql<{ state: string; count: number }[]>
   union all select 'removing', count(*)::int from assignments where ${isRemoving(sql)}`;
 
 /** How many assignments of all organizations are held. */
-export async function countHeld(sql: Sql) {
+export async function countUnproven(sql: Sql) {
   const [row] = await sql<{ count: number }[]>`select count(*)::int as count from assignments where held_since is not null`;
   return row?.count ?? 0;
 }

@@ -4,13 +4,13 @@ import { inOrganization } from "#guards/in-organization";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
 import { Message, Page, Uuid } from "#http/schema";
-import { compileSelector } from "#modules/fleet/agents/rules/selector";
+import { compileSelector } from "#labels/selector";
 import { listDeployments, summarizeFleet } from "./queries";
 import { DeploymentQuery, FleetDeployment, FleetSummary, SummaryQuery } from "./schema";
 
 const InOrganization = t.Object({ organizationId: Uuid });
 
-export const fleetDeployments = (deps: Deps) =>
+export const deployments = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId", tags: ["Agents"] })
     .use(inOrganization(deps))
     .get(

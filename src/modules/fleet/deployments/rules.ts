@@ -1,6 +1,6 @@
 import { STATES } from "#modules/fleet/assignments/schema/history";
 
-/** What is known of an assignment. Pending: the agent has not reported yet. */
+/** The states of a deployment; pending: the agent has not reported yet. */
 export const DEPLOYMENT_STATES = ["pending", ...STATES] as const;
 
 /** When an agent is late, and when it is silent, unless a request says otherwise. */

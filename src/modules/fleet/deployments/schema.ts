@@ -19,7 +19,7 @@ import { HeldSince } from "#modules/fleet/assignments/schema/assignments";
 import { ObservedAt } from "#modules/fleet/assignments/schema/history";
 import { TRUST_STORE_TYPES } from "#modules/fleet/trust-stores/rules/store-types";
 import { TrustStoreType } from "#modules/fleet/trust-stores/schema";
-import { HELD_KINDS, HELD_WORDS } from "#modules/people/roles/rules";
+import { UNPROVEN_KINDS, UNPROVEN_WORDS } from "#modules/people/roles/rules";
 import { DEPLOYMENT_STATES, HEALTH } from "./rules";
 
 const State = OneOf(DEPLOYMENT_STATES, { description: "What the agent last reported; pending: nothing yet", examples: ["installed"] });
@@ -107,7 +107,7 @@ export const FleetSummary = Answer(
       },
       { title: "AgentCounts", description: "How many agents ask for their work" },
     ),
-    held: t.Object(Object.fromEntries(HELD_KINDS.map((each) => [each, Integer({ minimum: 0, description: HELD_WORDS[each], examples: [0] })])), {
+    held: t.Object(Object.fromEntries(UNPROVEN_KINDS.map((each) => [each, Integer({ minimum: 0, description: UNPROVEN_WORDS[each], examples: [0] })])), {
       description: "What was found held, because nothing proves that a server ordered what the database says of it",
     }),
     trustsUntil: Nullable({ ...DateTime, description: "After an upgrade: until when what the release before writes counts without a stamp" }),

@@ -5,11 +5,13 @@ import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { respond, respondWithSecret } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
+import { findKeyFault } from "#labels/labels";
 import { hashAgentToken, newJoinToken } from "#modules/fleet/agent-access/rules";
-import { findKeyFault } from "#modules/fleet/agents/rules/labels";
-import { createJoinToken, deleteJoinToken, findJoinToken, listJoinTokens } from "./queries";
-import { CreateJoinToken, JoinToken, NewJoinToken } from "./schema";
+import { createJoinToken, deleteJoinToken, findJoinToken, listJoinTokens } from "./queries/join-tokens";
+import { replaceCredentials } from "./queries/replacing";
+import { CreateJoinToken, JoinToken, NewJoinToken, ReplaceCredentials } from "./schema";
 
+const NO_AGENT = "There is no such agent in this organization.";
 const NO_TOKEN = "There is no such join token in this organization.";
 const DAY_MS = 86_400_000;
 const InOrganization = t.Object({ organizationId: Uuid });
@@ -84,3 +86,25 @@ function findExpiryFault(expiresAt: string | undefined, now: Date) {
   if (ahead <= 0) return "body.expiresAt must be in the future.";
   if (ahead > 366 * DAY_MS) return "body.expiresAt must be within a year.";
 }
+
+export const agentCredentials = (deps: Deps) =>
+  new Elysia({ prefix: "/organizations/:organizationId/agents", tags: ["Agents"] }).use(inOrganization(deps)).post(
+    "/:agentId/credentials",
+    async ({ scope, params, body: { overlapSeconds = 86_400 } }) => {
+      const token = newJoinToken();
+      const made = await replaceCredentials(deps.sql, deps.stamps, scope, params.agentId, { overlapSeconds, tokenHash: hashAgentToken(token) }, deps.clock());
+      if (made === "not found") return respond(made, NO_AGENT);
+      return respondWithSecret(made, "token", token, `/organizations/${scope.organizationId}/join-tokens/${made.id}`);
+    },
+    {
+      params: t.Object({ organizationId: Uuid, agentId: PathId }),
+      body: ReplaceCredentials,
+      response: { 201: NewJoinToken, 400: Message, 404: NotFound(NO_AGENT) },
+      detail: {
+        operationId: "replaceCredentials",
+        summary: "End all credentials of an agent, and open a new way in",
+        description:
+          "The answer holds a join token for this agent, this once, good for a day. What the agent has ends when its host joins with that, at the latest after the overlap.",
+      },
+    },
+  );

@@ -1,7 +1,10 @@
 import { t } from "elysia";
 import { Answer, Body, CreatedAt, DateTime, Id, Integer, Moment, Nullable, OrganizationId, Uuid, Version } from "#http/schema";
-import { Labels } from "#modules/fleet/agents/schema";
+import { Labels } from "#labels/schema";
 import { Actor } from "#modules/people/audit/schema";
+
+/** Seconds of the longest overlap: a credential lasts no longer. */
+const MAX_OVERLAP = 86_400;
 
 const MAX_USES = 100_000;
 
@@ -32,4 +35,13 @@ export const CreateJoinToken = Body(
     expiresAt: t.Optional(Moment({ description: "When it ends: within a year, in a day when absent" })),
   },
   { title: "CreateJoinToken" },
+);
+
+export const ReplaceCredentials = Body(
+  {
+    overlapSeconds: t.Optional(
+      Integer({ minimum: 0, maximum: MAX_OVERLAP, default: MAX_OVERLAP, description: "How long what the agent has now goes on; 0 ends it at once" }),
+    ),
+  },
+  { title: "ReplaceCredentials" },
 );

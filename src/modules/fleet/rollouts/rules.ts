@@ -1,4 +1,4 @@
-import { compileSelector } from "#modules/fleet/agents/rules/selector";
+import { compileSelector } from "#labels/selector";
 import { readNewAssignment } from "#modules/fleet/assignments/rules";
 import type { NewRing, NewRollout } from "./schema";
 
@@ -23,7 +23,7 @@ export const askedOf = (rings: CompiledRing[]) => JSON.stringify(rings.map(({ se
 /** The sentence about an assignment's own body, where it is the `assignment` of another. */
 export const atAssignment = (sentence: string) => sentence.replaceAll("body.", "body.assignment.");
 
-/** What each agent is to get, with every default in place, and the rings; or what is wrong, whatever is stored here. */
+/** Returns each agent's assignment with its defaults, and the rings; or the faults of the body itself. */
 export function readNewRollout({ assignment, rings }: NewRollout) {
   const read = readNewAssignment(assignment);
   if ("invalid" in read) return { invalid: atAssignment(read.invalid) };
@@ -33,17 +33,17 @@ export function readNewRollout({ assignment, rings }: NewRollout) {
 }
 export type Template = Exclude<ReturnType<typeof readNewRollout>, { invalid: string }>["template"];
 
-/** What is in a ring now, counted in agents; there may be none left. */
+/** The present content of a ring, counted in agents; there may be none left. */
 type Count = { ring: number; agents: number; observed: number; failed: number };
 
 /** All that decides how a rollout goes on. `counts` names the rings that have steps, in their order. */
 export type Progress = {
   status: "running" | "halted" | "completed" | "rolling_back" | "rolled_back";
   openRing: number;
-  /** Null: nothing halts it, as nobody waits for it to be resumed. */
+  /** Null: nothing halts it, because it has no one who would resume it. */
   haltShare: number | null;
   successShare: number;
-  /** Whether the certificate is neither revoked nor retired. */
+  /** True when the certificate is neither revoked nor retired. */
   isActive: boolean;
   counts: Count[];
   rotation: Rotation | null;
@@ -51,7 +51,7 @@ export type Progress = {
 
 /** How far the successor is; counted in assignments. */
 type Rotation = {
-  /** Whether the predecessor is revoked or retired by now. */
+  /** True when the predecessor is revoked or retired. */
   isReplaced: boolean;
   retireShare: number | null;
   isReached: boolean;
@@ -61,7 +61,7 @@ type Rotation = {
   observed: number;
 };
 
-/** What happens next; the audit trail calls it so too. */
+/** The next action; the audit trail has the same name for it. */
 export type Event =
   | { action: "halted"; reason: string }
   | { action: "ring-opened"; ring: number }

@@ -9,7 +9,7 @@ export const Share = (description: string, examples: number[]) => Type.Number({ 
 const EXAMPLE_RINGS = [{ selector: "env=canary" }, { selector: "env=prod", share: 0.1 }, { selector: "env=prod" }];
 const SELECTOR = "Which agents, as in their list; without one, all of them";
 
-/** What a body may say about the rings; the defaults stand in `rules.ts`. */
+/** The rings of a body; the defaults stand in `rules.ts`. */
 export const rings = t.Array(
   Body(
     {

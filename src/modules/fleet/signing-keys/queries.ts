@@ -10,7 +10,7 @@ const MAX_GENERATIONS = 1_000;
 
 type Current = { id: string; generation: number; publicKey: string; sealed: Uint8Array };
 
-/** What a private key is bound to: it opens for no other organization, row or public key. */
+/** Returns the context that a private key is bound to: it opens for no other organization, row or public key. */
 const context = (organizationId: string, id: string, publicKey: string) => `signing-key ${organizationId} ${id} ${publicKey}`;
 
 /** The columns that every answer shows, as json text. */

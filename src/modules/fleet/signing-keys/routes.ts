@@ -1,13 +1,11 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
-import { agent } from "#guards/agent";
 import { inOrganization } from "#guards/in-organization";
 import { page, readCursor } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
 import { EmptyObject, Message, Page, PageQuery, Uuid } from "#http/schema";
-import { findHolder } from "#modules/fleet/agent-access/queries/holders";
-import { listSigningKeys, listSuccessors, rotateSigningKey } from "./queries";
-import { SigningKey, SuccessorQuery, Successors } from "./schema";
+import { listSigningKeys, rotateSigningKey } from "./queries";
+import { SigningKey } from "./schema";
 
 const GENERATION = /^\d{1,4}$/;
 const InOrganization = t.Object({ organizationId: Uuid });
@@ -49,20 +47,5 @@ export const signingKeys = (deps: Deps) =>
           summary: "List signing keys",
           description: "Newest first: the first one signs, those before are endorsed history.",
         },
-      },
-    );
-
-/** How an agent follows a rotation: from the key that it trusts to the one that signs now. */
-export const successors = (deps: Deps) =>
-  new Elysia({ prefix: "/agent", tags: ["Agents"] })
-    .use(agent(deps, findHolder))
-    .get(
-      "/signing-keys",
-      async ({ agent, query }) =>
-        jsonText(JSON.stringify(await listSuccessors(deps.sql, agent.organizationId, query.of)), 200, { "cache-control": "no-store" }),
-      {
-        query: SuccessorQuery,
-        response: { 200: Successors, 400: Message },
-        detail: { operationId: "listSuccessors", summary: "What endorsed keys follow the one that the agent trusts" },
       },
     );

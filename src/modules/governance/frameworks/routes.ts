@@ -34,7 +34,7 @@ export const frameworkCatalogue = (deps: Deps) =>
       },
     });
 
-export const governance = (deps: Deps) =>
+export const frameworkControls = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/ai-governance/frameworks", tags: ["AI governance"] })
     .use(inOrganization(deps))
     .get(

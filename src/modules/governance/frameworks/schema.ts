@@ -3,7 +3,7 @@ import { t } from "elysia";
 import { Answer, Body, DateTime, Integer, NextCursor, Nullable, OneOf, Text, Uuid } from "#http/schema";
 import { STATUSES as CERTIFICATE_STATUSES } from "#modules/certificates/certificates/schema/certificates";
 import { Actor } from "#modules/people/audit/schema";
-import { isUuid } from "#uuid";
+import { isUuid } from "#text/uuid";
 import { CASES, FRAMEWORKS, ROLES, SCOPES } from "./rules/catalogue";
 import { type ControlFilter, STATUSES } from "./rules/controls";
 

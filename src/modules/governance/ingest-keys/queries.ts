@@ -9,10 +9,10 @@ import { audit, type Scope } from "#modules/people/audit/queries";
 /** How many may be live at once: each is tried on a signature. */
 const MAX_LIVE = 10;
 
-/** What a sealed key is bound to: it opens in no other organization and for no other row. */
+/** The context that a sealed key is bound to: it opens in no other organization and for no other row. */
 const context = (organizationId: string, id: string) => `ingest-key ${organizationId} ${id}`;
 
-/** Makes a key. Returns it with its text, this once; `conflict` when the organization has as many live keys as it may. */
+/** Makes a key, and returns it with its text, this once; `conflict` when the organization has as many live keys as it may. */
 export async function createIngestKey(sql: Pool, keyring: Keyring, scope: Scope, name: string) {
   const { organizationId } = scope;
   const id = Bun.randomUUIDv7();

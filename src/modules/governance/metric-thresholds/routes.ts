@@ -33,7 +33,7 @@ export const metricThresholds = (deps: Deps) =>
           operationId: "createMetricThreshold",
           summary: "Set the range of a metric",
           description:
-            "Admins are told within two minutes when a sample is outside of it. Samples count by their own time, whatever their labels: one that comes after a newer one was judged is not. 409 where the metric has a range already, or the organization two hundred.",
+            "Admins are notified within two minutes when a sample is outside of it. Samples count by their own time, whatever their labels: one that comes after a newer one was judged is not. 409 where the metric has a range already, or the organization two hundred.",
         },
       },
     )

@@ -9,8 +9,8 @@ import { askedNames } from "./rules/hosts";
 const HEADERS = { "content-type": "text/plain", "cache-control": "no-store", "x-content-type-options": "nosniff" };
 const OTHER_NAME = "The order that waits for this token is for another name than this was asked by: proxies must pass the Host header on.";
 
-/** Answers of http-01 (RFC 8555, 8.3), for whoever asks by the name that is proven. */
-export const httpAnswers = (deps: Deps) =>
+/** Answers of http-01 (RFC 8555, 8.3) to those who ask by the name that is proven. */
+export const acmeChallenges = (deps: Deps) =>
   new Elysia().get(
     "/.well-known/acme-challenge/:token",
     async ({ params: { token }, request: { headers }, status }) => {

@@ -26,8 +26,8 @@ export async function findUnnamed(sql: Sql, domains: string[]) {
 type Claim = { domains: string[]; provenByDns: string[]; until: Date };
 
 /**
- * Gives an organization the domains of a certificate, where nobody has them. What another one has comes to it only by a proof over DNS of the
- * domain itself; what staff has decided stays.
+ * Gives an organization the free domains of a certificate. A domain of another organization moves only by a DNS proof of the
+ * domain itself; the staff's decisions stay.
  */
 export async function claimDomains(tx: Sql, scope: Scope, { domains, provenByDns, until }: Claim) {
   const { organizationId } = scope;

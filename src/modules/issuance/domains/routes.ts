@@ -5,7 +5,7 @@ import { requestId } from "#http/exchange";
 import { page, readCursor } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
 import { Message, Page, PageQuery } from "#http/schema";
-import { readName } from "#modules/issuance/requests/rules/names";
+import { readName } from "#modules/issuance/issuing/rules/names";
 import { listDomains, putDomain } from "./queries";
 import { domainOf } from "./rules";
 import { Domain, PutDomain } from "./schema";

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { getDomain } from "tldts";
-import type { Name } from "#modules/issuance/requests/rules/driver";
+import type { Name } from "#modules/issuance/issuing/rules/driver";
 
 /** The registered domain of a name, with those of private suffixes; a name that has none, and an address, stand for themselves. */
 export function domainOf(name: string) {
@@ -11,13 +11,16 @@ export function domainOf(name: string) {
 /** How long after a certificate has expired its domain still belongs to the organization. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** What a certificate for these names proves: the domains of those that DNS has, until some time after its end. Addresses prove nothing. */
+/**
+ * Returns the domains that a certificate for these names proves (only those that DNS has), until some time after its end.
+ * Addresses prove nothing.
+ */
 export function claimOf(names: readonly Name[], provenByDns: readonly string[], notAfter: Date) {
   const domains = [...new Set(names.flatMap(({ type, value }) => (type === "dns" ? domainOf(value) : [])))];
   return { domains, provenByDns: domains.filter((each) => provenByDns.includes(each)), until: new Date(notAfter.getTime() + KEPT_MS) };
 }
 
-/** Why names of this domain are not proven over HTTP, and what to do. It does not tell which organization has the domain. */
+/** Why names of this domain are not proven over HTTP, and what to do. It does not say which organization has the domain. */
 export const describeForeign = (name: string, domain: string) =>
   `${name} cannot be proven by http-01: another organization of this server has ${domain}. Prove ${domain} itself by dns-01, which moves it here, prove ${name} by dns-01, or ask the platform's staff to move or share ${domain}.`;
 
@@ -25,8 +28,8 @@ export const describeForeign = (name: string, domain: string) =>
 export type Standing = { organizationId: string; holder: { organizationId: string | null; isDecided: boolean } | null; isAlone: boolean };
 
 /**
- * Returns why an organization may not prove a name of this domain over HTTP; undefined where it may. Names of the server itself, those of their domains,
- * and addresses lead here whoever asks: they are for the organization that staff has named. `own` are the server's names.
+ * Returns why an organization must not prove a name of this domain over HTTP; undefined where it may. The server's names
+ * (`own`), their domains and addresses are for the organization that staff names.
  */
 export function findHttpFault(name: string, domain: string, { organizationId, holder, isAlone }: Standing, own: readonly string[]) {
   if (holder && holder.organizationId !== null && holder.organizationId !== organizationId) return describeForeign(name, domain);

@@ -5,7 +5,7 @@ import { ifMatch } from "#http/etag";
 import { page, readCursor, UUID_PART } from "#http/pagination";
 import { isFailure, respond, respondCreated } from "#http/respond";
 import { Conflict, Empty, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
-import { createIssuer, deleteIssuer, findIssuer, findStored, listIssuers, saveTest, updateIssuer } from "./queries";
+import { createIssuer, deleteIssuer, findIssuer, findStored, listIssuers, saveTest, updateIssuer } from "./queries/issuers";
 import { ISSUER_KINDS } from "./rules/kinds";
 import { readSettings } from "./rules/settings";
 import { Issuer, IssuerPatch, IssuerTest, NewIssuer } from "./schema";

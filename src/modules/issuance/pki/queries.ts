@@ -3,7 +3,7 @@ import type { Sql } from "#db/connect";
 import { type InIso, withDates } from "#modules/issuance/authorities/queries/dates";
 import { audit, type Scope } from "#modules/people/audit/queries";
 
-/** What an authority publishes. */
+/** The publications of an authority. */
 export type Publication = {
   organizationId: string;
   authorityId: string;
@@ -19,7 +19,10 @@ export type Publication = {
   notAfter: Date;
 };
 
-/** Of whatever organization: whoever asks knows the authority alone. `hold` waits for its row, or leaves out one that another has. */
+/**
+ * Returns an authority's publications, in any organization: callers know only the authority. `hold` waits for its row, or skips
+ * one that is locked.
+ */
 export async function findPublication(sql: Sql, authorityId: string, hold?: "wait" | "skip"): Promise<Publication | undefined> {
   const [row] = await sql<InIso<Publication>[]>`
     select published.organization_id as "organizationId", authority_id as "authorityId", crl, crl_number::int as "crlNumber", iso(crl_next_update) as "crlNextUpdate",

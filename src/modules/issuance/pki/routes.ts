@@ -16,7 +16,10 @@ const REQUEST = "application/ocsp-request";
 const MAX_PATH = 4_096;
 const OneAuthority = { params: t.Object({ authorityId: PathId }), detail: { hide: true } };
 
-/** What anybody may ask of an authority: the addresses in its certificates lead here. Signed, so it needs no TLS; and no credential is asked for. */
+/**
+ * The public routes of an authority: the addresses in its certificates. The answers are signed, so they need neither TLS nor a
+ * credential.
+ */
 export const pki = (deps: Deps) => {
   async function answer(request: Request, authorityId: string, bytes: Uint8Array) {
     const charge = () => {

@@ -3,11 +3,11 @@ import type { Fragment, Pool, Sql } from "#db/connect";
 import { lockOrganization } from "#db/locks";
 import type { Resource } from "#db/outcome";
 import { matchesVersion, type Versions } from "#db/versions";
+import { judgeVoice } from "#modules/issuance/issuing/rules/four-eyes";
+import { tighten } from "#modules/issuance/issuing/rules/loosening";
+import { DEFAULT_POLICY, type IssuancePolicy } from "#modules/issuance/issuing/rules/policy";
 import { findPolicy } from "#modules/issuance/requests/queries/requests";
-import { judgeVoice } from "#modules/issuance/requests/rules/four-eyes";
-import { tighten } from "#modules/issuance/requests/rules/loosening";
-import { DEFAULT_POLICY, type IssuancePolicy } from "#modules/issuance/requests/rules/policy";
-import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
+import { recordEnds, recordEvents } from "#modules/notifications/events/queries/record";
 import { findUserBehind } from "#modules/people/api-tokens/queries";
 import { type Actor, audit, type Scope, userOf } from "#modules/people/audit/queries";
 
@@ -36,7 +36,7 @@ export async function findIssuancePolicy(sql: Sql, organizationId: string): Prom
 }
 
 /** Finds the policy of an organization, and has all other changes of it wait. */
-async function hold(tx: Sql, organizationId: string): Promise<Kept> {
+async function lockPolicy(tx: Sql, organizationId: string): Promise<Kept> {
   await lockOrganization(tx, organizationId);
   const policy = await findPolicy(tx, organizationId);
   const [row] = await tx<Omit<Kept, "policy">[]>`
@@ -48,12 +48,12 @@ async function hold(tx: Sql, organizationId: string): Promise<Kept> {
 type Put = Resource & { waits: boolean };
 
 /**
- * Puts a policy in the place of the one that is there, and of what was proposed. It counts for requests that are made from now on; what it allows beyond
- * a policy that asks for approvals is proposed, and waits for another admin.
+ * Replaces the policy and the proposed one, for requests made from now on. A part that allows more than a policy with approvals
+ * is only proposed, and waits for another admin.
  */
 export const putIssuancePolicy = (pool: Pool, scope: Scope, next: IssuancePolicy, versions: Versions, now: Date): Promise<Put | "stale"> =>
   pool.begin(async (tx) => {
-    const kept = await hold(tx, scope.organizationId);
+    const kept = await lockPolicy(tx, scope.organizationId);
     if (!matchesVersion(versions, kept.version)) return "stale";
     const { policy, waits } = tighten(kept.policy, next);
     const isSame =
@@ -86,12 +86,12 @@ const subject = (tx: Sql, { organizationId }: Scope, { id }: Proposal): Fragment
 
 async function propose(tx: Sql, scope: Scope, proposal: Proposal) {
   await note(tx, scope, "proposed", { proposalId: proposal.id, policy: partsOf(proposal) });
-  await tx`${notify(tx, "issuance_policy_awaits_approval", tx`select ${scope.organizationId}::uuid, ${proposal.id}::uuid, '{}'::jsonb, null::uuid, null::member_role`)}`;
+  await tx`${recordEvents(tx, "issuance_policy_awaits_approval", tx`select ${scope.organizationId}::uuid, ${proposal.id}::uuid, '{}'::jsonb, null::uuid, null::member_role`)}`;
 }
 
 /** Notes that a proposal waits no longer, because another policy has taken its place or an admin has decided. */
 async function endProposal(tx: Sql, scope: Scope, proposal: Proposal | null) {
-  if (proposal) await tx`${notifyEnd(tx, "issuance_policy_awaits_approval", subject(tx, scope, proposal))}`;
+  if (proposal) await tx`${recordEnds(tx, "issuance_policy_awaits_approval", subject(tx, scope, proposal))}`;
 }
 
 type Decision = { isApproved: boolean; reason: string };
@@ -104,7 +104,7 @@ export const decideProposal = (
   { isApproved, reason }: Decision,
 ): Promise<Resource | "not found" | { forbidden: string }> =>
   pool.begin(async (tx) => {
-    const kept = await hold(tx, scope.organizationId);
+    const kept = await lockPolicy(tx, scope.organizationId);
     const { proposal, policy, authorId } = kept;
     if (proposal?.id !== proposalId) return "not found";
     const voice = judgeVoice(authorId, scope.actor, "issuance policy");

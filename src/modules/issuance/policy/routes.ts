@@ -5,8 +5,8 @@ import { etag, ifMatch } from "#http/etag";
 import { unlessForbidden } from "#http/forbidden";
 import { jsonText, respond } from "#http/respond";
 import { EmptyObject, Message, NotFound, PathId, Uuid } from "#http/schema";
-import { DEFAULT_POLICY, readPolicy } from "#modules/issuance/requests/rules/policy";
-import { IssuancePolicyAnswer, PutIssuancePolicy, RefusePolicy } from "#modules/issuance/requests/schema";
+import { DEFAULT_POLICY, readPolicy } from "#modules/issuance/issuing/rules/policy";
+import { IssuancePolicyAnswer, PutIssuancePolicy, RefusePolicy } from "#modules/issuance/requests/schema/requests";
 import { decideProposal, findIssuancePolicy, putIssuancePolicy } from "./queries";
 
 const NO_PROPOSAL = "There is no such proposal for the issuance policy of this organization: it was decided on, or another one took its place.";

@@ -5,7 +5,7 @@ import { etag } from "#http/etag";
 import { page, readCursor, TIME_PART, UUID_PART } from "#http/pagination";
 import { isFailure, jsonText, respond } from "#http/respond";
 import { Conflict, Message, Moment, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
-import { CertificateRequest } from "#modules/issuance/requests/schema";
+import { CertificateRequest } from "#modules/issuance/requests/schema/requests";
 import { listRenewals } from "./queries/list";
 import { Renew, Renewal, State } from "./schema";
 import { renewNow } from "./services/renew-now";

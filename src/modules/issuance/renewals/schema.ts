@@ -1,7 +1,7 @@
 import { t } from "elysia";
 import { Answer, Body, BodyId, CertificateId, DateTime, Integer, Nullable, OneOf, OrganizationId, UpdatedAt, Uuid } from "#http/schema";
-import { KEY_ALGORITHMS } from "#modules/issuance/requests/rules/key-algorithms";
-import { KEY_LOCATIONS } from "#modules/issuance/requests/rules/policy";
+import { KEY_ALGORITHMS } from "#modules/issuance/issuing/rules/key-algorithms";
+import { KEY_LOCATIONS } from "#modules/issuance/issuing/rules/policy";
 import { STATES } from "./rules/next";
 
 const EXAMPLE_ID = "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01";

@@ -21,7 +21,7 @@ export const revocations = (deps: Deps) =>
         operationId: "listRevocations",
         summary: "List revocations at CAs",
         description:
-          "What was revoked here, and was issued by a CA elsewhere, which is told by its account: whether it has revoked the certificate too, and if not, why. Newest first. A certificate that is on hold is none of them: no ACME CA knows such a state.",
+          "What was revoked here, and was issued by a CA elsewhere, which is asked by its account: whether it has revoked the certificate too, and if not, why. Newest first. A certificate that is on hold is none of them: no ACME CA knows such a state.",
       },
     },
   );

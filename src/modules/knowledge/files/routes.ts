@@ -4,7 +4,7 @@ import { Refusal } from "#http/errors";
 import { peerAddress, requestId } from "#http/exchange";
 import { createLinks } from "#storage/links";
 
-/** What a signed link leads to. The link is the permission: no credential is asked for. */
+/** The files of signed links. The link is the permission: no credential is asked for. */
 export const files = (deps: Deps) => {
   const links = createLinks(deps.config.keyring);
   return new Elysia({ prefix: "/files" }).get(

@@ -1,10 +1,11 @@
 import type { Pool, Sql } from "#db/connect";
-import { awaitTelling, refreshStates } from "#modules/notifications/events/queries/tell";
+import { refreshStates } from "#modules/notifications/dispatch/queries/dispatch";
+import { awaitDispatch } from "#modules/notifications/events/queries/lock";
 import { conditionOf, type NoticeKind } from "#modules/notifications/events/rules/kinds";
 import { noticeJson } from "#modules/notifications/inbox/queries";
 import { audit } from "#modules/people/audit/queries";
 
-/** What members have decided of a state that stands. */
+/** A decision of members on a state that stands. */
 export type Change = {
   action: "notification.acknowledged" | "notification.snoozed" | "notification.reopened";
   state: "acknowledged" | "snoozed" | "open";
@@ -14,8 +15,8 @@ export type Change = {
 type Target = { userId: string; noticeId: string; requestId: string };
 
 /**
- * Changes the states that a notice of the user stands for, of every subject that it lists, and what the notices of all members show of them.
- * What it says already changes nothing. Not found where the user is no active member of the notice's organization (any more).
+ * Changes the states that a notice of the user stands for, of every subject that it lists, and what the notices of all members show of
+ * them. A change to what a notice says already changes nothing.
  */
 export const changeAlerts = (sql: Pool, target: Target, change: Change, now: Date) =>
   sql.begin(async (tx) => {
@@ -24,7 +25,7 @@ export const changeAlerts = (sql: Pool, target: Target, change: Change, now: Dat
     const { organizationId, notificationId, kind } = notice;
     const condition = conditionOf(kind);
     if (!organizationId || !notificationId || !condition || notice.state === null) return { inTheWay: "This notice stands for no state." };
-    await awaitTelling(tx, organizationId);
+    await awaitDispatch(tx, organizationId);
     const { standing, changed } = await saveChange(tx, { ...target, organizationId, notificationId, condition }, change, now);
     if (standing === 0) return { inTheWay: "What this notice tells of has ended." };
     if (changed.length > 0) await refreshStates(tx, organizationId, condition, changed);

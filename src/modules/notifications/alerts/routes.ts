@@ -4,7 +4,7 @@ import { signedIn } from "#guards/signed-in";
 import { requestId } from "#http/exchange";
 import { jsonText, respond } from "#http/respond";
 import { Conflict, Message, NotFound, PathId } from "#http/schema";
-import { Notice } from "../inbox/schema";
+import { Notice } from "#modules/notifications/inbox/schema";
 import { type Change, changeAlerts } from "./queries";
 import { endOfSnooze } from "./rules";
 import { Acknowledge, Snooze } from "./schema";
@@ -13,7 +13,7 @@ const NO_NOTICE = "There is no such notification in your inbox.";
 const OneNotice = t.Object({ notificationId: PathId });
 const ANSWERS = { 200: Notice, 400: Message, 404: NotFound(NO_NOTICE), 409: Conflict };
 
-/** What members say of the states that their notices stand for. */
+/** Operations on the states that notices stand for. */
 export const alerts = (deps: Deps) => {
   async function change(userId: string, noticeId: string, request: Request, given: Change) {
     const outcome = await changeAlerts(deps.sql, { userId, noticeId, requestId: requestId(request) }, given, deps.clock());
@@ -32,7 +32,7 @@ export const alerts = (deps: Deps) => {
         detail: {
           operationId: "acknowledgeNotification",
           summary: "Acknowledge what a notification stands for",
-          description: "Nothing more is told of it, to any member, until it has ended. 409 where the notification stands for nothing, or that has ended.",
+          description: "No member is notified of it again until it has ended. 409 where the notification stands for nothing, or that has ended.",
         },
       },
     )
@@ -51,7 +51,7 @@ export const alerts = (deps: Deps) => {
           operationId: "snoozeNotification",
           summary: "Hear of what a notification stands for on a later day",
           description:
-            "Nothing is told of it, to any member, until that day; then it is open and told once more. A certificate that expires before is told of at once.",
+            "No member is notified of it until that day; then it is open, and members are notified once more. Of a certificate that expires before, they are notified at once.",
         },
       },
     )
@@ -63,7 +63,11 @@ export const alerts = (deps: Deps) => {
         params: OneNotice,
         body: Acknowledge,
         response: ANSWERS,
-        detail: { operationId: "reopenNotification", summary: "Take an acknowledgement or a snooze back", description: "Members are told of what comes next." },
+        detail: {
+          operationId: "reopenNotification",
+          summary: "Take an acknowledgement or a snooze back",
+          description: "Members are notified of what comes next.",
+        },
       },
     );
 };

@@ -10,7 +10,7 @@ export const Snooze = Body(
     until: t.String({
       format: "date",
       pattern: "^\\d{4}-\\d\\d-\\d\\d$",
-      description: "The day on which members are told once more, in UTC: a later one, at most a year from now",
+      description: "The day on which members are notified once more, in UTC: a later one, at most a year from now",
       examples: ["2030-01-15"],
     }),
     reason,

@@ -35,7 +35,7 @@ export const notificationRoutes = (deps: Deps) =>
         detail: {
           operationId: "createNotificationRoute",
           summary: "Send notifications to a channel or to more members",
-          description: `All kinds where none are named. Whom a notification concerns is told anyway. At most ${MAX_ROUTES}.`,
+          description: `All kinds where none are named. Members whom a notification concerns get it anyway. At most ${MAX_ROUTES}.`,
         },
       },
     )
@@ -106,7 +106,7 @@ export const notificationRoutes = (deps: Deps) =>
         params: OneRoute,
         query: t.Object({ ...PageQuery, state: t.Optional(DeliveryState) }),
         response: { 200: Page(Delivery), 400: Message, 404: NotFound(NO_ROUTE) },
-        detail: { operationId: "listNotificationDeliveries", summary: "List what a route's channel was told", description: "Newest first, for 90 days." },
+        detail: { operationId: "listNotificationDeliveries", summary: "List the deliveries of a route", description: "Newest first, for 90 days." },
       },
     )
     .post(

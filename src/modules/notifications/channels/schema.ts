@@ -1,6 +1,6 @@
 import { t } from "elysia";
 import { Answer, Body, CreatedAt, DateTime, Id, Integer, Nullable, OneOf, OrganizationId, Text, UpdatedAt, Uuid, Version } from "#http/schema";
-import { KIND_NAMES } from "../events/rules/kinds";
+import { KIND_NAMES } from "#modules/notifications/events/rules/kinds";
 import { SEVERITIES } from "./rules/routes";
 
 const ROLES = ["ORG_ADMIN", "ORG_MEMBER"] as const;

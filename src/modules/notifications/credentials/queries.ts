@@ -1,12 +1,12 @@
 import { arrayOf, type Sql } from "#db/connect";
-import { notifyEach } from "#modules/notifications/events/queries/notify";
+import { recordEventsOfKinds } from "#modules/notifications/events/queries/record";
 
-/** Days before its end on which a credential is told of, each once. */
+/** Days before the end of a credential on which an event is recorded, each once. */
 const THRESHOLDS = [30, 7, 1];
 
 /**
- * Looks at the API tokens and agents' credentials that were due first. Thresholds that had passed when a credential was made are not told;
- * of several that have passed since the last look, the last one is. What has ended is watched no more. Returns how many were looked at.
+ * Judges the API tokens and agents' credentials that were due first, and records an event of the last threshold that each has passed since
+ * it was judged. Returns how many were judged.
  */
 export async function lookAtCredentials(sql: Sql, count: number, now: Date) {
   const at = sql`${now.toISOString()}::timestamptz`;
@@ -33,7 +33,7 @@ export async function lookAtCredentials(sql: Sql, count: number, now: Date) {
       where w.organization_id = judged.organization_id and w.subject_id = judged.subject_id and not is_over),
     ended as (
       delete from credential_watch w using judged where w.organization_id = judged.organization_id and w.subject_id = judged.subject_id and is_over),
-    told as (${notifyEach(
+    recorded as (${recordEventsOfKinds(
       sql,
       sql`
       select organization_id, 'credential_expiring', is_over, subject_id,

@@ -33,8 +33,8 @@ export async function addExample(
 type Page = { page: number; limit: number; unread: boolean };
 
 /**
- * One page, newest first, with its exact totals: positions have no gap, so a page is found by its number, not by counting.
- * A LIMIT that the planner can see only in the parameters would make it plan every call, hence a range.
+ * Lists one page, the newest first, with its exact totals: positions have no gap, so that a page is found by a range of them, which needs
+ * no plan of its own.
  */
 export async function readInbox(sql: Sql, userId: string, { page, limit, unread }: Page) {
   const [row] = await sql<{ answer: string }[]>`
@@ -48,6 +48,7 @@ export async function readInbox(sql: Sql, userId: string, { page, limit, unread 
   return row?.answer ?? "";
 }
 
+/** A range of positions, because with a LIMIT that the planner sees only in the parameters it plans every call again. */
 const wholePage = (sql: Sql, userId: string, page: number, limit: number) => sql`notices where user_id = ${userId}
   and position <= box.total - ${page}::bigint * ${limit} and position > box.total - (${page}::bigint + 1) * ${limit}`;
 
@@ -55,8 +56,8 @@ const wholePage = (sql: Sql, userId: string, page: number, limit: number) => sql
 const BLOCK = 1_000;
 
 /**
- * Passes whole blocks by what is unread in them, newest first, so that a page far down costs what the first one does. A limit from a
- * subquery keeps one plan for all calls.
+ * Passes whole blocks by what is unread in them, newest first: a page far down costs what the first does; a limit from a
+ * subquery keeps one plan.
  */
 const unreadPage = (sql: Sql, userId: string, page: number, limit: number) => sql`(
   select notices.* from (
@@ -70,14 +71,14 @@ const unreadPage = (sql: Sql, userId: string, page: number, limit: number) => sq
     select * from notices where user_id = ${userId} and read_at is null and position > box.read_up_to and position <= (block + 1) * ${BLOCK}
     order by position desc offset skipped limit (select ${limit}::int)) as notices) shown`;
 
-/** Counts the read notices of all inboxes again, in a transaction. Reads of notices wait for its end. */
+/** Counts the read notices of all inboxes again, in a transaction for whose end all writes of notices wait. */
 export async function recountReads(sql: Sql) {
   await sql`lock table notices in share mode`;
   await sql`delete from inbox_reads`;
   await sql`insert into inbox_reads select user_id, (position - 1) / ${BLOCK}::int, count(*) from notices where read_at is not null group by 1, 2`;
 }
 
-/** Marks some notices as read. Returns how many were unread before, and how many still are. */
+/** Marks some notices as read, and returns how many were unread before, and how many still are. */
 export async function markRead(sql: Sql, userId: string, ids: string[]) {
   const [row] = await sql<{ marked: number; unread: number }[]>`
     with box as (select user_id, read_up_to from inboxes where user_id = ${userId} for update),
@@ -107,21 +108,24 @@ export async function inboxPositions(sql: Sql, userIds: string[]) {
     select user_id as "userId", total, unread from inboxes where user_id = any(${arrayOf(userIds)}::uuid[])`;
 }
 
-/** Where a reader stands in an inbox. */
-export type Place = { userId: string; position: number };
+/** The last position of an inbox that a reader has seen. */
+export type InboxPosition = { userId: string; position: number };
 
-/** What came after each place, oldest first, a hundred at most: the notice, and how many of the inbox are unread. */
-export async function noticesAfter(sql: Sql, places: Place[]) {
+/** Returns the notices after each position, oldest first, a hundred at most: the notice, and how many of the inbox are unread. */
+export async function noticesAfter(sql: Sql, positions: InboxPosition[]) {
   return sql<{ userId: string; after: number; position: number; json: string }[]>`
     select place."userId", place.position as after, notice.position, notice.json
-    from jsonb_to_recordset(${JSON.stringify(places)}::text::jsonb) as place ("userId" uuid, position int)
+    from jsonb_to_recordset(${JSON.stringify(positions)}::text::jsonb) as place ("userId" uuid, position int)
     join inboxes as box on box.user_id = place."userId"
     cross join lateral (
       select position, ${noticeJson(sql, sql`coalesce(read_at, case when position <= box.read_up_to then box.read_up_to_at end)`, sql`, 'unread', box.unread`)}::text as json
       from notices where user_id = place."userId" and position > place.position order by position limit 100) as notice`;
 }
 
-/** Takes what a user was told of an organization out of their inbox, but for the place that it has there. Part of the statement that ends the membership. */
+/**
+ * Takes the notices of an organization out of the inbox of a user, but for the places that they have there. Part of the statement that ends
+ * the membership.
+ */
 export const withdrawNotices = (sql: Sql, left: Fragment) => sql`
   update notices set title = 'You are not a member any more', message = 'This was about an organization that you have left.', data = '{}', link = null, state = null
   from (

@@ -13,7 +13,7 @@ export const Notice = Answer(
     organizationId: Nullable({ ...Uuid, description: "Where it happened" }),
     data: t.Record(t.String(), t.Unknown(), { description: "Facts, such as ids, which depend on the kind" }),
     link: Nullable(t.String({ description: "The path of what it is about" })),
-    state: Nullable(OneOf(STATES, { description: "Of what it tells, where that lasts until it ends: null where nothing does" })),
+    state: Nullable(OneOf(STATES, { description: "Of what it is about, where that lasts until it ends: null where nothing does" })),
     example: t.Boolean({ description: "Whether the user asked for it, to see one" }),
     readAt: Nullable({ ...DateTime, description: "When it was read" }),
     createdAt: CreatedAt,

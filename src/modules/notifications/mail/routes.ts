@@ -6,10 +6,10 @@ import { changePreferences } from "#modules/notifications/preferences/services/c
 import { createUnsubscribeLinks, UNSUBSCRIBE_PATH } from "./services/unsubscribe-links";
 
 /**
- * What the link at the foot of a mail leads to. The link is the permission: no credential is asked for. A GET only asks, because programs
- * follow links that they look at; a POST, by the button or by a mail reader (RFC 8058), changes the preferences. Its body says nothing more.
+ * The page of the link at the foot of a mail, which is permission enough. A GET only asks, because programs follow links; a POST, by the
+ * button or by a mail reader (RFC 8058), changes the preferences.
  */
-export const unsubscribing = (deps: Deps) => {
+export const unsubscribe = (deps: Deps) => {
   const links = createUnsubscribeLinks(deps.config.keyring);
   function readLink({ url }: Request) {
     const link = links.read(new URL(url).searchParams);

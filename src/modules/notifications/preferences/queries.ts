@@ -1,26 +1,26 @@
 import type { Sql } from "#db/connect";
 import type { Chosen, Preferences, StoredPreferences } from "./rules/preferences";
 
-type Row = Omit<StoredPreferences, "mail"> & { mail: string };
+type StoredRow = Omit<StoredPreferences, "mail"> & { mail: string };
 
 const columns = (sql: Sql) => sql`time_zone as "timeZone", digest_hour as "digestHour", mail::text as mail, version, iso(updated_at) as "updatedAt"`;
-const read = (row: Row | undefined): StoredPreferences | undefined => row && { ...row, mail: JSON.parse(row.mail) as Chosen };
+const read = (row: StoredRow | undefined): StoredPreferences | undefined => row && { ...row, mail: JSON.parse(row.mail) as Chosen };
 
-/** Undefined for a user who has never chosen anything. */
+/** Returns undefined for a user who has never chosen anything. */
 export async function findPreferences(sql: Sql, userId: string) {
-  const [row] = await sql<Row[]>`select ${columns(sql)} from notification_preferences where user_id = ${userId}`;
+  const [row] = await sql<StoredRow[]>`select ${columns(sql)} from notification_preferences where user_id = ${userId}`;
   return read(row);
 }
 
 /** Makes the row where there is none, with the defaults, and locks it until the transaction ends. */
 export async function lockPreferences(tx: Sql, userId: string) {
   await tx`insert into notification_preferences (user_id) values (${userId}) on conflict do nothing`;
-  const [row] = await tx<Row[]>`select ${columns(tx)} from notification_preferences where user_id = ${userId} for update`;
+  const [row] = await tx<StoredRow[]>`select ${columns(tx)} from notification_preferences where user_id = ${userId} for update`;
   return read(row);
 }
 
 export async function savePreferences(tx: Sql, userId: string, { timeZone, digestHour, mail }: Preferences) {
-  const [row] = await tx<Row[]>`
+  const [row] = await tx<StoredRow[]>`
     update notification_preferences
     set time_zone = ${timeZone}, digest_hour = ${digestHour}, mail = ${JSON.stringify(mail)}::text::jsonb, version = version + 1, updated_at = now()
     where user_id = ${userId} returning ${columns(tx)}`;

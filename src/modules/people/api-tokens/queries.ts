@@ -4,7 +4,7 @@ import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
 import type { Resource, Target } from "#db/outcome";
 import { audit, deleteAudited, type Scope, userBehind } from "#modules/people/audit/queries";
-import { type ApiTokenFacts, apiTokenFacts, apiTokenFactsJson, type Given, type Role } from "#modules/people/roles/queries";
+import { type ApiTokenFacts, apiTokenFacts, apiTokenFactsJson, type Role, type StampedRow } from "#modules/people/roles/queries";
 
 /** How many live tokens an organization may have. */
 const MAX_LIVE = 100;
@@ -18,8 +18,8 @@ const apiTokenJson = (sql: Sql) => sql`json_build_object('id', id, 'organization
 type NewApiToken = { name: string; role: Role; expiresAt?: string | undefined; tokenHash: string };
 
 /**
- * Stores a token. Returns `conflict` when the organization has as many live ones as it may, `outlives` when a token that
- * expires asks for one that lives longer. The row lock of the organization decides between concurrent requests.
+ * Stores a token, under the organization's row lock. Returns `conflict` when it has as many live ones as it may, `outlives`
+ * when an expiring token asks for one that lives longer.
  */
 export function createApiToken(
   sql: Pool,
@@ -68,10 +68,13 @@ export async function findApiToken(sql: Sql, organizationId: string, id: string)
 export const revokeApiToken = (sql: Sql, scope: Scope, target: Target) =>
   deleteAudited(sql, scope, target, { table: "api_tokens", action: "api-token.revoked", details: sql`jsonb_build_object('name', name, 'role', role)` });
 
-/** The live token of this hash, with what its stamp must prove, the user behind it, and whether its last use was noted more than a minute ago. */
+/**
+ * The live token of this hash, with what its stamp must prove, the user behind it, and whether its last use was noted more than
+ * a minute ago.
+ */
 export async function findTokenHolder(sql: Sql, tokenHash: string, now: Date) {
-  const [row] = await sql<(Given<ApiTokenFacts> & { makerId: string | null; isDue: boolean })[]>`
-    select ${apiTokenFactsJson(sql)} as facts, stamp, held_since is not null as "isHeld", ${userBehind(sql, sql`created_by`)} as "makerId", ${isDue(sql, now)} as "isDue"
+  const [row] = await sql<(StampedRow<ApiTokenFacts> & { makerId: string | null; isDue: boolean })[]>`
+    select ${apiTokenFactsJson(sql)} as facts, stamp, held_since is not null as "isUnproven", ${userBehind(sql, sql`created_by`)} as "makerId", ${isDue(sql, now)} as "isDue"
     from api_tokens where token_hash = decode(${tokenHash}, 'hex') and ${isLive(sql, now)}`;
   return row;
 }
@@ -85,8 +88,8 @@ export async function noteUse(sql: Sql, { organizationId, apiTokenId }: { organi
 const isDue = (sql: Sql, now: Date) => sql`(last_used_at is null or last_used_at < ${now.toISOString()}::timestamptz - interval '1 minute')`;
 
 /**
- * SQL expression: the id of the user behind the actor who made something, as text; null where none is known. API tokens of earlier releases, and what
- * those asked for, do not name the user: then it is looked for among the tokens that made each other.
+ * SQL expression: the id of the user behind an actor, as text; null if unknown. API tokens of earlier releases name no user, so
+ * it is looked for among the tokens that made each other.
  */
 export const findUserBehind = (sql: Sql, organizationId: Fragment, createdBy: Fragment) => sql`(
   with recursive makers (actor) as (

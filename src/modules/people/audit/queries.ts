@@ -3,18 +3,21 @@ import { holdingClaim } from "#db/idempotency-claim";
 import { firstIdAt, MAX_UUID, MIN_UUID } from "#db/ids";
 import type { Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
-import type { ACTOR_TYPES } from "./rules";
+import type { ACTOR_TYPES, EventFilter } from "./rules";
 
-type Who = { type: (typeof ACTOR_TYPES)[number]; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
-/** Who acted: a user, an API token of the organization, a trusted gateway by headers alone, an agent, a sender of metrics by its key, a worker, the server by itself, or the command line. */
-export type Actor = Who & {
-  via?: Who;
-  /** Of an API token: the user who made it, or the token that made it. Of what no user is known to have asked for: the first who approved it. */
+type Caller = { type: (typeof ACTOR_TYPES)[number]; id?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
+/**
+ * The one who acted: a person, a token, a trusted gateway by headers alone, an agent, a sender of metrics by its key, a worker,
+ * the server or the command line.
+ */
+export type Actor = Caller & {
+  via?: Caller;
+  /** Of an API token, the user or the token that made it; of a request by no known user, the first who approved it. */
   userId?: string;
 };
-/** Who is responsible for a write. */
+/** The actor who is responsible for a write, and its request. */
 export type Act = { actor: Actor; requestId: string | null };
-/** The organization of a write, and who is responsible for it. */
+/** The organization of a write, and the actor responsible for it. */
 export type Scope = Act & { organizationId: string };
 
 /** The user who acts, or null. */
@@ -23,7 +26,7 @@ export const userOf = ({ actor }: Act) => (actor.type === "user" ? (actor.id ?? 
 /** SQL expression: the id of the user behind an `actor` in JSON, as text; null where none is known. */
 export const userBehind = (sql: Sql, actor: Fragment) => sql`case when ${actor}->>'type' = 'user' then ${actor}->>'id' else ${actor}->>'userId' end`;
 
-/** Returns what an action is done to: `certificate` of `certificate.revoked`. */
+/** Returns the type of an action's target: `certificate` of `certificate.revoked`. */
 const targetOf = (action: string) => action.slice(0, action.indexOf("."));
 
 /** Part of a writing statement: an audit event for each of `rows`, which yield (id, details as jsonb). */
@@ -31,13 +34,16 @@ export const audit = (sql: Sql, scope: Scope, action: string, rows: Fragment, ta
   ${into(sql)}
   select new_id(), true, ${shared(sql, scope, action, targetType)} from (${rows}) as target (id, details)`;
 
-/** As `audit`, for many rows: the ids of their events follow each other, and only the first event is in the indexes of what all have in common. */
+/**
+ * As `audit`, for many rows: the ids of their events follow each other, and only the first event is in the indexes of what all
+ * have in common.
+ */
 export const auditMany = (sql: Sql, scope: Scope, action: string, rows: Fragment, targetType = targetOf(action)) => sql`
   ${into(sql)}
   select nth_id((select new_id()), n), n = 1, ${shared(sql, scope, action, targetType)}
   from (select row_number() over () as n, many.* from (${rows}) as many (id, details)) as target`;
 
-const into = (sql: Sql) => sql`insert into audit_events (id, is_first, organization_id, actor, action, target_type, target_id, request_id, details)`;
+const into = (sql: Sql) => sql`insert into audit_tail (id, is_first, organization_id, actor, action, target_type, target_id, request_id, details)`;
 
 const shared = (sql: Sql, { organizationId, actor, requestId }: Scope, action: string, targetType: string) => sql`
   ${organizationId}, ${JSON.stringify(actor)}::jsonb, ${action}, ${targetType}, target.id::text, ${holdingClaim(sql, sql`${requestId}`)}, target.details`;
@@ -69,36 +75,56 @@ export async function addPlatformEvent(sql: Sql, by: Act, { action, targetType, 
   await auditForPlatform(sql, by, action, sql`select ${targetId}::text, ${JSON.stringify(details)}::jsonb`, targetType);
 }
 
-/** What is asked for: `from` inclusive, `to` exclusive, `actor` an id or a type. */
-export type EventFilter = { action?: string; actor?: { id: string } | { type: string }; targetId?: string; from?: string; to?: string };
-type Position = { limit: number; before: string | undefined };
+const COLUMNS = "organization_id, id, is_first, at, actor, action, target_type, target_id, request_id, details";
+/** The advisory lock of the turn that moves events: a second one at the same time would only wait for the rows of the first. */
+const MOVING = 4_711_511;
+
+/** Moves the oldest events from the tail under the indexes, the first event of a write before its others; returns how many. */
+export async function indexEvents(sql: Sql, count: number) {
+  const columns = sql.text(COLUMNS);
+  const moved = await sql`
+    with turn as materialized (select pg_try_advisory_xact_lock(${MOVING}::bigint) as is_ours),
+    moved as (
+      delete from audit_tail where ctid = any(array(select tail.ctid from turn cross join audit_tail as tail where is_ours order by tail.id limit ${count}))
+      returning *)
+    insert into audit_events (${columns}) select ${columns} from moved order by organization_id, id`;
+  return moved.count;
+}
+
+type PageOfEvents = { limit: number; before: string | undefined };
 
 /** An event's id is of the moment when it was written, its `at` of the moment when the transaction began: this much earlier at most. */
 const LONGEST_TRANSACTION = 3_600_000;
 /** The highest number of an event in its write: what twelve hexadecimal digits hold. */
 const LAST_OF_WRITE = 2 ** 48 - 1;
 
-/** Newest first; one more than `limit`. Of an organization, or without one of the platform. An index serves each filter, in that order. */
-export async function listAuditEvents(sql: Sql, organizationId: string | undefined, filter: EventFilter, at: Position) {
+/** Returns the newest events of an organization, or without one of the platform: one more than `limit`, each filter by its index. */
+export async function listAuditEvents(sql: Sql, organizationId: string | undefined, filter: EventFilter, at: PageOfEvents) {
   const { targetId, from, to } = filter;
   const last = to === undefined ? MAX_UUID : firstIdAt(Date.parse(to) + LONGEST_TRANSACTION);
   const before = at.before !== undefined && at.before < last ? at.before : last;
-  const limit = sql`limit ${at.limit + 1}`;
+  const [limit, columns] = [sql`limit ${at.limit + 1}`, sql.text(COLUMNS)];
   const isAsked = sql`id >= ${from === undefined ? MIN_UUID : firstIdAt(Date.parse(from))} and id < ${before} ${whereShared(sql, filter)}`;
   const isOfTarget = targetId ? sql`and target_id = ${targetId}` : sql``;
 
   function source() {
     if (organizationId === undefined) return sql`platform_audit_events as event where ${isAsked} ${isOfTarget} order by event.id desc`;
-    const isOurs = sql`organization_id = ${organizationId}`;
+    const isOurs = sql`organization_id = ${organizationId} and ${isAsked} ${isOfTarget}`;
+    return sql`((${indexed(isOurs)}) union all (select ${columns} from audit_tail where ${isOurs} order by id desc ${limit})) as event order by event.id desc`;
+  }
+
+  function indexed(isOurs: Fragment) {
     const isHashed = targetId ? sql`and hashtextextended(target_id, 0) = hashtextextended(${targetId}, 0)` : sql``;
     if (targetId || !(filter.action || filter.actor))
-      return sql`audit_events as event where ${isOurs} and ${isAsked} ${isHashed} ${isOfTarget} order by event.id desc`;
+      return sql`select ${columns} from only audit_events where ${isOurs} ${isHashed} order by id desc ${limit}`;
     // What the events of one write have in common is asked of the first of them.
-    return sql`(select id from audit_events where ${isOurs} and ${isAsked} and is_first order by id desc ${limit}) as first
+    return sql`
+      select event.* from (select id from only audit_events where ${isOurs} and is_first order by id desc ${limit}) as first
       cross join lateral (
-        select * from audit_events where ${isOurs} and id between first.id and nth_id(first.id, ${LAST_OF_WRITE}) and id < ${before} and (not is_first or id = first.id)
+        select ${columns} from only audit_events
+        where organization_id = ${organizationId ?? null} and id between first.id and nth_id(first.id, ${LAST_OF_WRITE}) and id < ${before} and (not is_first or id = first.id)
         order by id desc ${limit}) as event
-      order by first.id desc, event.id desc`;
+      order by first.id desc, event.id desc ${limit}`;
   }
 
   const rows = await sql<{ id: string; json: string }[]>`
@@ -107,7 +133,7 @@ export async function listAuditEvents(sql: Sql, organizationId: string | undefin
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 
-/** What is asked of events that all events of one write have in common. */
+/** SQL condition: the part of a filter that holds for all events of one write or for none. */
 const whereShared = (sql: Sql, { action, actor, from, to }: EventFilter) => sql`
   ${action ? sql`and action = ${action}` : sql``}
   ${actor ? ("id" in actor ? sql`and actor->>'id' = ${actor.id}` : sql`and actor->>'type' = ${actor.type}`) : sql``}

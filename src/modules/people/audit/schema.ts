@@ -1,8 +1,7 @@
 import { t } from "elysia";
 import { Answer, DateTime, Id, Moment, Nullable, OneOf, PageQuery, Text, Uuid } from "#http/schema";
-import { isUuid } from "#uuid";
-import type { EventFilter } from "./queries";
-import { ACTOR_TYPES } from "./rules";
+import { isUuid } from "#text/uuid";
+import { ACTOR_TYPES, type EventFilter } from "./rules";
 
 const who = {
   type: OneOf(ACTOR_TYPES, { description: "What kind of caller; anonymous: refused before it was known, or the holder of a link" }),
@@ -44,7 +43,7 @@ export const AuditQuery = t.Object({
   to: t.Optional(Moment({ description: "Before this moment" })),
 });
 
-/** The filter of a query, or what is wrong with it. */
+/** Returns the filter of a query, or what is wrong with it. */
 export function readFilter({ actor, from, to, action, targetId }: Omit<typeof AuditQuery.static, "limit" | "cursor">): EventFilter | { invalid: string } {
   if (from !== undefined && to !== undefined && Date.parse(from) > Date.parse(to)) return { invalid: "query.from must not be after query.to." };
   const type = ACTOR_TYPES.find((each) => each === actor);

@@ -6,7 +6,7 @@ import type { Actor } from "#modules/people/audit/queries";
 const DAY = 86_400_000;
 const LIFETIME = 7 * DAY;
 
-/** What is stored of a token. */
+/** Returns the stored form of a token. */
 export const hashInvitationToken = (token: string) => sha256(token);
 
 /** A fresh invitation token, which only its hash outlives. */
@@ -32,7 +32,10 @@ type Invitation = {
 
 const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "short", timeZone: "UTC" });
 
-/** The mail of an invitation: who invites, where to, until when, and the link. It goes to strangers: its headers hold no words of others, its text names alone. */
+/**
+ * The mail of an invitation: who invites, where to, until when, and the link. It goes to strangers: its headers hold no words
+ * of others, its text names alone.
+ */
 export function invitationMail({ email, firstName, lastName, role, organization, inviter }: Invitation, url: string, expiresAt: string): Mail {
   const name = [firstName, lastName].flatMap((each) => (each ? showName(each) : [])).join(" ");
   const by = inviter && [inviter.name && showName(inviter.name), inviter.email && `(${showAddress(inviter.email)})`].filter(Boolean).join(" ");

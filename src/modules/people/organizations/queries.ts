@@ -55,7 +55,7 @@ export async function findOrganization(sql: Sql, id: string) {
 
 type Patch = { name?: string | undefined; seatLimit?: number | null | undefined; isByStaff: boolean };
 
-/** What is not named stays, and a change that changes nothing keeps the version. What staff does stands in the platform's trail too. */
+/** Changes the named fields alone; the same values keep the version. The staff's changes are in the platform's trail too. */
 export const updateOrganization = (pool: Pool, by: Act, target: Target, patch: Patch) =>
   pool.begin(async (tx) => {
     const outcome = await writeOrganization(tx, by, target, patch);

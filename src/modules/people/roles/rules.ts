@@ -4,9 +4,9 @@ export const UNPROVEN = "was changed in the database, and not by this server, or
 export const TO_TRUST = "Ask who administers the server to look at it, and to run certitude secrets trust.";
 
 /** The things that are noted to be held, … */
-export const HELD_KINDS = ["assignments", "policies", "rollouts", "agents", "members", "apiTokens"] as const;
+export const UNPROVEN_KINDS = ["assignments", "policies", "rollouts", "agents", "members", "apiTokens"] as const;
 /** … and what that means. */
-export const HELD_WORDS: Record<(typeof HELD_KINDS)[number], string> = {
+export const UNPROVEN_WORDS: Record<(typeof UNPROVEN_KINDS)[number], string> = {
   assignments: "Assignments that their hosts neither install nor remove",
   policies: "Assignment policies that give and take nothing",
   rollouts: "Rollouts and rotations that go no further",

@@ -3,11 +3,14 @@ import type { Sql } from "#db/connect";
 import type { Resource } from "#db/outcome";
 import { type Versions, whereVersion } from "#db/versions";
 import { auditForPlatform } from "#modules/people/audit/queries";
-import { type Given, platformAdminFacts, platformAdminFactsJson } from "#modules/people/roles/queries";
+import { platformAdminFacts, platformAdminFactsJson, type StampedRow } from "#modules/people/roles/queries";
 
 type Identity = { userId: string; email: string | null; emailVerified?: boolean; name: string | null };
 
-/** The first token of a user makes the row; later ones keep the e-mail address current, and the one that mail goes to, which is verified. */
+/**
+ * The first token of a user makes the row; later ones keep the e-mail address current, and the one that mail goes to, which is
+ * verified.
+ */
 export async function saveUser(sql: Sql, { userId, email, emailVerified = false, name }: Identity) {
   const verified = emailVerified ? email : null;
   await sql`
@@ -48,15 +51,18 @@ export async function findMe(sql: Sql, userId: string, isConfiguredAdmin: boolea
 
 /** A platform admin as the database says, with what its stamp must prove. */
 export async function findPlatformAdmin(sql: Sql, userId: string) {
-  const [row] = await sql<Given<{ userId: string }>[]>`
-    select ${platformAdminFactsJson(sql)} as facts, platform_admin_stamp as stamp, platform_admin_held_since is not null as "isHeld"
+  const [row] = await sql<StampedRow<{ userId: string }>[]>`
+    select ${platformAdminFactsJson(sql)} as facts, platform_admin_stamp as stamp, platform_admin_held_since is not null as "isUnproven"
     from users where id = ${userId} and platform_admin`;
   return row;
 }
 
 const COMMAND_LINE = { actor: { type: "command-line" as const }, requestId: null };
 
-/** Grants or takes away platform administration, on the command line; false when there is no such user. A grant also ends that one is held. */
+/**
+ * Grants or takes away platform administration, on the command line; false when there is no such user. A grant also ends that
+ * one is held.
+ */
 export async function grantPlatformAdmin(sql: Sql, stamps: Stamps, userId: string, granted: boolean) {
   const stamp = granted ? stamps.of(platformAdminFacts({ userId })) : null;
   const action = granted ? "platform-admin.granted" : "platform-admin.revoked";

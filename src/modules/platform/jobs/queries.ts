@@ -1,7 +1,7 @@
 import type { Sql } from "#db/connect";
 import type { Outcome } from "./rules";
 
-/** What a process has to tell of a job since it last did. Times are in milliseconds before now, so that no clock but the database's counts. */
+/** A process's news of a job since its last report. Times are in milliseconds before now, so that only the database's clock counts. */
 export type RunNews = {
   name: string;
   started: number;
@@ -21,7 +21,7 @@ const ago = (sql: Sql, name: string) => sql.text(`now() - ${name} * interval '1 
 const later = (sql: Sql, time: string, column: string) =>
   sql.text(`${column} = case when excluded.${time} >= coalesce(kept.${time}, '-infinity') then excluded.${column} else kept.${column} end`);
 
-/** Adds to what is known of each job. Several processes tell of the same one: the latest counts, and counts add up. */
+/** Adds to what is known of each job. Several processes report the same one: the latest counts, and counts add up. */
 export const saveRuns = (sql: Sql, server: string, news: RunNews[]) => sql`
   insert into job_runs as kept (name, server, started_at, finished_at, duration_ms, outcome, succeeded_at, failed_at, failure, runs, failures, seen_at)
   select name, ${server}, ${ago(sql, "started")}, ${ago(sql, "finished")}, "durationMs", outcome, ${ago(sql, "succeeded")}, ${ago(sql, "failed")},

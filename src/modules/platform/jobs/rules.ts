@@ -1,4 +1,7 @@
-/** A failure that the job itself has told: it is tried again like any other, without a line of the queue's own. Its message holds no secret. */
+/**
+ * A failure that the job itself has told: it is tried again like any other, without a line of the queue's own. Its message
+ * holds no secret.
+ */
 export class TryAgain extends Error {}
 
 /** Why a run was cut off: neither a success nor a failure. */
@@ -38,5 +41,8 @@ export type Holder = { organizationId: string; targetId: string };
 export type Piece = Holder & { run: () => Promise<void> };
 /** The organizations and targets that have no place left, and how many places another one has. */
 export type Room = { fullOrganizations: string[]; fullTargets: string[]; of: (holder: Holder) => number };
-/** Takes what is due of one target that has room, no more than it has places; undefined where nothing is due. `stopping` is for the work. */
+/**
+ * Takes what is due of one target that has room, no more than it has places; undefined where nothing is due. `stopping` is for
+ * the work.
+ */
 export type Take = (room: Room, stopping: AbortSignal) => Promise<Piece[] | undefined>;

@@ -73,21 +73,21 @@ test("racing policies with one precondition never both win", async () => {
 });
 
 test("a policy counts for certificates that were looked at before, by issuer and for whom it says", async () => {
-  const { organization, admin, member, toldTo } = await newWatched();
+  const { organization, admin, member, noticesOf } = await newWatched();
   const issuer = certificate({ commonName: "Policy CA", isCa: true, days: 3_000 });
   const [, id] = await importInto(organization, certificate({ from: -100, days: 90 }).pem, certificate({ issuer, from: -100, days: 90 }).pem);
   await watch();
-  expect(await toldTo(admin)).toEqual([]);
+  expect(await noticesOf(admin)).toEqual([]);
   const { body: issued } = await organization.admin("GET", `/certificates/${id}`);
   const overrides = [{ issuer: issued.issuer, thresholds: [{ days: 100 }] }];
   await organization.admin("PUT", PATH, { body: { thresholds: [{ days: 95 }], overrides, role: "ORG_MEMBER" } });
   await watch();
   for (const user of [admin, member])
-    expect((await toldTo(user)).map(({ data }: { data: { items: { days: number }[] } }) => data.items[0]?.days).toSorted()).toEqual([100, 95]);
+    expect((await noticesOf(user)).map(({ data }: { data: { items: { days: number }[] } }) => data.items[0]?.days).toSorted()).toEqual([100, 95]);
 });
 
 test("thresholds by label, and by label and issuer together: the first override that fits counts", async () => {
-  const { organization, admin, toldTo } = await newWatched();
+  const { organization, admin, noticesOf } = await newWatched();
   const issuer = certificate({ commonName: "Label CA", isCa: true, days: 3_000 });
   const soon = (commonName: string, rest = {}) => certificate({ commonName, from: -100, days: 90, ...rest }).pem;
   const ids = await importInto(organization, soon("plain"), soon("prod"), soon("issued-prod", { issuer }), soon("issued", { issuer }));
@@ -105,13 +105,13 @@ test("thresholds by label, and by label and issuer together: the first override 
   expect(put.overrides).toEqual(body.overrides);
   expect((await organization.admin("PUT", PATH, { body })).body.version).toBe(put.version);
   await watch();
-  const told = (await toldTo(admin)).flatMap(({ data }: { data: { items: { commonName: string; days: number }[] } }) => data.items);
-  expect(told.map(({ commonName, days }: { commonName: string; days: number }) => `${commonName} ${days}`).toSorted()).toEqual([
+  const received = (await noticesOf(admin)).flatMap(({ data }: { data: { items: { commonName: string; days: number }[] } }) => data.items);
+  expect(received.map(({ commonName, days }: { commonName: string; days: number }) => `${commonName} ${days}`).toSorted()).toEqual([
     "issued 103",
     "issued-prod 101",
     "prod 102",
   ]);
   await organization.admin("PATCH", `/certificates/${ids[0]}`, { body: { labels: { env: "edge" } } });
   await watch();
-  expect((await toldTo(admin)).at(-1)).toMatchObject({ title: "plain expires in 89 days", data: { items: [{ id: ids[0], days: 102 }] } });
+  expect((await noticesOf(admin)).at(-1)).toMatchObject({ title: "plain expires in 89 days", data: { items: [{ id: ids[0], days: 102 }] } });
 });

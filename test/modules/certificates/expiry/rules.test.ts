@@ -6,20 +6,20 @@ const DAY = 24 * HOUR;
 const start = new Date("2026-01-01T00:00:00Z");
 const after = (milliseconds: number) => new Date(start.getTime() + milliseconds);
 
-/** What is told of a certificate that is looked at every hour from its issue on: hours before its end, and the days of the threshold. */
+/** The notices of a certificate that is judged every hour from its issue on: hours before its end, and the days of the threshold. */
 function tellings(lifetime: number, thresholds = DEFAULT_POLICY.thresholds) {
   const notAfter = after(lifetime);
-  const told: [hoursLeft: number, days: number][] = [];
+  const received: [hoursLeft: number, days: number][] = [];
   let known = 0;
   for (let now = 0; now <= lifetime; now += HOUR) {
     const { crossed } = judgeExpiry({ notBefore: start, notAfter }, thresholds, after(now));
-    if (crossed.length > known) told.push([(lifetime - now) / HOUR, crossed[0] ?? -1]);
+    if (crossed.length > known) received.push([(lifetime - now) / HOUR, crossed[0] ?? -1]);
     known = crossed.length;
   }
-  return told;
+  return received;
 }
 
-describe("by default is told of a certificate", () => {
+describe("by default there are notices of a certificate", () => {
   test.each([
     [
       "400 days",

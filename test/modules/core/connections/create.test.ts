@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { createApp } from "#app";
 import { createDeps } from "#deps";
 import { listen } from "#http/listen";
-import { createLog } from "#log";
-import { secretsContext } from "#modules/core/connections/services/secrets";
+import { createLog } from "#log/log";
+import { secretsContext } from "#modules/core/connectors/services/secrets";
 import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";
 

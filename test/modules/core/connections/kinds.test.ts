@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 
-import { connectionFacts, connectionFactsJson } from "#modules/core/connections/queries";
-import { CONNECTORS, KINDS } from "#modules/core/connections/rules/kinds";
-import { openNeeds } from "#modules/core/connections/rules/needs";
+import { connectionFacts, connectionFactsJson } from "#modules/core/connectors/queries";
+import { CONNECTORS, KINDS } from "#modules/core/connectors/rules/kinds";
+import { openNeeds } from "#modules/core/connectors/rules/needs";
 import { aValueOf, defaults, full, minimal, wrongValuesOf } from "../../../support/openapi/fields";
 import { newOrganization } from "../../../support/server/people";
 import { world } from "../../../support/server/world";

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { generateKeyPairSync } from "node:crypto";
 import { jwtVerify } from "jose";
-import type { Kind } from "#modules/core/connections/rules/kinds";
 import { testConnection } from "#modules/core/connections/services/tests";
+import type { Kind } from "#modules/core/connectors/rules/kinds";
 import { send } from "#outbound/http-client";
 import { connect, tryOut } from "../../../support/server/connections";
 import { newOrganization } from "../../../support/server/people";

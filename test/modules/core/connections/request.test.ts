@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import type { Login, Way } from "#modules/core/connections/rules/auth-methods";
-import type { Verify } from "#modules/core/connections/rules/kinds";
 import { toCall, toLogin } from "#modules/core/connections/services/request";
+import type { Login, Way } from "#modules/core/connectors/rules/auth-methods";
+import type { Verify } from "#modules/core/connectors/rules/kinds";
 
 const VERIFY = { method: "GET", base: "vaultUrl", path: "/v1/{mount}/roles/{role}" } as Verify;
 const call = (mount: string, role = "web") => toCall(VERIFY, {} as Way, { vaultUrl: "https://vault.example/team", mount, role }).url.href;

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import type { Kind } from "#modules/core/connections/rules/kinds";
 import { testConnection } from "#modules/core/connections/services/tests";
+import type { Kind } from "#modules/core/connectors/rules/kinds";
 import { send } from "#outbound/http-client";
 import { signatureOf } from "../../../support/server/aws-signature";
 import { connect, tryOut } from "../../../support/server/connections";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Values } from "#catalogue/fields";
-import { WAYS } from "#modules/core/connections/rules/auth-methods";
-import { CONNECTORS, KINDS, type Kind } from "#modules/core/connections/rules/kinds";
 import { callOf, findFault, plan } from "#modules/core/connections/services/verification";
+import { WAYS } from "#modules/core/connectors/rules/auth-methods";
+import { CONNECTORS, KINDS, type Kind } from "#modules/core/connectors/rules/kinds";
 import { full } from "../../../support/openapi/fields";
 
 const connectorOf = (kind: string) => CONNECTORS.find((each) => each.key === kind);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020";
 import addFormats from "ajv-formats";
-import { connectorOf } from "#modules/core/connections/rules/kinds";
-import { openNeeds } from "#modules/core/connections/rules/needs";
+import { connectorOf } from "#modules/core/connectors/rules/kinds";
+import { openNeeds } from "#modules/core/connectors/rules/needs";
 import { defaults, full } from "../../../support/openapi/fields";
 import { newOrganization } from "../../../support/server/people";
 

@@ -74,7 +74,7 @@ const ATTACKS: [what: string, attack: (two: Two) => PromiseLike<unknown>][] = [
 ];
 
 describe("who writes to the database", () => {
-  test.each(ATTACKS)("commands no host by changing %s: it is held, which is told once", async (_, attack) => {
+  test.each(ATTACKS)("commands no host by changing %s: it is held, which is audited once", async (_, attack) => {
     const two = await withTwo();
     expect(await two.state()).toMatchObject({ items: [{ id: two.mine.id }], keep: [], remove: [] });
     await attack(two);
@@ -149,7 +149,7 @@ test("the application of an assignment orders nothing: another is no reason to h
 });
 
 describe("an assignment that is held", () => {
-  test("is sent again once the row is as it was, which is told", async () => {
+  test("is sent again once the row is as it was, which is audited", async () => {
     const { mine, state, shown, organization } = await withTwo();
     await sql`update assignments set config = config || '{"alias": "theirs"}' where id = ${mine.id}`;
     await state();

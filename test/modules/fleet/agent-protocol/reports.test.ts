@@ -107,7 +107,7 @@ describe("POST /agent/reports", () => {
 
   test("204 keeps when the agent saw it so, whatever its clock says, beside the time of receipt", async () => {
     const { say, read, list, deployments, organization } = await newReporter();
-    const told = [
+    const received = [
       ["2026-01-02T09:30:58.412Z"],
       ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"],
       ["9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999Z"],
@@ -115,7 +115,7 @@ describe("POST /agent/reports", () => {
       [undefined, null],
     ];
     const began = Date.now();
-    for (const [index, [observedAt, kept = observedAt]] of told.entries()) {
+    for (const [index, [observedAt, kept = observedAt]] of received.entries()) {
       expect((await say("failed", { message: `attempt ${index}`, observedAt })).status).toBe(204);
       const { report } = await read();
       expect(report).toMatchObject({ observedAt: kept, message: `attempt ${index}` });
@@ -126,7 +126,7 @@ describe("POST /agent/reports", () => {
     }
     const { items } = (await list()).body;
     expect(items.map(({ message }: { message: string }) => message)).toEqual([4, 3, 2, 1, 0].map((index) => `attempt ${index}`)); // in order of receipt
-    expect(items.map(({ observedAt }: { observedAt: unknown }) => observedAt)).toEqual(told.map(([observedAt, kept = observedAt]) => kept).toReversed());
+    expect(items.map(({ observedAt }: { observedAt: unknown }) => observedAt)).toEqual(received.map(([observedAt, kept = observedAt]) => kept).toReversed());
   });
 
   test("204 and no news where a report differs from the last one in its time alone", async () => {

@@ -1,9 +1,20 @@
 import { describe, expect, test } from "bun:test";
-import { runPolicyJob } from "../../../support/server/fleet";
+import { newAgent } from "../../../support/server/agents";
+import { newFleet, runPolicyJob } from "../../../support/server/fleet";
+import { statementsDuring } from "../../../support/server/statements";
 import { world } from "../../../support/server/world";
 import { aPolicy, withPolicies } from "./policies";
 
 describe("an agent", () => {
+  test("of an organization without policies costs those of others three statements, and is done with", async () => {
+    const { organization } = await newFleet({ env: "prod" });
+    await runPolicyJob();
+    await newAgent(organization, { labels: { env: "prod" } });
+    const about = /relabelled_agents|assignment|rollouts|agents/;
+    expect((await statementsDuring(runPolicyJob, about)).map(({ text }) => text.trimStart().split(/\s+/)[0])).toEqual(["with", "select", "with"]);
+    expect((await world.sql`select from relabelled_agents where organization_id = ${organization.id}`).length).toBe(0);
+  });
+
   test("that is enrolled with labels that match gets the assignment; one without them does not", async () => {
     const { root, make, enrol, installed, read, events } = await withPolicies();
     const { id } = await make(aPolicy(root));

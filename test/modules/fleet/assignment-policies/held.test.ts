@@ -26,7 +26,7 @@ describe("who writes to the database", () => {
     ["certificate", ({ policy, other }) => sql`update assignment_policies set certificate_id = ${other} where id = ${policy.id}`],
     ["deletion", ({ policy }) => sql`update assignment_policies set deleted_at = now() where id = ${policy.id}`],
     ["stamp", ({ policy }) => sql`update assignment_policies set stamp = null where id = ${policy.id}`],
-  ])("has no host commanded by another %s of a policy: it gives and takes nothing, which is told once", async (_, attack) => {
+  ])("has no host commanded by another %s of a policy: it gives and takes nothing, which is audited once", async (_, attack) => {
     const one = await withOne();
     const before = await one.all();
     expect(before).toEqual([[[one.root, "root"]], [[one.root, "root"]], []]);
@@ -36,8 +36,8 @@ describe("who writes to the database", () => {
       expect(await one.all()).toEqual(before);
     }
     expect(await one.events("assignment-policy.held")).toMatchObject([{ targetId: one.policy.id, actor: { type: "server" } }]);
-    const [row] = await sql`select held_since is not null as "isHeld" from assignment_policies where id = ${one.policy.id}`;
-    expect(row).toEqual({ isHeld: true });
+    const [row] = await sql`select held_since is not null as "isUnproven" from assignment_policies where id = ${one.policy.id}`;
+    expect(row).toEqual({ isUnproven: true });
   });
 
   test("has no host commanded by a policy of its own, or by one that a request then changes", async () => {

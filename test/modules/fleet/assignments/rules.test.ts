@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { completeConfig, findConfigFault, readPatch } from "#modules/fleet/assignments/rules";
+import { completeConfig, findConfigFault, findMalformed, patchConfig } from "#modules/fleet/assignments/rules";
 import { AssignmentConfig, type ConfigField } from "#modules/fleet/assignments/schema/assignments";
 import { configRulesOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import configFields from "#modules/fleet/trust-stores/rules/config-fields.json";
@@ -80,14 +80,11 @@ describe.each(TRUST_STORE_TYPES)("a config for %s", (type) => {
   });
 
   test("a removed field comes back as its default", () => {
-    for (const [field, value] of Object.entries(defaults)) expect(readPatch({ [field]: null })).toHaveProperty(["defaults", type], { [field]: value });
+    for (const [field, value] of Object.entries(defaults)) expect(patchConfig(type, {}, { [field]: null })).toEqual({ [field]: value });
   });
 });
 
-const faultOf = (field: ConfigField, value: string) => {
-  const read = readPatch({ [field]: value });
-  return "invalid" in read ? read.invalid : undefined;
-};
+const faultOf = (field: ConfigField, value: string) => findMalformed({ [field]: value });
 
 describe("a value", () => {
   test.each<[ConfigField, string[]]>([

@@ -24,7 +24,7 @@ describe("who writes to the database", () => {
     ["status, which would roll it back,", ({ id }) => sql`update rollouts set status = 'rolling_back' where id = ${id}`],
     ["stamp", ({ id }) => sql`update rollouts set stamp = null, open_ring = 2 where id = ${id}`],
     ["predecessor", ({ id, other }) => sql`update rollouts set predecessor_id = ${other} where id = ${id}`],
-  ])("has no host commanded by another %s of a rollout: it goes no further, which is told once", async (what, attack) => {
+  ])("has no host commanded by another %s of a rollout: it goes no further, which is audited once", async (what, attack) => {
     const one = await withRollout();
     expect(await one.held()).toEqual([[one.root], []]);
     await attack(one);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { completeConfig, readPatch } from "#modules/fleet/assignments/rules";
+import { completeConfig, findMalformed } from "#modules/fleet/assignments/rules";
 import { AssignmentConfig } from "#modules/fleet/assignments/schema/assignments";
 import { configRulesOf } from "#modules/fleet/trust-stores/rules/catalogue";
 import { TRUST_STORE_TYPES, type TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
@@ -32,7 +32,7 @@ describe("400: a name that a tool would read as an option, or as a file of optio
   const NAMES = ["alias", "certFileName", "keyFileName", "dbUser", "keyDirectory", "trustStorePath", "caFileName", "verifyServerName"] as const;
 
   test.each(NAMES)("%s", (field) => {
-    for (const value of WORDS) expect(readPatch({ [field]: value })).toEqual({ invalid: expect.stringContaining(`body.config.${field} must be `) });
+    for (const value of WORDS) expect(findMalformed({ [field]: value })).toStartWith(`body.config.${field} must be `);
   });
 
   test.each(TRUST_STORE_TYPES.filter((type) => [...configRulesOf(type).required, ...configRulesOf(type).optional].includes("alias")))("alias of %s", (type) => {

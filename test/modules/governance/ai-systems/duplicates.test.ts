@@ -19,6 +19,22 @@ describe("POST …/ingest/metrics, sent again", () => {
     ]);
   });
 
+  test("202 a sender that repeats, then does not, then does again loses and doubles nothing", async () => {
+    const { organization, send, signed } = await newSender();
+    const at = (minute: number) => sample({ recordedAt: `2026-01-02T09:${minute}:00.000Z` });
+    const id = crypto.randomUUID();
+    expect((await send(batch(at(10), at(11)))).body).toEqual({ accepted: 2, duplicates: 0 });
+    expect((await signed(batch(at(12), at(13), at(11)), { id })).body).toEqual({ accepted: 2, duplicates: 1 });
+    expect((await signed(batch(at(14)), { id })).body).toEqual({ accepted: 0, duplicates: 1 });
+    for (const minute of [15, 16]) expect((await signed(batch(at(minute)))).body).toEqual({ accepted: 1, duplicates: 0 });
+    expect((await send(batch(at(17), at(16)))).body).toEqual({ accepted: 1, duplicates: 1 });
+    expect(await countOf(organization)).toBe(7);
+    const [known] = (await organization.admin("GET", "/ai-governance/systems")).body.items;
+    expect(known).toMatchObject({ key: "loan-scoring", lastSampleAt: "2026-01-02T09:17:00.000Z" });
+    const [deliveries] = await world.sql`select count(*)::int from webhook_deliveries where organization_id = ${organization.id}`;
+    expect(deliveries?.count).toBe(3);
+  });
+
   test("202 what nothing new came with leaves no audit event", async () => {
     const { organization, send } = await newSender();
     await send(batch());

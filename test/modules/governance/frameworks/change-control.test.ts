@@ -110,7 +110,7 @@ describe("PATCH /organizations/{organizationId}/ai-governance/frameworks/{framew
       expect((await change(organization, nowhere, { status: "in_progress" })).status).toBe(404);
   });
 
-  test("412 for a stale If-Match, before anything about the control is told, and nothing changes", async () => {
+  test("412 for a stale If-Match, before anything about the control is shown, and nothing changes", async () => {
     const organization = await newOrganization();
     await change(organization, path, { status: "in_progress" });
     for (const tag of ['"0"', '"2"', "1", 'W/"1"'])

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { call } from "../../../support/server/call";
+import { dispatch } from "../../../support/server/dispatching";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
-import { tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 import { runJob } from "../../notifications/events/causes";
 
@@ -136,7 +136,7 @@ describe("a metric", () => {
     };
     const states = async () => {
       await runJob("watch-metrics");
-      await tell();
+      await dispatch();
       const { body } = await admin.call("GET", "/users/me/notifications/inbox");
       return body.items.map(({ state, data }: { state: string; data: { items: { value: number }[] } }) => `${data.items[0]?.value} ${state}`);
     };
@@ -144,7 +144,7 @@ describe("a metric", () => {
     return { ...setting, send, states, isOutside };
   }
 
-  test("is told once while it is outside of its range, and once more when it leaves it again", async () => {
+  test("is one notice while it is outside of its range, and another when it leaves it again", async () => {
     const { send, states, isOutside } = await withMetric();
     await send(0.01);
     expect([await states(), await isOutside()]).toEqual([[], false]);
@@ -158,7 +158,7 @@ describe("a metric", () => {
     expect(await states()).toEqual(["0.06 open", "0.09 cleared"]);
   });
 
-  test("is told when it leaves its range and comes back between two looks", async () => {
+  test("is a notice when it leaves its range and comes back between two turns", async () => {
     const { send, states } = await withMetric();
     await send(0.01);
     await states();

@@ -254,7 +254,7 @@ describe("what a newer CA knows", () => {
   });
 });
 
-describe("renewal information (RFC 9773), of a directory of these tests: no CA that can run here has it", () => {
+describe("the renewal information (RFC 9773) of a directory of these tests: no CA that can run here has it", () => {
   // The certificate of RFC 9773, appendix A, and what it is called.
   const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBQzCB66ADAgECAgUAh2VDITAKBggqhkjOPQQDAjAVMRMwEQYDVQQDEwpFeGFt
@@ -285,7 +285,7 @@ yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
     ["1", 60_000],
     ["9999999", 86_400_000],
     ["soon", 21_600_000],
-  ])("tells the window, and when to ask again: Retry-After %s", async (retryAfter, wait) => {
+  ])("returns the window, and when to ask again: Retry-After %s", async (retryAfter, wait) => {
     const suggestedWindow = { start: "2026-05-01T00:00:00Z", end: "2026-05-02T00:00:00Z" };
     const info = { suggestedWindow, explanationURL: "https://ca.example/incident" };
     expect(await windowAt(() => Response.json(info, { headers: { "retry-after": retryAfter } }))).toEqual({
@@ -316,7 +316,7 @@ describe("a revocation", () => {
     return { revoked, reasons: directory.asked.filter(({ path }) => path === "/revoke").map(({ payload }) => payload.reason) };
   };
 
-  test("is told without its reason where the CA does not take that", async () => {
+  test("is asked without its reason where the CA does not take that", async () => {
     const takesNone = ({ payload }: Asked) => ("reason" in payload ? problem("badRevocationReason") : new Response(null));
     expect(await revokeAt({ "/revoke": takesNone })).toEqual({ revoked: { to: "revoked" }, reasons: [2, undefined] });
   });

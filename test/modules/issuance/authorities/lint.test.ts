@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
-import { children, context, type Der, readOid, readOne, TAG } from "#modules/certificates/certificates/x509/der";
-import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
-import { readPem } from "#modules/certificates/certificates/x509/pem";
+import { children, context, type Der, readOid, readOne, TAG } from "#x509/der";
+import { parseCertificate } from "#x509/facts";
+import { readPem } from "#x509/pem";
 import { dns, ip, mustIssue, newHierarchy } from "../../../support/pki/issuing";
 import { newOpenssl } from "../../../support/pki/openssl";
 import { newOrganization } from "../../../support/server/people";
@@ -189,7 +189,7 @@ describe.each(certificates)("%s certificate", (_, kind, pem) => {
   });
 });
 
-test("serial numbers are random: none of 50 comes twice", async () => {
+test("a serial number is random: none of 50 comes twice", async () => {
   const all = await Promise.all(Array.from({ length: 50 }, () => mustIssue(openssl, organization, ecdsa.issuing)));
   expect(new Set(all.map((each) => each.serialNumber)).size).toBe(50);
 });

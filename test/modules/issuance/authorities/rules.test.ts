@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync } from "node:crypto";
 import { formatNetwork, isDomain, isNetwork, networkBytes } from "#modules/issuance/authorities/rules/names";
-import { hasRocaFingerprint } from "#modules/issuance/requests/rules/roca";
+import { hasRocaFingerprint } from "#modules/issuance/issuing/rules/roca";
 
 const modulusOf = () => {
   const { n = "" } = generateKeyPairSync("rsa", { modulusLength: 2_048 }).publicKey.export({ format: "jwk" });
@@ -55,7 +55,7 @@ describe("ROCA", () => {
   });
 });
 
-describe("address ranges", () => {
+describe("an address range", () => {
   test.each([
     ["10.0.0.0/8", "0a000000ff000000"],
     ["192.168.16.0/20", "c0a81000fffff000"],

@@ -20,7 +20,7 @@ const read = (provider: ProviderKey, config: Record<string, unknown> = {}, secre
   return readDnsSettings(given, { allowPrivate, configAt: "body.config.challenges[0].config", secretsAt: "body.secrets" });
 };
 
-describe.each([...PROVIDERS])("settings of %s", (provider) => {
+describe.each([...PROVIDERS])("the settings of %s", (provider) => {
   const { configFields, secretFields } = providerOf(provider);
 
   test("are taken where they are complete, with defaults in place", () => {
@@ -47,7 +47,7 @@ describe.each([...PROVIDERS])("settings of %s", (provider) => {
   });
 });
 
-describe("settings", () => {
+describe("the settings of an issuer's DNS", () => {
   test.each([
     [
       "server",

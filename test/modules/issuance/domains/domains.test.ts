@@ -114,8 +114,8 @@ describe("a domain", () => {
   });
 });
 
-describe("http-01", () => {
-  test("presents no proof for a domain of another organization, and says what to do without naming that", async () => {
+describe("an answer to http-01, GET /.well-known/acme-challenge/{token}", () => {
+  test("is not presented for a domain of another organization: 404, and the reason says what to do without naming that", async () => {
     const [owner, other] = [await newOrganization(), await newOrganization()];
     const domain = newDomain();
     const proof = newProof(`new.${domain}`);
@@ -141,10 +141,10 @@ describe("http-01", () => {
   });
 });
 
-describe("http-01 for names of the server itself, which lead to it whoever asks", () => {
+describe("an answer to http-01 for a name of the server itself, which leads to it whoever asks,", () => {
   const refused = "cannot be proven by http-01: it leads to this server itself, which several organizations share.";
 
-  test("presents none for an organization that staff has not named, whatever its certificates have claimed", async () => {
+  test("is not presented for an organization that staff has not named, whatever its certificates have claimed", async () => {
     const organization = await newOrganization();
     const domain = newDomain();
     const own = [`certs.${domain}`];
@@ -156,7 +156,7 @@ describe("http-01 for names of the server itself, which lead to it whoever asks"
     expect(present(await newOrganization(), newProof(`certs.${domain}`), own)).rejects.toThrow("another organization of this server has");
   });
 
-  test("where staff lets any prove names of the domain, they are the others, not those of the server", async () => {
+  test("is not presented where staff lets any organization prove names of the domain: those are the others", async () => {
     const organization = await newOrganization();
     const domain = newDomain();
     await put(domain, null);
@@ -164,7 +164,7 @@ describe("http-01 for names of the server itself, which lead to it whoever asks"
     expect(present(organization, newProof(`certs.${domain}`), [`certs.${domain}`])).rejects.toThrow(refused);
   });
 
-  test("presents none for an address, until staff names the organization that has it", async () => {
+  test("is not presented for an address, until staff names the organization that has it", async () => {
     const organization = await newOrganization();
     for (const address of ["192.0.2.77", "2001:db8::77"]) {
       expect(present(organization, newProof(address))).rejects.toThrow(`${address} ${refused}`);
@@ -189,7 +189,7 @@ describe("http-01 for names of the server itself, which lead to it whoever asks"
     await renamed.server.stop(true);
   });
 
-  test("are those of PUBLIC_URL and of the certificate of TLS_CERT", () => {
+  test("is one for a name of PUBLIC_URL or of the certificate of TLS_CERT", () => {
     const leaf = certificate({ commonName: "old.example.com", dns: ["a.example.com", "*.Example.org"] });
     const directory = mkdtempSync(join(tmpdir(), "certitude-own-"));
     const tls = { certFile: join(directory, "cert.pem"), keyFile: join(directory, "key.pem") };

@@ -151,7 +151,7 @@ describe("the CRL of an authority", () => {
   });
 });
 
-describe("OCSP", () => {
+describe("POST /pki/{authorityId}/ocsp", () => {
   test.each(["ecdsa-p256", "rsa-2048"])(
     "200 good, then revoked at once with its reason, for the real client of openssl: an authority of %s",
     async (keyAlgorithm) => {
@@ -184,7 +184,7 @@ describe("OCSP", () => {
     expect(text).toMatch(/: good[\s\S]*: revoked[\s\S]*77: unknown/);
   });
 
-  test("200 the same answer by GET, escaped or not, until it is due; caches may keep it for an hour", async () => {
+  test("200, and the same answer by GET, escaped or not, until it is due; caches may keep it for an hour", async () => {
     const { newLeaf, request, issuing } = await newIssuing();
     const der = await request(await newLeaf());
     const base64 = Buffer.from(der).toString("base64");
@@ -219,7 +219,7 @@ describe("OCSP", () => {
 
   // The embedded database is one session: there nobody else holds a row.
   if (Bun.env.TEST_DATABASE_URL)
-    test("200 a CRL that takes its time keeps one connection, whoever asks for it", async () => {
+    test("a CRL that takes its time keeps one connection, whoever asks for it: GET /pki/{authorityId}/crl 200", async () => {
       const { issuing, root } = await newIssuing();
       await fetch(issuing.crlUrl);
       await world.sql`update authority_publications set crl_due_at = now() where authority_id = ${issuing.id}`;

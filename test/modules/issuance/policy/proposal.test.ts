@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { tighten } from "#modules/issuance/requests/rules/loosening";
-import { DEFAULT_POLICY, type IssuancePolicy } from "#modules/issuance/requests/rules/policy";
+import { tighten } from "#modules/issuance/issuing/rules/loosening";
+import { DEFAULT_POLICY, type IssuancePolicy } from "#modules/issuance/issuing/rules/policy";
 import { call } from "../../../support/server/call";
+import { dispatch } from "../../../support/server/dispatching";
 import { newOrganization } from "../../../support/server/people";
-import { tell } from "../../../support/server/telling";
 
 const POLICY = "/issuance-policy";
 const STRICT = { allowedDomains: ["*.example.com"], allowedKeyLocations: ["agent"], needsApproval: true };
@@ -121,11 +121,11 @@ describe("POST …/issuance-policy/proposals/{proposalId}/refuse", () => {
   });
 });
 
-test("admins are notified of a proposal until it is decided on or taken back", async () => {
+test("a proposal stands in the inbox of admins until it is decided on or taken back", async () => {
   const { organization, asOne, asOther } = await withTwo();
   const admin = await organization.join();
   const states = async () => {
-    await tell();
+    await dispatch();
     const { items } = (await admin.call("GET", "/users/me/notifications/inbox?limit=100")).body;
     return items.filter(({ kind }: { kind: string }) => kind === "issuance_policy_awaits_approval").map(({ state }: { state: string }) => state);
   };
@@ -153,7 +153,7 @@ test.each<[Partial<IssuancePolicy>, Partial<IssuancePolicy>, boolean]>([
   [{ allowedKeyAlgorithms: ["ecdsa-p256"] }, { allowedKeyAlgorithms: ["ecdsa-p256", "rsa-2048"] }, true],
   [{ allowedKeyLocations: ["agent", "server"] }, { allowedKeyLocations: ["agent"] }, false],
   [{}, { needsApproval: false }, true],
-])("from %j to %j a policy is loosened: %p", (current, next, waits) => {
+])("a policy is loosened from %j to %j: %p", (current, next, waits) => {
   const asked = { ...DEFAULT_POLICY, needsApproval: true };
   expect(tighten({ ...asked, ...current }, { ...asked, ...next }).waits).toBe(waits);
   expect(tighten({ ...DEFAULT_POLICY, ...current }, { ...asked, ...next }).waits).toBe(false);

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { FORGIVEN } from "#modules/issuance/renewals/rules/backoff";
+import type { Driver } from "#modules/issuance/issuing/rules/driver";
+import { FAILURES_ALLOWED } from "#modules/issuance/renewals/rules/backoff";
 import { renewDue } from "#modules/issuance/renewals/services/renew";
 import { asking } from "#modules/issuance/renewals/services/windows";
-import type { Driver } from "#modules/issuance/requests/rules/driver";
 import { certificate, importInto } from "../../../support/pki/certificates";
+import { dispatch } from "../../../support/server/dispatching";
 import { deactivateOtherRollouts, desired, report, runRolloutJobAt } from "../../../support/server/fleet";
 import { runShared } from "../../../support/server/shared-jobs";
-import { tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 import { newWatched, watch } from "../../certificates/expiry/watch";
 import { conduct, issued, newName, newSetting, work } from "../requests/requests";
@@ -158,7 +158,7 @@ describe("a certificate whose time has come", () => {
     expect(await statusAfter(71.2)).toEqual(["retired", "renewed"]);
   });
 
-  test("whose successor cannot follow is told, and tried again", async () => {
+  test("whose successor cannot follow is an event, and tried again", async () => {
     const setting = await withRenewal();
     await deploy(setting.organization, setting.certificateId);
     const admin = await setting.organization.join("ORG_ADMIN");
@@ -167,7 +167,7 @@ describe("a certificate whose time has come", () => {
     await world.sql`update certificates set sealed_private_key = null where organization_id = ${setting.organization.id} and id <> ${setting.certificateId}`;
     await renew(setting.organization, 61);
     expect(await setting.read()).toMatchObject({ state: "issued", reason: expect.stringContaining("the private key") });
-    await tell(inDays(61));
+    await dispatch(inDays(61));
     const { body } = await admin.call("GET", "/users/me/notifications/inbox?limit=100");
     expect(body.items.map(({ kind }: { kind: string }) => kind)).toContain("certificate_renewal_failed");
   });
@@ -210,44 +210,44 @@ describe("a renewal that fails", () => {
   async function withAdmin() {
     const setting = await withRenewal();
     const admin = await setting.organization.join("ORG_ADMIN");
-    const told = async (days: number) => {
-      await tell(inDays(days));
+    const received = async (days: number) => {
+      await dispatch(inDays(days));
       const { body } = await admin.call("GET", "/users/me/notifications/inbox?limit=100");
-      const told: { kind: string; state: string | null }[] = body.items.toReversed();
-      return told.filter(({ kind }) => kind !== "certificate_issued").map(({ kind, state }) => [kind, state]);
+      const received: { kind: string; state: string | null }[] = body.items.toReversed();
+      return received.filter(({ kind }) => kind !== "certificate_issued").map(({ kind, state }) => [kind, state]);
     };
-    return { ...setting, told };
+    return { ...setting, received };
   }
 
-  test("is told once, tried again later, and over once it is issued", async () => {
+  test("is one event, tried again later, and over once it is issued", async () => {
     const setting = await withAdmin();
     fails(setting);
     await setting.pass(61);
     expect(await setting.read()).toMatchObject({ state: "failed", failures: 1, reason: "The CA says no." });
-    expect(await setting.told(61)).toEqual([["certificate_renewal_failed", "open"]]);
+    expect(await setting.received(61)).toEqual([["certificate_renewal_failed", "open"]]);
     await setting.pass(61.03);
     expect(await setting.requests()).toHaveLength(1);
     await setting.pass(61.06);
     expect(await setting.requests()).toHaveLength(2);
     expect(await setting.read()).toMatchObject({ state: "failed", failures: 2 });
-    expect(await setting.told(61)).toHaveLength(1);
+    expect(await setting.received(61)).toHaveLength(1);
     conduct(setting.issuer.id, { take: (issuing) => issued(issuing) });
     await setting.pass(62);
     expect(await setting.read()).toMatchObject({ state: "renewed", reason: null });
-    expect((await setting.told(62)).filter(([kind]) => kind === "certificate_renewal_failed")).toEqual([["certificate_renewal_failed", "cleared"]]);
+    expect((await setting.received(62)).filter(([kind]) => kind === "certificate_renewal_failed")).toEqual([["certificate_renewal_failed", "cleared"]]);
   });
 
-  test("is late in the end, which is told too; before, nothing is said of the expiry", async () => {
+  test("is late in the end, which is an event too; before, nothing is said of the expiry", async () => {
     const setting = await withAdmin();
     fails(setting);
     await setting.pass(61);
     await watch(65);
-    expect((await setting.told(65)).map(([kind]) => kind)).toEqual(["certificate_renewal_failed"]);
+    expect((await setting.received(65)).map(([kind]) => kind)).toEqual(["certificate_renewal_failed"]);
     expect(await setting.list("?late=true")).toEqual([]);
     await setting.pass(76);
     expect(await setting.list("?late=true")).toMatchObject([{ certificateId: setting.certificateId, lateSince: expect.any(String) }]);
     await watch(77);
-    expect((await setting.told(77)).map(([kind]) => kind).toSorted()).toEqual([
+    expect((await setting.received(77)).map(([kind]) => kind).toSorted()).toEqual([
       "certificate_expiring",
       "certificate_renewal_failed",
       "certificate_renewal_late",
@@ -256,18 +256,18 @@ describe("a renewal that fails", () => {
 
   test("spares the issuer: after some in a row one alone is tried", async () => {
     const setting = await withRenewal();
-    for (let n = 0; n < FORGIVEN + 2; n++) await setting.order({ names: [newName()] });
+    for (let n = 0; n < FAILURES_ALLOWED + 2; n++) await setting.order({ names: [newName()] });
     await work();
     await renew(setting.organization);
     fails(setting);
     await setting.pass(62);
-    expect(await setting.requests()).toHaveLength(FORGIVEN + 3);
+    expect(await setting.requests()).toHaveLength(FAILURES_ALLOWED + 3);
     await setting.pass(62.2);
-    expect(await setting.requests()).toHaveLength(FORGIVEN + 4);
+    expect(await setting.requests()).toHaveLength(FAILURES_ALLOWED + 4);
     await setting.pass(62.21);
-    expect(await setting.requests()).toHaveLength(FORGIVEN + 4);
+    expect(await setting.requests()).toHaveLength(FAILURES_ALLOWED + 4);
     await setting.pass(62.3);
-    expect(await setting.requests()).toHaveLength(FORGIVEN + 5);
+    expect(await setting.requests()).toHaveLength(FAILURES_ALLOWED + 5);
   });
 
   test("does not go against a rate limit of the issuer", async () => {
@@ -281,11 +281,11 @@ describe("a renewal that fails", () => {
   });
 });
 
-test("of what no issuer renews, the notice of its expiry says so", async () => {
-  const { organization, toldTo, admin } = await newWatched();
+test("a certificate that no issuer renews: the notice of its expiry says so", async () => {
+  const { organization, noticesOf, admin } = await newWatched();
   await importInto(organization, certificate({ from: -300, days: 20 }).pem);
   await watch();
-  expect(await toldTo(admin)).toMatchObject([{ kind: "certificate_expiring", message: expect.stringMatching(/ No issuer renews it\.$/) }]);
+  expect(await noticesOf(admin)).toMatchObject([{ kind: "certificate_expiring", message: expect.stringMatching(/ No issuer renews it\.$/) }]);
 });
 
 test("the CA's window is asked for while the CA of another organization never answers", async () => {
@@ -329,7 +329,7 @@ test("the CA's window has a certificate renewed earlier; another window has it p
   expect(await setting.read()).toMatchObject({ state: "ordered" });
 });
 
-test("issuers take turns: the renewal of one is ordered before the last of many of another", async () => {
+test("the renewals of one issuer are ordered before the last of many of another: issuers take turns", async () => {
   const many = await newSetting();
   const one = await newSetting();
   const orders = 151; // one more than is looked at in a transaction

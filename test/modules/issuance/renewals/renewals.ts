@@ -8,15 +8,15 @@ export const inDays = (days: number) => new Date(Date.now() + days * DAY);
 
 /** One turn of the job on each of some servers at once, so many days from now, for this organization alone: what others have is left as it is. */
 export async function renew({ id }: { id: string }, days = 0, servers = 1) {
-  const others = await world.sql<{ certificateId: string; lookAt: string }[]>`
+  const others = await world.sql<{ certificateId: string; reviewAt: string }[]>`
     with others as (select organization_id, certificate_id, look_at from renewals where organization_id <> ${id} and look_at is not null),
     quiet as (
       update renewals w set look_at = null from others o where w.organization_id = o.organization_id and w.certificate_id = o.certificate_id)
-    select certificate_id as "certificateId", iso(look_at) as "lookAt" from others`;
+    select certificate_id as "certificateId", iso(look_at) as "reviewAt" from others`;
   const at = new Date(inDays(days).getTime() + 1_000); // the database rounds its clock
   await Promise.all(Array.from({ length: servers }, () => renewDue({ ...world.deps, clock: () => at }, new AbortController().signal)));
   await world.sql`
-    update renewals w set look_at = o."lookAt" from jsonb_to_recordset(${JSON.stringify(others)}::text::jsonb) as o ("certificateId" uuid, "lookAt" timestamptz)
+    update renewals w set look_at = o."reviewAt" from jsonb_to_recordset(${JSON.stringify(others)}::text::jsonb) as o ("certificateId" uuid, "reviewAt" timestamptz)
     where w.certificate_id = o."certificateId" and w.organization_id <> ${id}`;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { FORGIVEN, fareOf, restAfter, retryAfter } from "#modules/issuance/renewals/rules/backoff";
-import { decide, type Looked, putOff } from "#modules/issuance/renewals/rules/next";
+import { FAILURES_ALLOWED, restAfter, retryAfter, standingOf } from "#modules/issuance/renewals/rules/backoff";
+import { decide, putOff, type RenewalFacts } from "#modules/issuance/renewals/rules/next";
 import { holdSecondsOf, planRenewal } from "#modules/issuance/renewals/rules/plan";
 import { algorithmOf, namesOf } from "#modules/issuance/renewals/rules/template";
 
@@ -78,15 +78,15 @@ test("the successor is to be everywhere for a day before the certificate is reti
   expect([90, 1, 5 / 1_440].map((days) => holdSecondsOf(life(days)))).toEqual([86_400, 3_600, 12]);
 });
 
-describe("after failures", () => {
+describe("the next attempt of a renewal that failed", () => {
   const wait = (failures: number, left: number, chance = 0) =>
     retryAfter({ failures, notBefore: after(left - 90 * DAY), notAfter: after(left) }, start, chance).getTime() - start.getTime();
 
-  test("each wait is twice the one before, up to a day", () => {
+  test("waits twice as long as the one before, up to a day", () => {
     expect([1, 2, 3, 5, 6, 60].map((failures) => wait(failures, 30 * DAY) / HOUR)).toEqual([1, 2, 4, 16, 24, 24]);
   });
 
-  test("it is no longer than an eighth of what is left, and a day again once it has expired, or a thirtieth of a short lifetime", () => {
+  test("waits no longer than an eighth of what is left, and a day again once it has expired, or a thirtieth of a short lifetime", () => {
     expect(wait(5, 8 * HOUR)).toBe(HOUR);
     expect(wait(5, 80_000)).toBe(10_000);
     expect(wait(5, 8_000)).toBe(10_000);
@@ -95,26 +95,27 @@ describe("after failures", () => {
     expect(retryAfter(short, start, 0)).toEqual(after(10_000));
   });
 
-  test("up to a quarter more by chance", () => {
+  test("waits up to a quarter more by chance", () => {
     expect(wait(1, 30 * DAY, 1)).toBe(1.25 * HOUR);
   });
 
-  test("in a row of one issuer, it is spared: longer each time, an hour at last", () => {
-    expect([FORGIVEN - 1, FORGIVEN, FORGIVEN + 1, FORGIVEN + 2, FORGIVEN + 40].map((failures) => restAfter(failures) / MINUTE)).toEqual([0, 5, 10, 20, 60]);
+  test("spares an issuer that failed in a row: longer each time, an hour at last", () => {
+    const allowed = FAILURES_ALLOWED;
+    expect([allowed - 1, allowed, allowed + 1, allowed + 2, allowed + 40].map((failures) => restAfter(failures) / MINUTE)).toEqual([0, 5, 10, 20, 60]);
   });
 
-  test("one success makes up for all of them", () => {
+  test("comes as the first one after a success", () => {
     const fare = { failures: 7, restsUntil: after(HOUR) };
-    expect(fareOf(fare, ["failed", "issued", undefined], start)).toEqual({ failures: 0, restsUntil: null });
-    expect(fareOf(fare, ["open", undefined], start)).toEqual(fare);
-    expect(fareOf(fare, ["failed"], start)).toEqual({ failures: 8, restsUntil: after(40 * MINUTE) });
-    expect(fareOf({ failures: 1, restsUntil: null }, ["failed", "failed"], start)).toEqual({ failures: 3, restsUntil: null });
+    expect(standingOf(fare, ["failed", "issued", undefined], start)).toEqual({ failures: 0, restsUntil: null });
+    expect(standingOf(fare, ["open", undefined], start)).toEqual(fare);
+    expect(standingOf(fare, ["failed"], start)).toEqual({ failures: 8, restsUntil: after(40 * MINUTE) });
+    expect(standingOf({ failures: 1, restsUntil: null }, ["failed", "failed"], start)).toEqual({ failures: 3, restsUntil: null });
   });
 });
 
 const renewAt = after(60 * DAY);
 const lateAt = after(75 * DAY);
-const row = (more: Partial<Looked> = {}): Looked => ({
+const row = (more: Partial<RenewalFacts> = {}): RenewalFacts => ({
   ...life(90),
   renewAt,
   lateAt,
@@ -137,52 +138,52 @@ const row = (more: Partial<Looked> = {}): Looked => ({
   isCancelled: false,
   ...more,
 });
-const decideAt = (now: Date, more: Partial<Looked> = {}, restsUntil: Date | null = null) => decide(row(more), restsUntil, now, 0);
+const decideAt = (now: Date, more: Partial<RenewalFacts> = {}, restsUntil: Date | null = null) => decide(row(more), restsUntil, now, 0);
 
 describe("what becomes of a certificate that is looked at", () => {
   test("before its time it waits, and is looked at again then", () => {
-    expect(decideAt(after(DAY))).toMatchObject({ state: "scheduled", isOrdered: false, lookAt: renewAt, tells: [] });
+    expect(decideAt(after(DAY))).toMatchObject({ state: "scheduled", isRequested: false, reviewAt: renewAt, news: [] });
   });
 
   test("at its time it is ordered, and looked at again when it is late", () => {
-    expect(decideAt(renewAt)).toMatchObject({ state: "ordered", isOrdered: true, lookAt: lateAt, tells: [] });
+    expect(decideAt(renewAt)).toMatchObject({ state: "ordered", isRequested: true, reviewAt: lateAt, news: [] });
   });
 
   test("while the issuer rests it is not ordered; it can be late meanwhile", () => {
-    expect(decideAt(renewAt, {}, after(61 * DAY))).toMatchObject({ state: "scheduled", isOrdered: false, lookAt: after(61 * DAY) });
-    expect(decideAt(lateAt, {}, after(80 * DAY))).toMatchObject({ isOrdered: false, isLate: true, lookAt: after(80 * DAY), tells: ["late"] });
+    expect(decideAt(renewAt, {}, after(61 * DAY))).toMatchObject({ state: "scheduled", isRequested: false, reviewAt: after(61 * DAY) });
+    expect(decideAt(lateAt, {}, after(80 * DAY))).toMatchObject({ isRequested: false, isLate: true, reviewAt: after(80 * DAY), news: ["late"] });
   });
 
-  test("with an open request it waits; once late that is told once, with what the request waits for", () => {
+  test("with an open request it waits; once late that is one event, with what the request waits for", () => {
     const open = { state: "ordered", request: { status: "open", reason: "It waits for the agent's key." } } as const;
-    expect(decideAt(renewAt, open)).toMatchObject({ state: "ordered", isOrdered: false, lookAt: lateAt, tells: [] });
-    expect(decideAt(lateAt, open)).toMatchObject({ isLate: true, lookAt: null, tells: ["late"], failure: "It waits for the agent's key." });
-    expect(decideAt(lateAt, { ...open, isLate: true })).toMatchObject({ isLate: true, lookAt: null, tells: [] });
+    expect(decideAt(renewAt, open)).toMatchObject({ state: "ordered", isRequested: false, reviewAt: lateAt, news: [] });
+    expect(decideAt(lateAt, open)).toMatchObject({ isLate: true, reviewAt: null, news: ["late"], failure: "It waits for the agent's key." });
+    expect(decideAt(lateAt, { ...open, isLate: true })).toMatchObject({ isLate: true, reviewAt: null, news: [] });
   });
 
-  test("once its request failed it is tried again later, which is told", () => {
+  test("once its request failed it is tried again later, with an event", () => {
     const failed = { state: "ordered", failures: 1, request: { status: "failed", reason: "The CA said no." } } as const;
     expect(decideAt(renewAt, failed)).toMatchObject({
       state: "failed",
       failures: 2,
       failure: "The CA said no.",
       retryAt: after(60 * DAY + 2 * HOUR),
-      tells: ["failed"],
+      news: ["failed"],
     });
     const waiting = { state: "failed", failures: 2, retryAt: after(60 * DAY + 2 * HOUR), failure: "The CA said no." } as const;
-    expect(decideAt(after(60 * DAY + HOUR), waiting)).toMatchObject({ state: "failed", isOrdered: false, lookAt: waiting.retryAt });
-    expect(decideAt(waiting.retryAt, waiting)).toMatchObject({ state: "ordered", isOrdered: true, failures: 2 });
+    expect(decideAt(after(60 * DAY + HOUR), waiting)).toMatchObject({ state: "failed", isRequested: false, reviewAt: waiting.retryAt });
+    expect(decideAt(waiting.retryAt, waiting)).toMatchObject({ state: "ordered", isRequested: true, failures: 2 });
   });
 
   test("one that a person ordered before its time is not tried again before that", () => {
     const failed = { state: "ordered", request: { status: "failed", reason: null } } as const;
-    expect(decideAt(after(DAY), failed)).toMatchObject({ state: "failed", retryAt: renewAt, lookAt: renewAt });
+    expect(decideAt(after(DAY), failed)).toMatchObject({ state: "failed", retryAt: renewAt, reviewAt: renewAt });
   });
 
   test("once its request was issued it follows on its hosts; without any, nothing is left to do", () => {
     const issued = { state: "ordered", isLate: true, failures: 3, request: { status: "issued", reason: null } } as const;
-    expect(decideAt(renewAt, issued)).toMatchObject({ state: "issued", lookAt: renewAt, isLate: false, tells: ["over"] });
-    expect(decideAt(renewAt, { ...issued, isDeployed: false })).toMatchObject({ state: "renewed", lookAt: null, tells: ["over"] });
+    expect(decideAt(renewAt, issued)).toMatchObject({ state: "issued", reviewAt: renewAt, isLate: false, news: ["over"] });
+    expect(decideAt(renewAt, { ...issued, isDeployed: false })).toMatchObject({ state: "renewed", reviewAt: null, news: ["over"] });
     expect(decideAt(renewAt, { ...issued, status: "retired" })).toMatchObject({ state: "renewed" });
     expect(decideAt(renewAt, { ...issued, status: "revoked", revocationReason: "keyCompromise" })).toMatchObject({ state: "issued" });
   });
@@ -191,14 +192,14 @@ describe("what becomes of a certificate that is looked at", () => {
     const now = after(DAY);
     expect(decideAt(now, { status: "revoked", revocationReason })).toMatchObject({
       state: "ordered",
-      isOrdered: true,
+      isRequested: true,
       renewAt: now,
       lateAt: after(DAY + HOUR),
     });
   });
 
   test.each(["cessationOfOperation", "certificateHold", "privilegeWithdrawn", "affiliationChanged"])("revoked for %s it has ended", (revocationReason) => {
-    expect(decideAt(after(DAY), { status: "revoked", revocationReason })).toMatchObject({ state: "ended", lookAt: null, tells: ["over"] });
+    expect(decideAt(after(DAY), { status: "revoked", revocationReason })).toMatchObject({ state: "ended", reviewAt: null, news: ["over"] });
   });
 
   test("it has ended with a compromised key that its renewal would keep, without its host, without its issuer, retired, and long after it expired", () => {
@@ -206,32 +207,32 @@ describe("what becomes of a certificate that is looked at", () => {
     expect(decideAt(renewAt, { isHostGone: true }).state).toBe("ended");
     expect(decideAt(renewAt, { isIssuerGone: true }).state).toBe("ended");
     expect(decideAt(renewAt, { status: "retired" }).state).toBe("ended");
-    expect(decideAt(after(119 * DAY)).isOrdered).toBe(true);
+    expect(decideAt(after(119 * DAY)).isRequested).toBe(true);
     expect(decideAt(after(121 * DAY)).state).toBe("ended");
   });
 
   test("what a person cancelled or refused has ended, and stays so when it is revoked", () => {
     const cancelled = { isCancelled: true, state: "ordered", request: { status: "cancelled", reason: "No." } } as const;
     const reason = "The certificate request that was to renew it was cancelled or refused.";
-    expect(decideAt(renewAt, cancelled)).toMatchObject({ state: "ended", failure: reason, isOrdered: false, lookAt: null, tells: ["over"] });
+    expect(decideAt(renewAt, cancelled)).toMatchObject({ state: "ended", failure: reason, isRequested: false, reviewAt: null, news: ["over"] });
     const revoked = { isCancelled: true, state: "ended", status: "revoked", revocationReason: "superseded" } as const;
-    expect(decideAt(renewAt, revoked)).toMatchObject({ state: "ended", isOrdered: false });
+    expect(decideAt(renewAt, revoked)).toMatchObject({ state: "ended", isRequested: false });
   });
 
   test("what has ended is planned anew when it is active again", () => {
     expect(decideAt(after(DAY), { state: "ended", renewAt: start, failure: "The certificate is retired." })).toMatchObject({
       state: "scheduled",
-      lookAt: planRenewal(life(90), plain, start).renewAt,
+      reviewAt: planRenewal(life(90), plain, start).renewAt,
     });
   });
 
   test("where a person gave it a successor, nothing is ordered", () => {
-    expect(decideAt(renewAt, { isRotated: true })).toMatchObject({ state: "renewed", isOrdered: false });
+    expect(decideAt(renewAt, { isRotated: true })).toMatchObject({ state: "renewed", isRequested: false });
   });
 
   test("what is put off is looked at then, or when it is late", () => {
-    expect(putOff(row(), after(61 * DAY), renewAt)).toMatchObject({ state: "scheduled", isOrdered: false, lookAt: after(61 * DAY) });
-    expect(putOff(row({ state: "failed" }), after(90 * DAY), renewAt)).toMatchObject({ state: "failed", lookAt: lateAt });
+    expect(putOff(row(), after(61 * DAY), renewAt)).toMatchObject({ state: "scheduled", isRequested: false, reviewAt: after(61 * DAY) });
+    expect(putOff(row({ state: "failed" }), after(90 * DAY), renewAt)).toMatchObject({ state: "failed", reviewAt: lateAt });
   });
 });
 

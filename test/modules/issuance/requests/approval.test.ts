@@ -5,8 +5,8 @@ import { newCsr } from "../../../support/pki/csr";
 import { newAgent } from "../../../support/server/agents";
 import { newApiToken } from "../../../support/server/api-tokens";
 import { call } from "../../../support/server/call";
+import { dispatch } from "../../../support/server/dispatching";
 import { newOrganization } from "../../../support/server/people";
-import { tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 import { newSetting, PATH, withApprovals, work } from "./requests";
 
@@ -128,20 +128,20 @@ describe("POST …/certificate-requests/{requestId}/refuse", () => {
   });
 });
 
-describe("admins", () => {
-  test("are told of what waits for an approval, until it is approved, refused or cancelled", async () => {
+describe("a request that waits for an approval", () => {
+  test("stands in the inbox of admins, until it is approved, refused or cancelled", async () => {
     const { organization, asAuthor, asOther, body } = await withApprovals();
     const admin = await organization.join("ORG_ADMIN");
     const ids: string[] = [];
     const order = async () => ids.push((await asAuthor("POST", PATH, body())).body.id);
     const states = async () => {
-      await tell();
+      await dispatch();
       const { items } = (await admin.call("GET", "/users/me/notifications/inbox?limit=100")).body;
       return items.filter(({ kind }: { kind: string }) => kind === "certificate_request_awaits_approval").map(({ state }: { state: string }) => state);
     };
     for (let turn = 0; turn < 3; turn++) {
       await order();
-      await tell(); // each by itself
+      await dispatch(); // each by itself
     }
     expect(await states()).toEqual(["open", "open", "open"]);
     await asOther("POST", `${PATH}/${ids[0]}/approve`);
@@ -199,7 +199,7 @@ describe("PUT and GET /organizations/{organizationId}/issuance-policy", () => {
   });
 });
 
-describe("keepCsr", () => {
+describe("a CSR of an agent", () => {
   async function waiting(approve = false) {
     const setting = await withApprovals(approve);
     const agent = await newAgent(setting.organization);
@@ -210,7 +210,7 @@ describe("keepCsr", () => {
     return { ...setting, id, keep };
   }
 
-  test("has the request begin, once", async () => {
+  test("has its request begin, once", async () => {
     const { id, keep, get, certificateOf } = await waiting();
     const { csrPem, keyPem } = await newCsr();
     expect(await keep(csrPem, crypto.randomUUID())).toBe("not found");
@@ -228,7 +228,7 @@ describe("keepCsr", () => {
     expect(await keep(csrPem)).toBe("done");
   });
 
-  test("conflicts while an approval is awaited, and once it has ended", async () => {
+  test("is a conflict while an approval of its request is awaited, and once that has ended", async () => {
     const { organization, id, keep, asOther, get } = await waiting(true);
     const { csrPem } = await newCsr();
     expect(await keep(csrPem)).toBe("conflict");

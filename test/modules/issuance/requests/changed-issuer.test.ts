@@ -5,8 +5,8 @@ import { issuing } from "#modules/issuance/requests/services/work";
 import { newCsr } from "../../../support/pki/csr";
 import { newAuthority, rootBody } from "../../../support/pki/issuing";
 import { newAgent } from "../../../support/server/agents";
+import { dispatch } from "../../../support/server/dispatching";
 import { ISSUING, runShared } from "../../../support/server/shared-jobs";
-import { tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 import { renew } from "../renewals/renewals";
 import { newName, PATH, withApprovals, work } from "./requests";
@@ -54,7 +54,7 @@ describe("a request that was approved", () => {
     expect(await get(id)).toMatchObject({ status: "pending", approval: "awaited", approvedBy: null, reason: ENDED });
     const { items } = (await organization.admin("GET", "/audit-events?action=certificate-request.approval-ended")).body;
     expect(items).toMatchObject([{ targetId: id, actor: { type: "server" }, details: { reason: ENDED } }]);
-    await tell();
+    await dispatch();
     const inbox = (await admin.call("GET", "/users/me/notifications/inbox?limit=100")).body.items;
     expect(inbox.some(({ kind, state }: { kind: string; state: string }) => kind === "certificate_request_awaits_approval" && state === "open")).toBe(true);
     expect((await asAuthor("POST", `${PATH}/${id}/approve`)).status).toBe(403);
@@ -201,7 +201,7 @@ describe("a request that waits for its approval", () => {
   });
 });
 
-test("409 for a request that has ended, also once its issuer is gone", async () => {
+test("POST /certificate-requests/{requestId}/approve and cancel 409 for a request that has ended, also once its issuer is gone", async () => {
   const setting = await withApprovals();
   const id = await approved(setting);
   await work();

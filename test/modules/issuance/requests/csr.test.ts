@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { createPublicKey } from "node:crypto";
 import { createKeyring } from "#crypto/keyring";
 import { createKeyMaker } from "#limits/key-maker";
+import { readNames } from "#modules/issuance/issuing/rules/names";
 import { readCsr } from "#modules/issuance/requests/rules/csr";
-import { readNames } from "#modules/issuance/requests/rules/names";
 import { openKey, requestOf } from "#modules/issuance/requests/services/keys";
 import { KEYS, newCsr, openssl } from "../../../support/pki/csr";
 

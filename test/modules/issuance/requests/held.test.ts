@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { trustForAdministrator } from "#maintenance/stamping";
-import { HELD_REQUEST } from "#modules/issuance/hosts/queries/asked-keys";
-import { HELD_ISSUER } from "#modules/issuance/issuers/queries";
+import { UNPROVEN_ISSUER } from "#modules/issuance/issuers/queries/issuers";
+import { UNPROVEN_REQUEST } from "#modules/issuance/requests/queries/asked-keys";
 import { certificate } from "../../../support/pki/certificates";
 import { newCsr } from "../../../support/pki/csr";
 import { issue, newHierarchy } from "../../../support/pki/issuing";
@@ -41,7 +41,7 @@ describe("a request that was changed in the database", () => {
     const { id } = await order();
     await attack(id);
     await work();
-    expect(outcome(await get(id))).toEqual({ status: "failed", reason: HELD_REQUEST });
+    expect(outcome(await get(id))).toEqual({ status: "failed", reason: UNPROVEN_REQUEST });
     expect(asked).toEqual([]);
   });
 
@@ -50,7 +50,7 @@ describe("a request that was changed in the database", () => {
     const { id } = await order({ names: ["www.example.org"], key: { location: "csr" }, csrPem: (await newCsr()).csrPem });
     await sql`update certificate_requests set csr = (select csr from certificate_requests where id = ${id}) || '\\x00' where id = ${id}`;
     await work();
-    expect([outcome(await get(id)).reason, asked]).toEqual([HELD_REQUEST, []]);
+    expect([outcome(await get(id)).reason, asked]).toEqual([UNPROVEN_REQUEST, []]);
   });
 
   test("409 for its approval; approved in the database it fails", async () => {
@@ -63,11 +63,11 @@ describe("a request that was changed in the database", () => {
     const [first, second] = [await organization.join(), await organization.join()];
     const approve = (id: string, { token } = first) =>
       call("POST", `/organizations/${organization.id}${PATH}/${id}/approve`, { token, headers: organization.headers("ORG_ADMIN") });
-    expect(await approve(changed.id)).toMatchObject({ status: 409, body: { message: HELD_REQUEST } });
+    expect(await approve(changed.id)).toMatchObject({ status: 409, body: { message: UNPROVEN_REQUEST } });
     expect((await approve(good.id)).status).toBe(200);
     expect((await approve(good.id, second)).body.approval).toBe("given"); // ordered by headers alone, so that it takes two
     await work();
-    expect(outcome(await get(approved.id))).toEqual({ status: "failed", reason: HELD_REQUEST });
+    expect(outcome(await get(approved.id))).toEqual({ status: "failed", reason: UNPROVEN_REQUEST });
     expect((await get(good.id)).status).toBe("issued");
     expect(asked).toEqual(good.names);
   });
@@ -81,12 +81,12 @@ describe("a request that was changed in the database", () => {
     const { certificateId } = await get(id);
     expect(await organization.admin("POST", `/certificates/${certificateId}/renew`, { body: {} })).toMatchObject({
       status: 409,
-      body: { message: `It cannot be ordered as before. ${HELD_REQUEST}` },
+      body: { message: `It cannot be ordered as before. ${UNPROVEN_REQUEST}` },
     });
     await renew(organization, 61);
     await work();
     const { body } = await organization.member("GET", `${PATH}?status=failed`);
-    expect(body.items).toMatchObject([{ replaces: certificateId, reason: HELD_REQUEST }]);
+    expect(body.items).toMatchObject([{ replaces: certificateId, reason: UNPROVEN_REQUEST }]);
     expect(asked).toHaveLength(1);
   });
 });
@@ -98,10 +98,10 @@ describe("an issuer that was changed in the database", () => {
     await sql`update issuers set config = jsonb_set(config, '{directoryUrl}', '"https://theirs.example"') where id = ${issuer.id}`;
     const { id } = await order();
     await work();
-    expect(outcome(await get(id))).toEqual({ status: "failed", reason: HELD_ISSUER });
+    expect(outcome(await get(id))).toEqual({ status: "failed", reason: UNPROVEN_ISSUER });
     expect(asked).toEqual([]);
-    expect((await organization.admin("POST", `${path}/test`)).body).toEqual({ outcome: "failed", message: HELD_ISSUER });
-    expect(await organization.admin("PATCH", path, { body: { name: "Mine" } })).toMatchObject({ status: 409, body: { message: HELD_ISSUER } });
+    expect((await organization.admin("POST", `${path}/test`)).body).toEqual({ outcome: "failed", message: UNPROVEN_ISSUER });
+    expect(await organization.admin("PATCH", path, { body: { name: "Mine" } })).toMatchObject({ status: 409, body: { message: UNPROVEN_ISSUER } });
     await trust();
     const { id: next } = await order();
     await work();

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { createPrivateKey, generateKeyPairSync } from "node:crypto";
-import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
-import { readPem } from "#modules/certificates/certificates/x509/pem";
+import { readNames } from "#modules/issuance/issuing/rules/names";
 import { judgeChain } from "#modules/issuance/requests/rules/judge";
-import { readNames } from "#modules/issuance/requests/rules/names";
+import { parseCertificate } from "#x509/facts";
+import { readPem } from "#x509/pem";
 import { certificate, chain } from "../../../support/pki/certificates";
 import { newCsr, openssl, signCsr } from "../../../support/pki/csr";
 

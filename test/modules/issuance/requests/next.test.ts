@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { backoff, nextOf, type State } from "#modules/issuance/requests/rules/next";
+import { nextOf, type State, waitAfter } from "#modules/issuance/requests/rules/next";
 
 const NOW = new Date("2030-01-01T12:00:00Z");
 const after = (ms: number) => new Date(NOW.getTime() + ms);
@@ -13,10 +13,10 @@ const state = (rest: Partial<State> = {}): State => ({
 });
 const retry = { to: "retry", reason: "It is away.", at: NOW } as const;
 
-test("backoff doubles from 30 s to an hour, never below what is asked for, and a quarter more at most", () => {
-  expect([1, 2, 3, 8, 9, 1_000].map((failures) => backoff(failures, 0, 0))).toEqual([30_000, 60_000, 120_000, 3_600_000, 3_600_000, 3_600_000]);
-  expect(backoff(1, 7_200_000, 0)).toBe(7_200_000);
-  expect(backoff(1, 7_200_000, 1)).toBe(9_000_000);
+test("the backoff doubles from 30 s to an hour, never below what is asked for, and a quarter more at most", () => {
+  expect([1, 2, 3, 8, 9, 1_000].map((failures) => waitAfter(failures, 0, 0))).toEqual([30_000, 60_000, 120_000, 3_600_000, 3_600_000, 3_600_000]);
+  expect(waitAfter(1, 7_200_000, 0)).toBe(7_200_000);
+  expect(waitAfter(1, 7_200_000, 1)).toBe(9_000_000);
 });
 
 describe("nextOf", () => {

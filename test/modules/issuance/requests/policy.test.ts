@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { readNames } from "#modules/issuance/requests/rules/names";
-import { DEFAULT_POLICY, findPolicyFault, type IssuancePolicy, readPolicy } from "#modules/issuance/requests/rules/policy";
+import { readNames } from "#modules/issuance/issuing/rules/names";
+import { DEFAULT_POLICY, findPolicyFault, type IssuancePolicy, readPolicy } from "#modules/issuance/issuing/rules/policy";
 
 function judge(policy: Partial<IssuancePolicy>, names: string[], key = { algorithm: "ecdsa-p256", location: "server" as const }) {
   const read = readPolicy({ ...DEFAULT_POLICY, ...policy });

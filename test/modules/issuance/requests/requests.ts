@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
-import type { Driver, Issuing, OpenIssuer, Revoked, Step } from "#modules/issuance/requests/rules/driver";
-import type { Drivers } from "#modules/issuance/requests/services/drivers";
+import type { Driver, Issuing, OpenIssuer, Revoked, Step } from "#modules/issuance/issuing/rules/driver";
+import type { Drivers } from "#modules/issuance/issuing/services/drivers";
 import { issuing } from "#modules/issuance/requests/services/work";
 import { chain } from "../../../support/pki/certificates";
 import { signCsr } from "../../../support/pki/csr";

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
 import { importCertificates } from "#modules/certificates/certificates/services/import";
-import { stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
-import type { Issuing, Step } from "#modules/issuance/requests/rules/driver";
+import type { Issuing, Step } from "#modules/issuance/issuing/rules/driver";
+import { stampRequest } from "#modules/issuance/requests/queries/asked-keys";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { newCsr } from "../../../support/pki/csr";
 import { listKeyProcesses, stopKeyProcess } from "../../../support/server/children";
@@ -79,7 +79,7 @@ describe("the steps of a driver", () => {
     const seen: Issuing[] = [];
     const steps: ((issuing: Issuing) => Step | Promise<Step>)[] = [
       () => ({ to: "validating", progress: { order: 1 }, againAt: now() }),
-      () => ({ to: "validating", progress: { order: 1, told: true }, reason: "It is being proven.", againAt: now() }),
+      () => ({ to: "validating", progress: { order: 1, received: true }, reason: "It is being proven.", againAt: now() }),
       () => ({ to: "issuing", progress: { order: 1, final: true }, againAt: now() }),
       issued,
     ];
@@ -89,7 +89,7 @@ describe("the steps of a driver", () => {
     });
     const { id, names } = await order({ profile: "short" });
     await work();
-    expect(seen.map(({ progress }) => progress)).toEqual([undefined, { order: 1 }, { order: 1, told: true }, { order: 1, final: true }]);
+    expect(seen.map(({ progress }) => progress)).toEqual([undefined, { order: 1 }, { order: 1, received: true }, { order: 1, final: true }]);
     expect(seen[0]).toMatchObject({
       organizationId: organization.id,
       requestId: id,
@@ -135,7 +135,7 @@ describe("the steps of a driver", () => {
     expect(await statusesOf(id)).toEqual(["pending", "pending", "validating"]);
   });
 
-  test("a failure for good is kept with its reason, and told", async () => {
+  test("a failure for good is kept with its reason, and an event", async () => {
     const { organization, order, get } = await newSetting(() => ({ to: "failed", reason: "The CA refuses the name." }));
     const { id, names } = await order();
     await work();

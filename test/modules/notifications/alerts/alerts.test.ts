@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { watchExpiry } from "#modules/certificates/expiry/services/watch";
-import { endSnoozes } from "#modules/notifications/events/queries/snoozes";
+import { endSnoozes } from "#modules/notifications/dispatch/queries/snoozes";
 import { certificate, importInto } from "../../../support/pki/certificates";
+import { addEvent, dispatch, endState } from "../../../support/server/dispatching";
 import { newOrganization } from "../../../support/server/people";
-import { addEvent, endState, tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 import { newWatched, watch } from "../../certificates/expiry/watch";
 
@@ -16,7 +16,7 @@ async function newAlerted() {
   const organization = await newOrganization();
   const [admin, other] = await Promise.all([organization.join("ORG_ADMIN"), organization.join("ORG_ADMIN")]);
   const subjectId = await addEvent(organization.id, silent("web-1"));
-  await tell();
+  await dispatch();
   const noticesOf = async (user: typeof admin) => (await user.call("GET", "/users/me/notifications/inbox?limit=100")).body.items.toReversed();
   const [notice] = await noticesOf(admin);
   const change = (action: string, body: object = {}, user = admin, id = notice.id) => user.call("POST", `/users/me/notifications/${id}/${action}`, { body });
@@ -59,7 +59,7 @@ describe("POST /users/me/notifications/{notificationId}/…", () => {
     const { body: example } = await admin.call("POST", "/users/me/notifications/examples", { body: {} });
     expect(await change("acknowledge", {}, admin, example.id)).toMatchObject({ status: 409, body: { message: "This notice stands for no state." } });
     await endState(organization.id, "agent_silent", subjectId);
-    await tell();
+    await dispatch();
     expect(await change("acknowledge")).toMatchObject({ status: 409, body: { message: "What this notice tells of has ended." } });
   });
 
@@ -85,11 +85,11 @@ describe("POST /users/me/notifications/{notificationId}/…", () => {
     ]);
   });
 
-  test("200 while the server tells of the same state: neither overwrites the other", async () => {
+  test("200 while the server dispatches the same state: neither overwrites the other", async () => {
     const { organization, subjectId, noticesOf, change, admin } = await newAlerted();
     for (let turn = 0; turn < 5; turn++) {
       await addEvent(organization.id, { ...silent("web-1"), subjectId });
-      await Promise.all([tell(), change("acknowledge", { reason: `${turn}` }), tell()]);
+      await Promise.all([dispatch(), change("acknowledge", { reason: `${turn}` }), dispatch()]);
       expect((await noticesOf(admin)).map(({ state }: { state: string }) => state)).toEqual(["acknowledged"]);
     }
   });
@@ -99,7 +99,7 @@ describe("POST /users/me/notifications/{notificationId}/…", () => {
     await world.sql`
       insert into notification_events (organization_id, id, kind, subject_id, data)
       select ${organization.id}, new_id(), 'agent_silent', gen_random_uuid(), ${JSON.stringify(silent("many").facts)}::jsonb from generate_series(1, 2000)`;
-    await tell();
+    await dispatch();
     const [, many] = await noticesOf(admin);
     expect((await change("acknowledge", {}, admin, many.id)).body).toMatchObject({ data: { count: 2_000 }, state: "acknowledged" });
     const [{ count } = { count: 0 }] = await world.sql<{ count: number }[]>`
@@ -107,130 +107,130 @@ describe("POST /users/me/notifications/{notificationId}/…", () => {
     expect(count).toBe(2_000);
     await addEvent(organization.id, { ...silent("one"), subjectId: many.data.items[0].id });
     await endState(organization.id, "agent_silent", many.data.items[1].id);
-    await tell();
+    await dispatch();
     expect(await noticesOf(admin)).toMatchObject([{ state: "open" }, { state: "acknowledged" }]);
   });
 });
 
 describe("a certificate that expires", () => {
   async function newExpiring(days = 20.5) {
-    const { organization, admin, toldTo } = await newWatched();
+    const { organization, admin, noticesOf } = await newWatched();
     const wish = { commonName: "a.example", from: -300 };
     await importInto(organization, certificate({ ...wish, days }).pem);
     await watch();
-    const [notice] = await toldTo(admin);
+    const [notice] = await noticesOf(admin);
     const change = (action: string, body: object = {}) => admin.call("POST", `/users/me/notifications/${notice.id}/${action}`, { body });
-    const told = async () => (await toldTo(admin)).map(({ title, state }: { title: string; state: string | null }) => [title, state]);
+    const received = async () => (await noticesOf(admin)).map(({ title, state }: { title: string; state: string | null }) => [title, state]);
     const renew = () => importInto(organization, certificate({ ...wish, days: 400 }).pem);
     const end = () => endState(organization.id, "certificate_expiring", notice.data.items[0].id);
-    return { organization, change, told, renew, end };
+    return { organization, change, received, renew, end };
   }
 
-  test("is silent while it is acknowledged, at its end too; its renewal is told", async () => {
-    const { change, told, renew } = await newExpiring();
+  test("is silent while it is acknowledged, at its end too; its renewal is a notice", async () => {
+    const { change, received, renew } = await newExpiring();
     await change("acknowledge");
     for (const day of [7, 14, 21]) await watch(day);
-    expect(await told()).toEqual([["a.example expires in 20 days", "acknowledged"]]);
+    expect(await received()).toEqual([["a.example expires in 20 days", "acknowledged"]]);
     await renew();
     await watch(21);
-    expect(await told()).toEqual([
+    expect(await received()).toEqual([
       ["a.example expires in 20 days", "cleared"],
       ["a.example was renewed", null],
     ]);
   });
 
-  test("that is reopened is told of at the next threshold", async () => {
-    const { change, told } = await newExpiring();
+  test("that is reopened is a notice at the next threshold", async () => {
+    const { change, received } = await newExpiring();
     await change("acknowledge");
     await watch(7);
     await change("reopen");
     await watch(7);
     await watch(14);
-    expect((await told()).map(([title]: string[]) => title)).toEqual(["a.example expires in 20 days", "a.example expires in 6 days"]);
+    expect((await received()).map(([title]: string[]) => title)).toEqual(["a.example expires in 20 days", "a.example expires in 6 days"]);
   });
 
-  test("is silent while it is snoozed, and told once more at the end of the snooze, as it is then", async () => {
-    const { change, told } = await newExpiring();
+  test("is silent while it is snoozed, and dispatched once more at the end of the snooze, as it is then", async () => {
+    const { change, received } = await newExpiring();
     await change("snooze", { until: dayIn(10) });
     await watch(7);
     await watch(9);
-    expect(await told()).toEqual([["a.example expires in 20 days", "snoozed"]]);
+    expect(await received()).toEqual([["a.example expires in 20 days", "snoozed"]]);
     await watch(10);
     await watch(10);
-    expect(await told()).toEqual([
+    expect(await received()).toEqual([
       ["a.example expires in 20 days", "open"],
       [expect.stringMatching(/^a\.example expires in 1[01] days$/), "open"],
     ]);
     await watch(14);
-    expect(await told()).toHaveLength(3);
+    expect(await received()).toHaveLength(3);
   });
 
-  test("is told of once where a threshold is reached together with the end of a snooze", async () => {
-    const { change, told } = await newExpiring();
+  test("is one notice where a threshold is reached together with the end of a snooze", async () => {
+    const { change, received } = await newExpiring();
     await change("snooze", { until: dayIn(10) });
     await watch(15);
     await watch(15);
-    expect(await told()).toHaveLength(2);
+    expect(await received()).toHaveLength(2);
   });
 
   test("ends a snooze when it has expired", async () => {
-    const { change, told } = await newExpiring();
+    const { change, received } = await newExpiring();
     await change("snooze", { until: dayIn(30) });
     await watch(18);
     await watch(21);
-    expect(await told()).toEqual([
+    expect(await received()).toEqual([
       ["a.example expires in 20 days", "open"],
       ["a.example has expired", "open"],
     ]);
     await watch(31);
-    expect(await told()).toHaveLength(2);
+    expect(await received()).toHaveLength(2);
   });
 
-  test("is not told of after a snooze that outlasts its renewal", async () => {
-    const { change, told, renew } = await newExpiring();
+  test("is no notice after a snooze that outlasts its renewal", async () => {
+    const { change, received, renew } = await newExpiring();
     await change("snooze", { until: dayIn(10) });
     await renew();
     await watch(9);
     await watch(11);
-    expect((await told()).map(([title]: string[]) => title)).toEqual(["a.example expires in 20 days", "a.example was renewed"]);
+    expect((await received()).map(([title]: string[]) => title)).toEqual(["a.example expires in 20 days", "a.example was renewed"]);
   });
 
-  test("is not told of where a server ends snoozes after another one has seen the renewal, and before that is told", async () => {
-    const { organization, change, told, renew } = await newExpiring();
+  test("is no notice where a server ends snoozes after another one has seen the renewal, and before that is dispatched", async () => {
+    const { organization, change, received, renew } = await newExpiring();
     await change("snooze", { until: dayIn(10) });
     await renew();
     const at = new Date(Date.now() + 11 * DAY);
     await watchExpiry({ sql: world.sql, clock: () => at }, new AbortController().signal);
     await world.sql.begin((tx) => endSnoozes(tx, organization.id, 2_000, at));
-    await tell(at);
-    expect((await told()).map(([title]: string[]) => title)).toEqual(["a.example expires in 20 days", "a.example was renewed"]);
+    await dispatch(at);
+    expect((await received()).map(([title]: string[]) => title)).toEqual(["a.example expires in 20 days", "a.example was renewed"]);
   });
 
-  test("is not told of at the end of a snooze where it was retired, and that is still to be told", async () => {
-    const { organization, change, told, end } = await newExpiring();
+  test("is no notice at the end of a snooze where it was retired, and that is still to be dispatched", async () => {
+    const { organization, change, received, end } = await newExpiring();
     await watch(21);
     await change("snooze", { until: dayIn(30) });
     await end();
     const at = new Date(Date.now() + 31 * DAY);
     await world.sql.begin((tx) => endSnoozes(tx, organization.id, 2_000, at));
-    await tell(at);
-    expect(await told()).toEqual([
+    await dispatch(at);
+    expect(await received()).toEqual([
       ["a.example expires in 20 days", "cleared"],
       ["a.example has expired", "cleared"],
     ]);
   });
 });
 
-test("servers that end a snooze at once tell once, of a state that is told once too", async () => {
+test("a snooze that servers end at once is one notice, of a state that is one notice too", async () => {
   const { noticesOf, change, admin } = await newAlerted();
   await change("snooze", { until: dayIn(2) });
   const then = new Date(Date.now() + 2 * DAY);
-  await Promise.all([tell(then), tell(then), tell(then)]);
-  await tell(then);
+  await Promise.all([dispatch(then), dispatch(then), dispatch(then)]);
+  await dispatch(then);
   expect(await noticesOf(admin)).toMatchObject([{ state: "open" }, { title: "The agent web-1 is silent", state: "open" }]);
 });
 
-test("servers that end snoozes and clear states of the same notices at once are not in each other's way", async () => {
+test("the snoozes and states of the same notices are ended by servers at once that are not in each other's way", async () => {
   const { organization, admin, noticesOf, change } = await newAlerted();
   const names = Array.from({ length: 60 }, () => crypto.randomUUID());
   const fall = (subjects: string[]) => Promise.all(subjects.map((subjectId) => addEvent(organization.id, { ...silent("web-2"), subjectId })));
@@ -238,19 +238,19 @@ test("servers that end snoozes and clear states of the same notices at once are 
   const then = new Date(Date.now() + 2 * DAY);
   for (const subjects of [names, names.toReversed()]) {
     await fall(subjects);
-    await tell();
+    await dispatch();
     await rise(subjects);
-    await tell();
+    await dispatch();
   }
   await fall(names.slice(30));
-  await tell();
+  await dispatch();
   const [latest] = (await noticesOf(admin)).slice(-1);
   await change("snooze", { until: dayIn(2) }, admin, latest.id);
   await fall(names.slice(0, 30));
-  await tell();
+  await dispatch();
   await rise(names.slice(0, 30));
-  await Promise.all([tell(then), tell(then), tell(then), tell(then)]);
-  await tell(then);
+  await Promise.all([dispatch(then), dispatch(then), dispatch(then), dispatch(then)]);
+  await dispatch(then);
   const states = (await noticesOf(admin)).map(({ state }: { state: string }) => state);
   expect(states).toEqual(["open", "cleared", "cleared", "open", "cleared", "open"]);
 });

@@ -1,17 +1,17 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
+import type { Reach } from "#modules/core/connectors/services/http";
 import { findStoredRoute } from "#modules/notifications/channels/queries/routes";
 import { tidyChannels } from "#modules/notifications/channels/services/deliver";
-import type { Reach } from "#modules/notifications/channels/services/http";
 import { tryRoute } from "#modules/notifications/channels/services/try-route";
 import { send } from "#outbound/http-client";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { deliver, openChannel } from "../../../support/server/channels";
 import { privateWorld } from "../../../support/server/connections";
+import { addEvent, dispatch, endState } from "../../../support/server/dispatching";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
 import { DELIVERING, runShared } from "../../../support/server/shared-jobs";
 import { startTarget } from "../../../support/server/target";
-import { addEvent, endState, tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 
 setDefaultTimeout(300_000);
@@ -27,20 +27,20 @@ afterAll(() => Promise.all(targets.map((each) => each.stop())));
 const expiring = (commonName: string, days = 14) => ({ commonName, notAfter: new Date(Date.now() + days * 86_400_000).toISOString(), days });
 const expire = (organization: TestOrganization, commonName = "www.example.org", subjectId?: string) =>
   addEvent(organization.id, { kind: "certificate_expiring", facts: expiring(commonName), ...(subjectId && { subjectId }) });
-const tellAll = async (elsewhere?: string) => {
-  await tell();
+const dispatchAndDeliver = async (elsewhere?: string) => {
+  await dispatch();
   await deliver(elsewhere);
 };
 
 describe("the job that delivers to channels", () => {
-  test("tells a webhook once, signed, with a name as it is; the log shows how", async () => {
+  test("delivers to a webhook once, signed, with a name as it is; the log shows how", async () => {
     const organization = await newOrganization();
     const { url, requests } = target(() => new Response("s3cr3t answer", { status: 204 }));
     const secret = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
     const channel = await openChannel(organization, "webhook", { url: `${url}/hook` }, { signingSecret: secret });
     const subjectId = await expire(organization, "{{constructor}}.example.org");
-    await tellAll();
-    await tellAll();
+    await dispatchAndDeliver();
+    await dispatchAndDeliver();
     expect(await channel.deliveries()).toMatchObject([{ reason: null, state: "delivered" }]);
     expect(requests).toHaveLength(1);
     const [request] = requests;
@@ -80,9 +80,9 @@ describe("the job that delivers to channels", () => {
     for (let count = 0; count < 20; count++) channels.push(await openChannel(slow, "webhook", { url: `${held.url}/${count}` }));
     await openChannel(other, "webhook", { url: prompt.url });
     await expire(slow);
-    await tell();
+    await dispatch();
     await expire(other);
-    await tellAll();
+    await dispatchAndDeliver();
     expect(prompt.requests).toHaveLength(1);
     for (const each of channels) expect(await each.deliveries()).toMatchObject([{ state: "delivered", attempts: [{ status: 200 }] }]);
   });
@@ -92,7 +92,7 @@ describe("the job that delivers to channels", () => {
     const { url, requests } = target(() => new Response());
     await Promise.all(Array.from({ length: 20 }, () => openChannel(organization, "webhook", { url: `${url}/${crypto.randomUUID()}` })));
     await expire(organization);
-    await tell();
+    await dispatch();
     await world.sql`update notification_deliveries set next_attempt_at = now() + interval '1 hour' where organization_id = ${organization.id}`;
     await deliver(); // nothing waits, so all of them end at the same moment
     const due = () => world.sql`select from notification_channels where organization_id = ${organization.id} and due_at <= now()`;
@@ -103,7 +103,7 @@ describe("the job that delivers to channels", () => {
     expect(requests).toHaveLength(20);
   });
 
-  test("tells by kind, severity, the webhook's own events and labels, and of several only those that fit", async () => {
+  test("delivers by kind, severity, the webhook's own events and labels, and of several only those that fit", async () => {
     const organization = await newOrganization();
     const { url, requests } = target(() => new Response());
     const at = (path: string) => requests.filter((each) => each.path === path).map(({ body }) => JSON.parse(body).data);
@@ -120,7 +120,7 @@ describe("the job that delivers to channels", () => {
       ids.push(id);
     }
     for (const [index, id] of ids.entries()) await expire(organization, `cert-${index}`, id);
-    await tellAll();
+    await dispatchAndDeliver();
     expect(requests.map(({ path }) => path).toSorted()).toEqual(["/all", "/labels"]);
     expect(at("/all")).toMatchObject([{ count: 3 }]);
     expect(at("/labels")).toMatchObject([{ count: 2, title: expect.stringContaining("2 certificates expire soon") }]);
@@ -142,11 +142,11 @@ describe("the job that delivers to channels", () => {
         facts: { agentId: body.agent?.id ?? body.id, agentName: `web-${tier}`, commonName: "Root" },
       });
     }
-    await tellAll();
+    await dispatchAndDeliver();
     expect(requests.map(({ body }) => JSON.parse(body).data.items.map(({ agentName }: { agentName: string }) => agentName))).toEqual([["web-edge"]]);
   });
 
-  test("tells a channel once where several routes lead to it, and one message for all owners", async () => {
+  test("delivers to a channel once where several routes lead to it, and one message for all owners", async () => {
     const organization = await newOrganization();
     const { url, requests } = target(() => new Response());
     const channel = await openChannel(organization, "webhook", { url });
@@ -155,7 +155,7 @@ describe("the job that delivers to channels", () => {
     });
     const owners = [await organization.join(), await organization.join()];
     for (const { id } of owners) await addEvent(organization.id, { kind: "certificate_expiring", facts: expiring("www.example.org"), userId: id, role: null });
-    await tellAll();
+    await dispatchAndDeliver();
     expect(requests.map(({ body }) => JSON.parse(body).data.count)).toEqual([2]);
   });
 
@@ -165,7 +165,7 @@ describe("the job that delivers to channels", () => {
     const { url, requests } = target(() => Response.redirect(inner.url));
     const channel = await openChannel(organization, "webhook", { url });
     await expire(organization);
-    await tellAll();
+    await dispatchAndDeliver();
     expect([requests.length, inner.requests.length]).toEqual([1, 0]);
     expect(await channel.deliveries()).toMatchObject([{ state: "pending", lastStatus: 302, reason: "It answered 302, a redirect, which is not followed." }]);
   });
@@ -177,7 +177,7 @@ describe("the job that delivers to channels", () => {
       const channel = await openChannel(organization, "webhook", { url, ...config }, secrets, { kinds: ["document_failed"] });
       await spoil(channel.connectionId);
       await addEvent(organization.id, { kind: "document_failed", facts: { title: "x" } });
-      await tell();
+      await dispatch();
       await serve();
       const [{ state, reason }] = await channel.deliveries();
       await organization.admin("DELETE", channel.path);
@@ -203,9 +203,9 @@ describe("the job that delivers to channels", () => {
     const { url, requests } = target((_, index) => (index === 0 ? new Response(null, { status: 429, headers: { "retry-after": "600" } }) : new Response()));
     const channel = await openChannel(organization, "webhook", { url });
     await expire(organization, "one");
-    await tellAll();
+    await dispatchAndDeliver();
     await addEvent(organization.id, { kind: "document_failed", facts: { title: "x" } });
-    await tellAll();
+    await dispatchAndDeliver();
     expect(requests).toHaveLength(1);
     expect((await channel.state())?.wait).toBeWithin(590, 601);
     const [, waiting] = await channel.deliveries("?state=pending");
@@ -222,7 +222,7 @@ describe("the job that delivers to channels", () => {
     expect(await channel.state()).toMatchObject({ failures: 0, isFailing: false, isClaimed: false });
   });
 
-  test("gives up after a day, tells admins by their inbox and another channel but not by this one, and tells the end", async () => {
+  test("gives up after a day, notifies admins by their inbox and another channel but not by this one, and of the end", async () => {
     const organization = await newOrganization();
     const admin = await organization.join();
     let isAway = true;
@@ -232,13 +232,13 @@ describe("the job that delivers to channels", () => {
     const inbox = async () =>
       (await admin.call("GET", "/users/me/notifications/inbox")).body.items.filter(({ kind }: { kind: string }) => kind === "connection_failed");
     await expire(organization);
-    await tellAll();
+    await dispatchAndDeliver();
     await tidyChannels({ sql: world.sql }, new AbortController().signal);
-    await tell();
+    await dispatch();
     expect(await inbox()).toEqual([]);
     await channel.age(25);
     await expire(organization, "younger");
-    await tellAll();
+    await dispatchAndDeliver();
     expect((await channel.deliveries()).map(({ state }: { state: string }) => state).toSorted()).toEqual(["failed", "pending"]);
     expect(await channel.deliveries("?state=failed")).toMatchObject([
       { reason: "It could not be delivered within a day. It answered 503.", nextAttemptAt: null },
@@ -246,16 +246,16 @@ describe("the job that delivers to channels", () => {
     await openChannel(organization, "webhook", { url: other.url }, {}, { kinds: ["connection_failed"] });
     await tidyChannels({ sql: world.sql }, new AbortController().signal);
     await tidyChannels({ sql: world.sql }, new AbortController().signal);
-    await tellAll();
+    await dispatchAndDeliver();
     expect(await inbox()).toMatchObject([{ message: expect.stringContaining("It has delivered no notification for a day. It answered 503."), state: "open" }]);
     expect(other.requests.map(({ body }) => JSON.parse(body).type)).toEqual(["connection_failed"]);
     expect(await channel.deliveries()).toHaveLength(2);
     isAway = false;
     await channel.hurry();
-    await tellAll();
-    await tell();
+    await dispatchAndDeliver();
+    await dispatch();
     expect(await inbox()).toMatchObject([{ state: "cleared" }]);
-    expect(await channel.state()).toMatchObject({ isFailing: false, isTold: false });
+    expect(await channel.state()).toMatchObject({ isFailing: false, isRecorded: false });
   });
 
   test("delivers again on request, with the same id; a test delivery lets what waits go out", async () => {
@@ -264,7 +264,7 @@ describe("the job that delivers to channels", () => {
     const { url, requests } = target(() => new Response(null, { status }));
     const channel = await openChannel(organization, "webhook", { url });
     await expire(organization);
-    await tellAll();
+    await dispatchAndDeliver();
     const [failed] = await channel.deliveries();
     expect(failed).toMatchObject({ state: "failed", reason: "It answered 404: there is nothing at this address." });
     status = 503;
@@ -289,25 +289,25 @@ describe("the job that delivers to channels", () => {
     expect((await channel.redeliver(crypto.randomUUID())).status).toBe(404);
   });
 
-  test("a deleted connection ends what waits, keeps its routes and tells admins, until no route leads there", async () => {
+  test("a deleted connection ends what waits, keeps its routes and notifies admins, until no route leads there", async () => {
     const organization = await newOrganization();
     const admin = await organization.join();
     const { url } = target(() => new Response(null, { status: 503 }));
     const channel = await openChannel(organization, "webhook", { url });
     await expire(organization);
-    await tellAll();
+    await dispatchAndDeliver();
     expect((await organization.admin("DELETE", `/core/connections/${channel.connectionId}`)).status).toBe(204);
     expect(await channel.deliveries()).toMatchObject([{ state: "failed", reason: "The connection was deleted." }]);
     expect((await organization.admin("GET", channel.path)).body).toMatchObject({ targetMissing: true, target: { connectionId: channel.connectionId } });
     expect(await channel.tryOut()).toMatchObject({ outcome: "failed", message: "The connection was deleted." });
     await expire(organization, "later");
-    await tellAll();
+    await dispatchAndDeliver();
     expect(await channel.deliveries()).toHaveLength(2);
     const inbox = async () =>
       (await admin.call("GET", "/users/me/notifications/inbox")).body.items.filter(({ kind }: { kind: string }) => kind === "connection_failed");
     expect(await inbox()).toMatchObject([{ state: "open", message: expect.stringContaining("It was deleted, and these notification routes lead to it: x.") }]);
     await organization.admin("PATCH", channel.path, { body: { target: { role: "ORG_ADMIN" } } });
-    await tell();
+    await dispatch();
     expect(await inbox()).toMatchObject([{ state: "cleared" }]);
     expect((await organization.admin("GET", channel.path)).body.targetMissing).toBeFalse();
   });
@@ -324,7 +324,7 @@ describe("the job that delivers to channels", () => {
     ]) {
       const channel = await openChannel(organization, "webhook", { url });
       await expire(organization);
-      await tell();
+      await dispatch();
       await end(channel.path);
       await deliver();
       const [row] =
@@ -345,9 +345,9 @@ describe("the job that delivers to channels", () => {
     const channel = await openChannel(organization, "webhook", { url });
     await expire(organization, "old");
     await expire(organization, "new", crypto.randomUUID());
-    await tellAll();
+    await dispatchAndDeliver();
     await addEvent(organization.id, { kind: "document_failed", facts: { title: "x" } });
-    await tellAll();
+    await dispatchAndDeliver();
     const [, old] = await channel.deliveries();
     await world.sql`update notification_deliveries set created_at = now() - interval '91 days' where organization_id = ${organization.id} and id = ${old.id}`;
     await tidyChannels({ sql: world.sql }, new AbortController().signal);
@@ -355,13 +355,13 @@ describe("the job that delivers to channels", () => {
   });
 });
 
-describe("channels with a format of their own", () => {
-  test("Slack's 200 with ok false is a failure", async () => {
+describe("a channel with a format of its own", () => {
+  test("fails where Slack answers 200 with ok false", async () => {
     const organization = await newOrganization();
     const slack = target((_, index) => Response.json(index === 0 ? { ok: false, error: "ratelimited" } : { ok: true }));
     const channel = await openChannel(organization, "slack", { mode: "bot_token", channelId: "C1" }, { botToken: "xoxb-1" });
     await expire(organization, "<!channel>");
-    await tellAll(slack.url);
+    await dispatchAndDeliver(slack.url);
     expect(await channel.deliveries()).toMatchObject([{ state: "pending", lastStatus: 200 }]);
     await channel.hurry();
     await deliver(slack.url);
@@ -370,55 +370,55 @@ describe("channels with a format of their own", () => {
     expect(JSON.parse(slack.requests[0]?.body ?? "")).toMatchObject({ channel: "C1", text: expect.stringContaining("&lt;!channel&gt; expires") });
   });
 
-  test("PagerDuty is triggered, and resolved once the state has ended", async () => {
+  test("triggers PagerDuty, and resolves it once the state has ended", async () => {
     const organization = await newOrganization();
     const pagerduty = target(() => Response.json({ status: "success" }, { status: 202 }));
     await openChannel(organization, "pagerduty", {}, { integrationKey: "r0ut1ng" });
-    const told = () => pagerduty.requests.map(({ body }) => JSON.parse(body)).map(({ event_action, dedup_key }) => [event_action, dedup_key.slice(37)]);
+    const received = () => pagerduty.requests.map(({ body }) => JSON.parse(body)).map(({ event_action, dedup_key }) => [event_action, dedup_key.slice(37)]);
     const subjectId = await expire(organization);
-    await tellAll(pagerduty.url);
+    await dispatchAndDeliver(pagerduty.url);
     await expire(organization, "www.example.org", subjectId);
-    await tellAll(pagerduty.url);
+    await dispatchAndDeliver(pagerduty.url);
     await addEvent(organization.id, { kind: "certificate_renewed", facts: { commonName: "www.example.org", notAfter: new Date().toISOString() }, subjectId });
-    await tellAll(pagerduty.url);
+    await dispatchAndDeliver(pagerduty.url);
     const key = `certificate expiry ${subjectId}`;
-    expect(told()).toEqual([
+    expect(received()).toEqual([
       ["trigger", key],
       ["trigger", key],
       ["resolve", key],
     ]);
   });
 
-  test("PagerDuty's incident of several ends with the last of them, and what was not told yet is not told any more", async () => {
+  test("ends PagerDuty's incident of several with the last of them, and what was not delivered yet is not delivered any more", async () => {
     const organization = await newOrganization();
     let status = 202;
     const pagerduty = target(() => new Response("{}", { status }));
     const channel = await openChannel(organization, "pagerduty", {}, { integrationKey: "r0ut1ng" });
-    const told = () => pagerduty.requests.map(({ body }) => JSON.parse(body).event_action);
+    const received = () => pagerduty.requests.map(({ body }) => JSON.parse(body).event_action);
     const subjects = [await expire(organization, "a"), await expire(organization, "b")];
-    await tellAll(pagerduty.url);
-    expect(told()).toEqual(["trigger"]);
+    await dispatchAndDeliver(pagerduty.url);
+    expect(received()).toEqual(["trigger"]);
     await endState(organization.id, "certificate_expiring", subjects[0] ?? "");
-    await tellAll(pagerduty.url);
-    expect(told()).toEqual(["trigger"]);
+    await dispatchAndDeliver(pagerduty.url);
+    expect(received()).toEqual(["trigger"]);
     await endState(organization.id, "certificate_expiring", subjects[1] ?? "");
-    await tellAll(pagerduty.url);
-    expect(told()).toEqual(["trigger", "resolve"]);
+    await dispatchAndDeliver(pagerduty.url);
+    expect(received()).toEqual(["trigger", "resolve"]);
     status = 503;
     const subjectId = await expire(organization, "c");
-    await tellAll(pagerduty.url);
+    await dispatchAndDeliver(pagerduty.url);
     await endState(organization.id, "certificate_expiring", subjectId);
     status = 202;
-    await tell();
+    await dispatch();
     await channel.hurry();
     await deliver(pagerduty.url);
-    expect(told()).toEqual(["trigger", "resolve", "trigger", "resolve"]);
+    expect(received()).toEqual(["trigger", "resolve", "trigger", "resolve"]);
     const [, withdrawn] = await channel.deliveries();
     expect(withdrawn).toMatchObject({ state: "failed", reason: "The state ended before it could be told." });
     expect((await channel.redeliver(withdrawn.id)).status).toBe(409);
   });
 
-  test("a test of PagerDuty opens an incident, and ends it", async () => {
+  test("opens an incident of PagerDuty as a test, and ends it", async () => {
     const organization = await newOrganization();
     const pagerduty = target(() => new Response("{}", { status: 202 }));
     const { routeId } = await openChannel(organization, "pagerduty", {}, { integrationKey: "r0ut1ng" });
@@ -428,25 +428,25 @@ describe("channels with a format of their own", () => {
     const { outcome, deliveryId } = await tryRoute(privateWorld.deps, organization.scope, route, reach);
     await deliver(pagerduty.url);
     expect(outcome).toBe("delivered");
-    const told = pagerduty.requests.map(({ body }) => JSON.parse(body)).map(({ event_action, dedup_key }) => [event_action, dedup_key.slice(37)]);
-    expect(told).toEqual([
+    const received = pagerduty.requests.map(({ body }) => JSON.parse(body)).map(({ event_action, dedup_key }) => [event_action, dedup_key.slice(37)]);
+    expect(received).toEqual([
       ["trigger", deliveryId],
       ["resolve", deliveryId],
     ]);
   });
 
-  test("Teams gets a card", async () => {
+  test("sends Teams a card", async () => {
     const organization = await newOrganization();
     const teams = target(() => new Response(null, { status: 202 }));
     const channel = await openChannel(organization, "microsoft_teams", {}, { webhookUrl: `${teams.url}/workflows/s3cr3t` });
     await expire(organization);
-    await tellAll();
+    await dispatchAndDeliver();
     expect(JSON.parse(teams.requests[0]?.body ?? "").attachments[0].content.type).toBe("AdaptiveCard");
     expect(JSON.stringify(await channel.deliveries())).not.toContain("s3cr3t");
   });
 });
 
-test("10,000 that wait for a dead target hold up no other channel, and cost one attempt", async () => {
+test("a dead target of 10,000 deliveries holds up no other channel, and costs one attempt", async () => {
   const organization = await newOrganization();
   let attempts = 0;
   const dead = target(() => {
@@ -456,24 +456,24 @@ test("10,000 that wait for a dead target hold up no other channel, and cost one 
   const live = target(() => new Response());
   const channel = await openChannel(organization, "webhook", { url: dead.url }, {}, { kinds: ["document_failed"] });
   await addEvent(organization.id, { kind: "document_failed", facts: { title: "x" } });
-  await tell();
+  await dispatch();
   await world.sql`
     insert into notification_deliveries (organization_id, id, route_id, connection_id, content, next_attempt_at)
     select organization_id, new_id(), route_id, connection_id, content, now() from notification_deliveries, generate_series(1, 9999) where organization_id = ${organization.id}`;
   const other = await openChannel(organization, "webhook", { url: live.url }, {}, { kinds: ["certificate_expiring"] });
   await expire(organization);
-  await tellAll();
+  await dispatchAndDeliver();
   expect(await other.deliveries()).toMatchObject([{ state: "delivered" }]);
   expect(attempts).toBe(1);
   expect(await channel.state()).toMatchObject({ failures: 1, isClaimed: false });
 });
 
-test("servers that deliver at the same time double nothing", async () => {
+test("a delivery is made once by servers that deliver at the same time", async () => {
   const organization = await newOrganization();
   const { url, requests } = target(() => Bun.sleep(2).then(() => new Response()));
   await openChannel(organization, "webhook", { url });
   await expire(organization);
-  await tell();
+  await dispatch();
   await world.sql`
     insert into notification_deliveries (organization_id, id, route_id, connection_id, content, next_attempt_at)
     select organization_id, new_id(), route_id, connection_id, content, now() from notification_deliveries, generate_series(1, 199) where organization_id = ${organization.id}`;

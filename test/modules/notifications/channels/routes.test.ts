@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { connect } from "../../../support/server/connections";
+import { addEvent, dispatch } from "../../../support/server/dispatching";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
-import { addEvent, tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 
 const PATH = "/notification-routes";
@@ -10,8 +10,8 @@ const make = (organization: TestOrganization, body: object) => organization.admi
 const actions = async (organization: TestOrganization, targetId: string) =>
   (await organization.admin("GET", `/audit-events?targetId=${targetId}`)).body.items.map(({ action }: { action: string }) => action);
 
-describe("notification routes", () => {
-  test("403 for writes of an ORG_MEMBER, who may read", async () => {
+describe("a notification route", () => {
+  test("POST, PATCH, DELETE /notification-routes 403 for an ORG_MEMBER, whose GET is answered", async () => {
     const organization = await newOrganization();
     const { body } = await make(organization, { target: { role: "ORG_MEMBER" } });
     expect((await organization.member("POST", PATH, { body: { name: "x", target: { role: "ORG_MEMBER" } } })).status).toBe(403);
@@ -22,7 +22,7 @@ describe("notification routes", () => {
     expect((await organization.member("GET", `${PATH}/${body.id}/deliveries`)).body.items).toEqual([]);
   });
 
-  test("400 names the field", async () => {
+  test("POST and PATCH /notification-routes 400 names the field", async () => {
     const organization = await newOrganization();
     const other = await newOrganization();
     const member = await organization.join("ORG_MEMBER");
@@ -52,7 +52,7 @@ describe("notification routes", () => {
     expect(change).toMatchObject({ status: 400, body: { message: expect.stringContaining("the kind github") } });
   });
 
-  test("made, shown, listed, changed and deleted, each with an audit event", async () => {
+  test("POST /notification-routes 201, then GET, PATCH and DELETE, each write with an audit event", async () => {
     const organization = await newOrganization();
     const connectionId = await webhook(organization);
     const created = await make(organization, { kinds: ["certificate_expired", "certificate_expired"], target: { connectionId }, selector: "env=prod" });
@@ -88,7 +88,7 @@ describe("notification routes", () => {
     expect(await actions(organization, id)).toEqual(["notification-route.deleted", "notification-route.updated", "notification-route.created"]);
   });
 
-  test("404 for another organization's, and for what is no id", async () => {
+  test("GET, DELETE /notification-routes/{routeId} and what is below it 404 for another organization's, and for what is no id", async () => {
     const organization = await newOrganization();
     const { body } = await make(await newOrganization(), { target: { role: "ORG_MEMBER" } });
     for (const id of [body.id, "x"])
@@ -102,21 +102,21 @@ describe("notification routes", () => {
         expect((await organization.admin(method, `${PATH}/${id}${path}`)).status).toBe(404);
   });
 
-  test("400 for more than fifty, however many come at once", async () => {
+  test("POST /notification-routes 400 for more than fifty, however many come at once", async () => {
     const organization = await newOrganization();
     const answers = await Promise.all(Array.from({ length: 55 }, () => make(organization, { target: { role: "ORG_MEMBER" } })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(50);
     expect(answers.find(({ status }) => status === 400)?.body.message).toStartWith("There are 50 notification routes already");
   });
 
-  test("members of a route are told beyond those whom it concerns, by kind, severity and labels", async () => {
+  test("has its members notified beside those whom it concerns, by kind, severity and labels", async () => {
     const organization = await newOrganization();
     const [owner, member, another] = [await organization.join("ORG_MEMBER"), await organization.join("ORG_MEMBER"), await organization.join("ORG_MEMBER")];
     await make(organization, { target: { userIds: [member.id] }, kinds: ["document_failed"] });
     await make(organization, { target: { userIds: [another.id] }, severity: "critical" });
     await make(organization, { target: { role: "ORG_MEMBER" }, selector: "env=prod" });
     await addEvent(organization.id, { kind: "document_failed", facts: { title: "Handbook" }, userId: owner.id, role: null });
-    await tell();
+    await dispatch();
     const titles = async (user: typeof owner) =>
       (await user.call("GET", "/users/me/notifications/inbox")).body.items.map(({ title }: { title: string }) => title);
     expect(await titles(owner)).toEqual(["Handbook could not be indexed"]);

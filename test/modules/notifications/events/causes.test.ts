@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { KIND_NAMES, kindOf } from "#modules/notifications/events/rules/kinds";
 import { call } from "../../../support/server/call";
+import { dispatch } from "../../../support/server/dispatching";
 import { withJobs } from "../../../support/server/knowledge";
-import { tell } from "../../../support/server/telling";
 import { CAUSES, newSetting } from "./causes";
 
 withJobs();
@@ -14,12 +14,12 @@ test("every kind has a cause", () => {
   expect(Object.keys(CAUSES).toSorted()).toEqual(KIND_NAMES.toSorted());
 });
 
-describe.each(KIND_NAMES)("%s", (kind) => {
-  test("is told when it happens, to whom it concerns, with a link that answers; what it begins ends", async () => {
+describe.each(KIND_NAMES)("an event of the kind %s", (kind) => {
+  test("is a notice when it happens, to whom it concerns, with a link that answers; what it begins ends", async () => {
     const setting = await newSetting();
     const { organization, author, other } = setting;
     const noticesOf = async (user: Pick<typeof other, "call">) => {
-      await tell();
+      await dispatch();
       const { body } = await user.call("GET", "/users/me/notifications/inbox?limit=100");
       return body.items.filter((each: { kind: string }) => each.kind === kind);
     };

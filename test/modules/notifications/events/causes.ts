@@ -1,20 +1,20 @@
 import { JOBS } from "#jobs/table";
 import { readMarkers, writeMarker } from "#maintenance/stamping-markers";
-import { telling } from "#modules/issuance/revocations/services/tell";
+import { revoking } from "#modules/issuance/revocations/services/revoke";
 import type { NoticeKind } from "#modules/notifications/events/rules/kinds";
 import { addAdmin } from "#modules/people/members/queries/members";
-import { noteHeld } from "#modules/people/roles/queries";
+import { noteUnproven } from "#modules/people/roles/queries";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { anAssignment, importRoot, newAgent } from "../../../support/server/agents";
 import type { Wish } from "../../../support/server/call";
 import { call } from "../../../support/server/call";
 import { connect, tryOut } from "../../../support/server/connections";
+import { dispatch } from "../../../support/server/dispatching";
 import { aRollout, deactivateOtherRollouts, desired, obey, report, runRolloutJob } from "../../../support/server/fleet";
 import { newStaff, settled, upload } from "../../../support/server/knowledge";
 import { newOrganization, newUser } from "../../../support/server/people";
 import { runShared } from "../../../support/server/shared-jobs";
 import { startTarget } from "../../../support/server/target";
-import { tell } from "../../../support/server/telling";
 import { startServer, world } from "../../../support/server/world";
 import { control } from "../../governance/frameworks/controls";
 import { acme } from "../../issuance/issuers/issuers";
@@ -32,7 +32,7 @@ export async function runJob(name: string, days = 0) {
   await job.run({ ...world.deps, clock: () => after(days) }, new AbortController().signal);
 }
 
-/** An organization of two seats, both admins': one does what there is to be told of. */
+/** An organization of two seats, both admins': one does what has events. */
 export async function newSetting() {
   const organization = await newOrganization();
   const [author, other] = [await newStaff(), await organization.join()];
@@ -100,7 +100,7 @@ async function invite({ ask }: Setting) {
   };
 }
 
-/** A certificate that expires in so many days, and what tells of it. */
+/** A certificate that expires in so many days, and its notice. */
 async function withExpiry({ organization, ask }: Setting, days: number) {
   const commonName = `${crypto.randomUUID()}.example`;
   const [id] = await importInto(organization, certificate({ commonName, from: -300, days }).pem);
@@ -144,11 +144,11 @@ async function withFailedRevocation({ organization, ask }: Setting) {
   await work();
   const { certificateId } = await ask("GET", `/certificate-requests/${id}`);
   await ask("POST", `/certificates/${certificateId}/revoke`, { body: { reason: "superseded" } });
-  await runShared(["tell-revocations"], world.deps, undefined, () => telling(world.deps, DRIVERS));
+  await runShared(["tell-revocations"], world.deps, undefined, () => revoking(world.deps, DRIVERS));
   return async () => {
     conduct(issuer.id, { ...takes, revoke: () => ({ to: "revoked" }) });
     await world.sql`update ca_revocations set due_at = now() where organization_id = ${organization.id}`;
-    await runShared(["tell-revocations"], world.deps, undefined, () => telling(world.deps, DRIVERS));
+    await runShared(["tell-revocations"], world.deps, undefined, () => revoking(world.deps, DRIVERS));
   };
 }
 
@@ -166,7 +166,7 @@ export const CAUSES: Record<NoticeKind, Cause> = {
   certificate_renewed: once(async (setting) => {
     const { commonName } = await withExpiry(setting, 20);
     await runJob("watch-expiry");
-    await tell();
+    await dispatch();
     await importInto(setting.organization, certificate({ commonName, days: 90 }).pem);
     await runJob("watch-expiry");
   }),
@@ -277,7 +277,7 @@ export const CAUSES: Record<NoticeKind, Cause> = {
   },
   rows_held: async ({ organization }) => {
     const { id } = await newAgent(organization);
-    const note = (isHeld: boolean) => noteHeld(world.sql, "agent", { organizationId: organization.id, id }, isHeld);
+    const note = (isUnproven: boolean) => noteUnproven(world.sql, "agent", { organizationId: organization.id, id }, isUnproven);
     await note(true);
     await runJob("watch-stamping");
     return async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { call } from "../../../support/server/call";
+import { addEvent, dispatch } from "../../../support/server/dispatching";
 import { newOrganization, newUser } from "../../../support/server/people";
-import { addEvent, tell } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 
 type User = Awaited<ReturnType<typeof newUser>>;
@@ -13,7 +13,7 @@ const titles = (page: { items: { title: string }[] }) => page.items.map((each) =
 /** Tells all members of one more. */
 async function addJoined(organizationId: string, name = "Grace") {
   await addEvent(organizationId, { kind: "member_joined", facts: { name, role: "ORG_MEMBER" } });
-  await tell();
+  await dispatch();
 }
 
 async function withNotices(count: number) {
@@ -124,12 +124,12 @@ describe("GET /users/me/notifications/inbox", () => {
     await Promise.all([
       ...Array.from({ length: 20 }, async (_, days) => {
         await addEvent(organization.id, { kind: "certificate_expiring", facts: { commonName: "a.example", notAfter: "2030-01-01T00:00:00.000Z", days } });
-        await tell();
+        await dispatch();
       }),
       ...Array.from({ length: 5 }, () => example(user)),
       read(user, { all: true }),
     ]);
-    await tell(); // of what came while another turn ran
+    await dispatch(); // of what came while another turn ran
     await read(user, { all: true });
     await addJoined(organization.id);
     expect(await inbox(user)).toMatchObject({ total: 26, unread: 1 });
@@ -273,7 +273,7 @@ describe("GET /users/me/notifications/stream", () => {
     stream.close();
   });
 
-  test("a member who is removed is told nothing more of the organization, and keeps nothing of what they were told", async () => {
+  test("a member who is removed gets no notice of the organization any more, and keeps none", async () => {
     const { organization, user } = await withNotices(2);
     await organization.join("ORG_ADMIN");
     await example(user, { title: "their own" });

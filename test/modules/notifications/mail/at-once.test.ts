@@ -1,9 +1,9 @@
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { saveUser } from "#modules/people/users/queries";
+import { addEvent } from "../../../support/server/dispatching";
 import { finished, headerOf, newTeam, preferMail, startNoticeMail } from "../../../support/server/notice-mail";
 import { newOrganization } from "../../../support/server/people";
 import { statementsDuring } from "../../../support/server/statements";
-import { addEvent } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 
 setDefaultTimeout(600_000);
@@ -20,12 +20,12 @@ async function start(behaviour: Parameters<typeof startNoticeMail>[0] = {}) {
   return mail;
 }
 
-test("who wants mail of a kind at once gets one, in words, with a link to what it is about", async () => {
-  const { tell, settled, mailsTo, server } = await start();
+test("a mail goes out at once to who wants that of its kind, in words, with a link to what it is about", async () => {
+  const { dispatch, settled, mailsTo, server } = await start();
   const { organization, admin, member, revoke } = await newTeam();
   await preferMail(member, "certificate_revoked", "off");
   const subjectId = await revoke("www.example.com");
-  await tell();
+  await dispatch();
   await settled();
   expect(mailsTo(member)).toEqual([]);
   const [mail, ...others] = mailsTo(admin);
@@ -40,43 +40,43 @@ test("who wants mail of a kind at once gets one, in words, with a link to what i
   ]);
 });
 
-test("nothing is mailed of a kind that is daily or off by default, and what is told twice at once is mailed once", async () => {
-  const { tell, settled, mailsTo } = await start();
+test("no mail goes out of a kind that is daily or off by default, and one of what is notified twice at once", async () => {
+  const { dispatch, settled, mailsTo } = await start();
   const { organization, admin, revoke } = await newTeam();
   await addEvent(organization.id, finished("New root"));
   await addEvent(organization.id, { kind: "member_invited", facts: { name: "Grace", role: "ORG_MEMBER" } });
   await revoke("www.example.com");
-  await Promise.all([tell(), tell(), tell()]);
-  await tell();
+  await Promise.all([dispatch(), dispatch(), dispatch()]);
+  await dispatch();
   await settled();
   expect(mailsTo(admin).map((mail) => headerOf(mail, "Subject"))).toEqual(["www.example.com was revoked"]);
 });
 
-test("it goes to the address that a token last said was verified, else to the one that was invited; a domain is in punycode", async () => {
-  const { tell, settled, mailServer } = await start();
+test("a mail goes to the address that a token last said was verified, else to the one that was invited; a domain is in punycode", async () => {
+  const { dispatch, settled, mailServer } = await start();
   const { admin, member, revoke } = await newTeam();
   await saveUser(world.sql, { userId: admin.id, email: "verified@xn--80ak6aa92e.example", emailVerified: true, name: null });
   await saveUser(world.sql, { userId: admin.id, email: "claimed@evil.example", emailVerified: false, name: null });
   await saveUser(world.sql, { userId: member.id, email: "claimed@evil.example", emailVerified: false, name: null });
   await revoke("www.example.com");
-  await tell();
+  await dispatch();
   await settled();
   expect(mailServer.received.map((mail) => headerOf(mail, "To")).toSorted()).toEqual([member.email, "verified@xn--80ak6aa92e.example"].toSorted());
 });
 
-test("mails about one subject are one thread for each addressee, each with an id of its own; mails about others are not in it", async () => {
-  const { tell, settled, mailServer } = await start();
+test("the mails about one subject are one thread for each addressee, each with an id of its own; mails about others are not in it", async () => {
+  const { dispatch, settled, mailServer } = await start();
   const { organization, revoke } = await newTeam();
   const subjectId = await revoke("www.example.com");
-  await tell();
+  await dispatch();
   await addEvent(organization.id, {
     kind: "certificate_expired",
     facts: { commonName: "www.example.com", notAfter: "2030-03-01T12:00:00.000Z", days: 0 },
     subjectId,
   });
-  await tell();
+  await dispatch();
   await revoke("other.example.com");
-  await tell();
+  await dispatch();
   await settled();
   const thread = `<${subjectId}.${organization.id}@example.org>`;
   const ours = mailServer.received.filter((mail) => /www\.example/.test(headerOf(mail, "Subject") ?? ""));
@@ -91,11 +91,11 @@ test.each([
   ["{{constructor.constructor('x')()}} %s <img src=x onerror=alert(1)>", "{{constructor.constructor('x')()}} %s <img src=x onerror=alert(1)>"],
   ["www.аррӏе.com", "www.xn--80ak6aa92e.com"],
 ])("a name such as %j is text in one line, and nothing else", async (commonName, shown) => {
-  const { tell, settled, mailsTo, mailServer } = await start();
+  const { dispatch, settled, mailsTo, mailServer } = await start();
   const { admin, revoke } = await newTeam();
   // what Postgres cannot keep never came so far
   await revoke(commonName.replaceAll("\0", ""), { role: "ORG_ADMIN" });
-  await tell();
+  await dispatch();
   await settled();
   const [mail] = mailsTo(admin);
   expect(mailServer.received).toHaveLength(1);
@@ -105,10 +105,10 @@ test.each([
   expect(mail?.html).not.toMatch(/<img|<b>|аррӏе|\u202e/);
 });
 
-test("more than a few that one user is told of together are one mail that lists them", async () => {
-  const { tell, settled, mailsTo } = await start();
+test("a mail lists more than a few that one user is notified of together", async () => {
+  const { dispatch, settled, mailsTo } = await start();
   const { organization, admin, member } = await newTeam();
-  // told apart, because each concerns an owner who has left
+  // apart, because each concerns an owner who has left
   for (let index = 0; index < 60; index++)
     await addEvent(organization.id, {
       kind: "credential_expiring",
@@ -116,7 +116,7 @@ test("more than a few that one user is told of together are one mail that lists 
       userId: null,
       role: "ORG_ADMIN",
     });
-  await tell();
+  await dispatch();
   await settled();
   expect(mailsTo(member)).toEqual([]);
   const [mail, ...others] = mailsTo(admin);
@@ -127,11 +127,11 @@ test("more than a few that one user is told of together are one mail that lists 
 });
 
 test("one notification of many lists the first fifty, each with its own link", async () => {
-  const { tell, settled, mailsTo } = await start();
+  const { dispatch, settled, mailsTo } = await start();
   const { organization, admin, revoke } = await newTeam();
   const subjects = [];
   for (let index = 0; index < 60; index++) subjects.push(await revoke(`${index}.example.com`, { role: "ORG_ADMIN" }));
-  await tell();
+  await dispatch();
   await settled();
   const [mail] = mailsTo(admin);
   expect(headerOf(mail, "Subject")).toBe("60 certificates were revoked");
@@ -144,12 +144,12 @@ test("one notification of many lists the first fifty, each with its own link", a
 test("each of three gets one, where the server greylists, dies in the middle of DATA and refuses one of them for good", async () => {
   const { organization, admin, member, revoke } = await newTeam();
   const third = await organization.join("ORG_MEMBER");
-  const { tell, settled, mailsTo, server } = await start({
+  const { dispatch, settled, mailsTo, server } = await start({
     recipient: (address, attempt) => (address === member.email ? 550 : attempt === 1 ? 450 : "take"),
     begun: (attempt) => (attempt === 1 ? "drop" : "take"),
   });
   await revoke("www.example.com");
-  await tell();
+  await dispatch();
   await server.says("mail given up");
   await server.hurry();
   const isSettled = settled().then(() => true);
@@ -167,7 +167,7 @@ test("a mail that waits is withdrawn once the membership has ended, or the user 
   const { organization, admin, member, revoke } = await newTeam();
   const other = await organization.join("ORG_MEMBER");
   await revoke("www.example.com");
-  await mail.tell();
+  await mail.dispatch();
   await world.sql`delete from members where organization_id = ${organization.id} and user_id = ${member.id}`;
   await preferMail(other, "certificate_revoked", "off");
   await mail.server.run();
@@ -176,7 +176,7 @@ test("a mail that waits is withdrawn once the membership has ended, or the user 
   expect((await mail.server.says("mail withdrawn", 2)).map(({ userId }) => userId).toSorted()).toEqual([member.id, other.id].toSorted());
 });
 
-test("members cost no statement of their own", async () => {
+test("a mail to many members costs no statement for each", async () => {
   const mail = await startNoticeMail();
   stops.push(mail.stop);
   const silent = { kind: "agent_silent" as const, facts: { name: "web-1", lastSeenAt: "2030-01-15T12:00:00.000Z" } };
@@ -189,7 +189,7 @@ test("members cost no statement of their own", async () => {
       insert into members (organization_id, id, user_id, email, role, status)
       select ${organization.id}, gen_random_uuid(), id, email, 'ORG_MEMBER', 'active' from ${given}`;
     await addEvent(organization.id, silent);
-    const statements = await statementsDuring(() => mail.tell(), /json.?_to_recordset/);
+    const statements = await statementsDuring(() => mail.dispatch(), /json.?_to_recordset/);
     const [row] = await world.sql`select count(*)::int as count from mails where cause->>'organizationId' = ${organization.id}`;
     expect(row?.count).toBe(members);
     return statements.length;

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createKeyring } from "#crypto/keyring";
 import { createUnsubscribeLinks } from "#modules/notifications/mail/services/unsubscribe-links";
+import { addEvent } from "../../../support/server/dispatching";
 import { finished, headerOf, newTeam, preferencesOf, startNoticeMail } from "../../../support/server/notice-mail";
-import { addEvent } from "../../../support/server/telling";
 import { world } from "../../../support/server/world";
 
 setDefaultTimeout(600_000);
@@ -16,7 +16,7 @@ async function linkOf(kind: "certificate_revoked" | "daily_digest") {
   const { organization, admin, revoke } = await newTeam();
   if (kind === "certificate_revoked") await revoke("www.example.com", { role: "ORG_ADMIN" });
   else await addEvent(organization.id, finished("New root"));
-  await mail.tell(new Date("2030-03-30T20:00:00Z"));
+  await mail.dispatch(new Date("2030-03-30T20:00:00Z"));
   await mail.digest(new Date("2030-03-31T08:00:00Z"));
   await mail.settled();
   const [received] = mail.mailsTo(admin);
@@ -27,8 +27,8 @@ async function linkOf(kind: "certificate_revoked" | "daily_digest") {
 const oneClick = (url: string) =>
   fetch(url, { method: "POST", body: "List-Unsubscribe=One-Click", headers: { "content-type": "application/x-www-form-urlencoded" } });
 
-describe("/notifications/unsubscribe", () => {
-  test("the mail offers it by its headers and at its foot", async () => {
+describe("a link of /notifications/unsubscribe", () => {
+  test("stands in the headers of a mail and at its foot", async () => {
     const { received, url } = await linkOf("certificate_revoked");
     expect(url.origin).toBe("https://certitude.example");
     expect(headerOf(received, "List-Unsubscribe-Post")).toBe("List-Unsubscribe=One-Click");
@@ -86,7 +86,7 @@ describe("/notifications/unsubscribe", () => {
     ["a parameter too many", change("x", "1")],
     ["a parameter twice", (query) => query.append("mails", "certificate_revoked")],
     ["no user", (query) => query.delete("user")],
-  ])("403 for a link with %s, by GET and POST", async (_, spoil) => {
+  ])("GET and POST 403 with %s", async (_, spoil) => {
     const { admin, at } = await linkOf("certificate_revoked");
     const url = new URL(at);
     spoil(url.searchParams);
@@ -97,7 +97,7 @@ describe("/notifications/unsubscribe", () => {
     expect(await preferencesOf(admin)).toMatchObject({ version: 0 });
   });
 
-  test("a link holds while the key that signed it is in the ring, and a signature for something else does not", async () => {
+  test("holds while the key that signed it is in the ring, and not with a signature for something else", async () => {
     const [old, renewed] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
     const given = { userId: crypto.randomUUID(), ended: "agent_silent" as const };
     const query = new URL(createUnsubscribeLinks(createKeyring([old])).urlOf("https://x.example/path/", given)).searchParams;

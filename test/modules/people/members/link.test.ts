@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { newApiToken } from "../../../support/server/api-tokens";
 import { call } from "../../../support/server/call";
 import { newOrganization, newUser, type TestOrganization } from "../../../support/server/people";

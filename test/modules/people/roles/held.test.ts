@@ -47,7 +47,7 @@ describe("who writes to the database makes itself no admin of an organization", 
       "stranger",
     ],
     ["deletes the stamp of an admin", ({ admin }) => sql`update members set stamp = null where user_id = ${admin.id}`, "admin"],
-  ])("403: %s, which is told once", async (_, attack, who) => {
+  ])("403: %s, which is audited once", async (_, attack, who) => {
     const people = await withPeople();
     await attack(people);
     const { as, events, rowOf, [who]: person } = people;
@@ -61,7 +61,7 @@ describe("who writes to the database makes itself no admin of an organization", 
     expect(await events("member.held")).toMatchObject([{ targetId: (await rowOf(person))?.id, targetType: "member", actor: { type: "server" } }]);
   });
 
-  test("200: an admin whom the server let in, of whom nothing is told", async () => {
+  test("200: an admin whom the server let in, of whom nothing is audited", async () => {
     const { isAdmin, admin, member, events } = await withPeople();
     expect([await isAdmin(admin), await isAdmin(member)]).toEqual([200, 403]);
     expect(await events("member.held")).toEqual([]);
@@ -75,7 +75,7 @@ describe("who writes to the database makes itself no admin of an organization", 
     expect(status).toBe(403);
   });
 
-  test("a row that is as it was counts again; another attack is told again", async () => {
+  test("a row that is as it was counts again; another attack is audited again", async () => {
     const { isAdmin, admin, events, rowOf } = await withPeople();
     const stamp = (await rowOf(admin))?.stamp;
     await sql`update members set stamp = null where user_id = ${admin.id}`;
@@ -203,7 +203,7 @@ describe("who writes to the database makes no API token of an admin", () => {
         return token;
       },
     ],
-  ])("403: %s, which is told once", async (_, attack) => {
+  ])("403: %s, which is audited once", async (_, attack) => {
     const people = await withPeople();
     const expiresAt = "2030-01-31T12:00:00.123456+02:00";
     const made = await newApiToken(people.organization, { role: "ORG_ADMIN", expiresAt });
@@ -217,9 +217,9 @@ describe("who writes to the database makes no API token of an admin", () => {
 
 describe("who writes to the database makes no platform admin", () => {
   const isAdmin = async (user: Person) => (await user.call("GET", "/admin/organizations", { headers: { "x-user-id": user.id } })).status;
-  const told = (user: Person) => sql`select action from platform_audit_events where target_id = ${user.id} and action = 'platform-admin.held'`;
+  const received = (user: Person) => sql`select action from platform_audit_events where target_id = ${user.id} and action = 'platform-admin.held'`;
 
-  test("403: of a user, with the stamp of another too, which is told once; a grant on the command line makes it one", async () => {
+  test("403: of a user, with the stamp of another too, which is audited once; a grant on the command line makes it one", async () => {
     const [admin, user] = [await newUser(), await newUser()];
     for (const each of [admin, user]) await each.call("GET", "/users/me");
     await grantPlatformAdmin(sql, world.deps.stamps, admin.id, true);
@@ -228,12 +228,12 @@ describe("who writes to the database makes no platform admin", () => {
     expect([await isAdmin(user), await isAdmin(user)]).toEqual([403, 403]);
     await sql`update users set platform_admin_stamp = (select platform_admin_stamp from users where id = ${admin.id}) where id = ${user.id}`;
     expect(await isAdmin(user)).toBe(403);
-    expect(await told(user)).toHaveLength(1);
+    expect(await received(user)).toHaveLength(1);
     await grantPlatformAdmin(sql, world.deps.stamps, user.id, true);
     expect(await isAdmin(user)).toBe(200);
     await grantPlatformAdmin(sql, world.deps.stamps, user.id, false);
     expect(await isAdmin(user)).toBe(403);
-    expect(await told(user)).toHaveLength(1);
+    expect(await received(user)).toHaveLength(1);
   });
 
   test("403: without its stamp, nor may it change a seat limit", async () => {

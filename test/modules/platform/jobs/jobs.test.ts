@@ -4,7 +4,7 @@ import { createDeps } from "#deps";
 import { listen } from "#http/listen";
 import { prepareJobs, repeatJobs } from "#jobs/start";
 import { JOBS } from "#jobs/table";
-import { createLog } from "#log";
+import { createLog } from "#log/log";
 import { ServerStops, TryAgain } from "#modules/platform/jobs/rules";
 import { createJobRuns } from "#modules/platform/jobs/services/job-runs";
 import { call } from "../../../support/server/call";
@@ -88,7 +88,7 @@ describe("GET /admin/jobs", () => {
     expect(Date.parse(`${job?.lastFailedAt}`) - Date.parse(`${job?.lastSucceededAt}`)).toBe(70);
   });
 
-  test("200 adds up what several processes tell; the latest run counts", async () => {
+  test("200 adds up what several processes report; the latest run counts", async () => {
     const [one, other] = [aProcess("one:1"), aProcess("other:2")];
     await run(one, "fold-counts", fails(new TryAgain("first")));
     now += SECOND;

@@ -1,4 +1,4 @@
-/** What a team writes on top of @hey-api/openapi-ts, and what the compiler must refuse of it. */
+/** A team's code on top of @hey-api/openapi-ts, and the parts that the compiler must refuse. */
 export const HEY_API = `
 import {
   type Connection, createConnection, createExampleNotification, createWidget, getConnection, type GetConnectionErrors, importCertificates, listCertificates,

@@ -1,4 +1,4 @@
-/** What a team writes on top of openapi-typescript, and what the compiler must refuse of it. */
+/** A team's code on top of openapi-typescript, and the parts that the compiler must refuse. */
 export const OPENAPI_FETCH = `
 import createClient from "openapi-fetch";
 import type { components, paths } from "./openapi-typescript/certitude";

@@ -1,4 +1,4 @@
-/** What a team writes on top of orval, and what the compiler must refuse of it. */
+/** A team's code on top of orval, and the parts that the compiler must refuse. */
 export const ORVAL = `
 import {
   type Connection, createConnection, createExampleNotification, createWidget, getConnection, getStreamNotificationsUrl, importCertificates, listCertificates,

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { runs } from "../tls-clients";
 import { startListening } from "../tls-servers";
 
-/** Where a real server of a preset lives: its own directory, and that of the files which the agent writes. */
+/** The place of a preset's real server: its own directory, and that of the files which the agent writes. */
 export type Place = { directory: string; tls: string; port: number; spare: number };
 
 /** A server of Debian with a configuration of its own. */
@@ -14,9 +14,9 @@ export type PresetServer = {
   user?: string;
   /** Writes the configuration. Returns how the server is started, and what its unit's command does to this one, and what ends with it. */
   prepare: (place: Place) => { argv: string[]; environment?: Record<string, string>; reload: string[]; end?: string[] };
-  /** What Debian's unit says of the command: a line of the unit or of the script that init runs. */
+  /** The command's line in Debian's unit, or in the script that init runs. */
   unit?: { file: string; says: RegExp };
-  /** What the config says besides of the server's name. */
+  /** The server's name in the config. */
   verified?: { verifyServerName: string };
   /** How openssl asks for TLS. */
   asking?: string[];
@@ -80,7 +80,7 @@ s.recv(4096)
 ssl.create_default_context(cafile=sys.argv[3]).wrap_socket(s, server_hostname=sys.argv[2])
 `;
 
-/** Whether a client that knows the authority alone accepts the server by this name. */
+/** Returns whether a client that knows the authority alone accepts the server by this name. */
 export async function trustsServer({ preset, asking = [] }: PresetServer, port: number, name: string, root: string) {
   const anchors = join(mkdtempSync(join(tmpdir(), "certitude-anchors-")), "root.pem");
   writeFileSync(anchors, root);

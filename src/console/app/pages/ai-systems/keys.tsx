@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { inOrganization, write } from "../../api";
+import { below, inOrganization, write } from "../../api";
+import type { RowInOrganization } from "../../operations";
 import { Code } from "../../parts/copy";
 import { DeleteButton } from "../../parts/delete";
 import { Dialog } from "../../parts/dialog";
@@ -11,13 +12,13 @@ import { Time } from "../../parts/time";
 import { toast } from "../../parts/toast";
 import { usePages } from "../../reading";
 
-type Key = { id: string; name: string; createdAt: string };
+type Key = RowInOrganization<["ai-governance", "ingest", "keys"]>;
 
 const PATH = () => inOrganization("ai-governance", "ingest", "keys");
 
 /** The keys with which systems send samples. A key is shown once, when it is made. */
 export function IngestKeys() {
-  const pages = usePages<Key>(PATH());
+  const pages = usePages(PATH());
   const isMaking = useSignal(false);
   const made = useSignal("");
   const close = () => {
@@ -25,12 +26,12 @@ export function IngestKeys() {
     made.value = "";
   };
   async function make(name: unknown) {
-    const { key } = await write<{ key: string }>("POST", PATH(), { body: { name } });
+    const { key } = await write("POST", PATH(), { body: { name } });
     made.value = key;
     await pages.reload();
   }
   async function remove({ id, name }: Key) {
-    await write("DELETE", `${PATH()}/${id}`);
+    await write("DELETE", below(PATH(), id));
     await pages.reload();
     toast(`${name} is refused from now on.`);
   }

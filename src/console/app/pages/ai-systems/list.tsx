@@ -1,17 +1,15 @@
 import { inOrganization } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { EmptyState } from "../../parts/empty";
 import { PageHeading } from "../../parts/heading";
 import { DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import { IngestKeys } from "./keys";
 
-type System = { id: string; key: string; createdAt: string; lastSampleAt: string | null };
-
 export function SystemsPage() {
-  const pages = usePages<System>(inOrganization("ai-governance", "systems"));
+  const pages = usePages(inOrganization("ai-governance", "systems"));
   return (
     <>
       <PageHeading title="AI systems" intro="Those that send metrics here." />

@@ -1,26 +1,23 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { inOrganization, searchOf } from "../../api";
+import { inOrganization } from "../../api";
+import { isAdmin } from "../../auth/session";
+import type { InOrganization } from "../../operations";
 import { Badge } from "../../parts/badge";
 import { Series } from "../../parts/charts/series";
 import { EmptyState, Loaded } from "../../parts/empty";
 import { Card } from "../../parts/facts";
 import { useRead } from "../../reading";
 import { serverNow } from "../../server-time";
-import { isAdmin } from "../../session";
 import { queryOf, RANGES, type RangeKey } from "./ranges";
 import { EditThreshold, type Threshold } from "./threshold";
 
-type Step = { at: string; min: number; max: number; mean: number; count: number };
-type Steps = { unit: string | null; items: Step[] };
+type Steps = InOrganization<["ai-governance", "metrics"]>;
 type Props = { system: string; metric: string; range: RangeKey; threshold: Threshold | undefined; onChanged: () => Promise<void> };
 
 export function MetricCard({ system, metric, range, threshold, onChanged }: Props) {
-  const path = useMemo(
-    () => inOrganization("ai-governance", "metrics") + searchOf({ system, metric, ...queryOf(range, new Date(serverNow())) }),
-    [system, metric, range],
-  );
-  const reading = useRead<Steps>(path);
+  const query = useMemo(() => ({ system, metric, ...queryOf(range, new Date(serverNow())) }), [system, metric, range]);
+  const reading = useRead(inOrganization("ai-governance", "metrics"), query);
   const isEditing = useSignal(false);
   return (
     <Card

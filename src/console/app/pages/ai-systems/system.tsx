@@ -1,17 +1,15 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { Failure, Loaded } from "../../parts/empty";
 import { type Filter, Filters } from "../../parts/filters";
 import { PageHeading } from "../../parts/heading";
 import { ShowMore } from "../../parts/show-more";
 import { usePages, useRead } from "../../reading";
 import { link, place } from "../../router";
-import { isAdmin } from "../../session";
 import { MetricCard } from "./metric";
 import { isRange, RANGES, type RangeKey } from "./ranges";
 import { EditThreshold, type Threshold } from "./threshold";
-
-type List<Item> = { items: Item[] };
 
 const USUAL = "24h";
 
@@ -28,7 +26,7 @@ const FILTERS: Filter[] = [
 
 /** The metrics of a system: those with limits first, or the one that is asked for. */
 export function SystemPage({ system }: { system: string }) {
-  const thresholds = useRead<List<Threshold>>(`${inOrganization("ai-governance", "metric-thresholds")}?limit=100`);
+  const thresholds = useRead(inOrganization("ai-governance", "metric-thresholds"), { limit: 100 });
   const isAdding = useSignal(false);
   const range = place.value.query.get("range");
   return (
@@ -58,7 +56,7 @@ export function SystemPage({ system }: { system: string }) {
 type MetricsProps = { system: string; range: RangeKey; thresholds: Threshold[]; onChanged: () => Promise<void> };
 
 function Metrics({ system, range, thresholds, onChanged }: MetricsProps) {
-  const pages = usePages<{ metric: string }>(inOrganization("ai-governance", "metric-names"), { system, limit: "12" });
+  const pages = usePages(inOrganization("ai-governance", "metric-names"), { system, limit: "12" });
   const asked = place.value.query.get("metric");
   if (pages.error.value) return <Failure error={pages.error.value} />;
   const names = asked ? [asked] : [...new Set([...thresholds, ...pages.rows.value].map(({ metric }) => metric))];

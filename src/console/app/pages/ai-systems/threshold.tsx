@@ -1,18 +1,10 @@
-import { inOrganization, write } from "../../api";
+import { below, inOrganization, write } from "../../api";
+import type { RowInOrganization } from "../../operations";
 import { Dialog } from "../../parts/dialog";
 import { type Field, Form, type Values } from "../../parts/form";
 import { toast } from "../../parts/toast";
 
-export type Threshold = {
-  id: string;
-  system: string;
-  metric: string;
-  min: number | null;
-  max: number | null;
-  isOutside: boolean;
-  judgedAt: string | null;
-  version: number;
-};
+export type Threshold = RowInOrganization<["ai-governance", "metric-thresholds"]>;
 type Props = { system: string; metric?: string; threshold?: Threshold | undefined; onClose: () => void; onChanged: () => Promise<void> };
 
 const LIMITS: Field[] = [
@@ -37,9 +29,10 @@ export function EditThreshold({ system, metric, threshold, onClose, onChanged }:
 }
 
 function saveLimits({ metric, min, max }: Values, system: string, threshold: Threshold | undefined) {
-  const path = inOrganization("ai-governance", "metric-thresholds", ...(threshold ? [threshold.id] : []));
-  if (!threshold) return write("POST", path, { body: { system, metric, min, max } });
-  const { version } = threshold;
+  const list = inOrganization("ai-governance", "metric-thresholds");
+  if (!threshold) return write("POST", list, { body: { system, metric, min, max } });
+  const { id, version } = threshold;
+  const path = below(list, id);
   if (min === undefined && max === undefined) return write("DELETE", path, { version });
   return write("PATCH", path, { body: { min: min ?? null, max: max ?? null }, version });
 }

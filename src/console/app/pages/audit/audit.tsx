@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { ACTOR_TYPES } from "#modules/people/audit/rules";
 import { inOrganization } from "../../api";
+import { useMembers } from "../../members";
 import { Code } from "../../parts/copy";
 import { Dialog } from "../../parts/dialog";
 import { EmptyState } from "../../parts/empty";
@@ -10,11 +10,9 @@ import { type Filter, Filters, filterQuery, isFiltered } from "../../parts/filte
 import { PageHeading } from "../../parts/heading";
 import { type Column, DataTable } from "../../parts/table";
 import { Time, UtcTime } from "../../parts/time";
-import { toastError } from "../../parts/toast";
 import { usePages } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
-import { ActorName, describe, readNames } from "../people/actor";
+import { ActorName, describe } from "../people/actor";
 import { ExportDialog } from "./export";
 import type { AuditEvent } from "./types";
 
@@ -28,10 +26,10 @@ const FILTERS: Filter[] = [
 
 export function AuditPage() {
   const query = filterQuery(FILTERS);
-  const events = usePages<AuditEvent>(inOrganization("audit-events"), query);
+  const events = usePages(inOrganization("audit-events"), query);
   const shown = useSignal<AuditEvent | undefined>(undefined);
   const isExporting = useSignal(false);
-  useEffect(() => void (isAdmin.value && readNames().catch(toastError)), []);
+  useMembers();
   const columns: Column<AuditEvent>[] = [
     {
       label: "Action",

@@ -1,13 +1,13 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { inOrganization, read } from "../../api";
+import { inOrganization } from "../../api";
 import { Dialog } from "../../parts/dialog";
 import { Form, type Values } from "../../parts/form";
 import { save } from "../../parts/save";
 import { Time } from "../../parts/time";
 import { toast } from "../../parts/toast";
+import { pagesOf } from "../../reading";
 import { CSV_HEADER, toCsv, toJsonLine } from "./formats";
-import type { AuditEvent } from "./types";
 
 type Query = Record<string, string | undefined>;
 type Progress = { count: number; back: string | null };
@@ -23,14 +23,14 @@ export function ExportDialog({ query, onClose }: { query: Query; onClose: () => 
   const ending = useRef(new AbortController());
   useEffect(() => () => ending.current.abort(), []);
   async function run({ format }: Values) {
-    const { header, toLine, extension, type } = FORMATS[format as keyof typeof FORMATS];
+    const { header, toLine, extension, type } = FORMATS[format === "jsonl" ? "jsonl" : "csv"];
     progress.value = { count: 0, back: null };
     const parts = [header];
-    for await (const events of pagesOf(query, ending.current.signal)) {
+    for await (const events of pagesOf(inOrganization("audit-events"), query)) {
+      if (ending.current.signal.aborted) return;
       parts.push(events.map(toLine).join(""));
       progress.value = { count: progress.value.count + events.length, back: events.at(-1)?.at ?? progress.value.back };
     }
-    if (ending.current.signal.aborted) return;
     save(new Blob(parts, { type }), `audit-${new Date().toISOString().slice(0, 10)}.${extension}`);
     toast(`${progress.value.count.toLocaleString()} events were exported.`);
     onClose();
@@ -64,11 +64,3 @@ export function ExportDialog({ query, onClose }: { query: Query; onClose: () => 
 }
 
 const LABELS = Object.fromEntries(Object.entries(FORMATS).map(([name, { label }]) => [name, label]));
-
-async function* pagesOf(query: Query, signal: AbortSignal) {
-  for (let cursor: string | null | undefined; cursor !== null && !signal.aborted; ) {
-    const page: { items: AuditEvent[]; nextCursor: string | null } = await read(inOrganization("audit-events"), { ...query, limit: 100, cursor });
-    yield page.items;
-    cursor = page.nextCursor;
-  }
-}

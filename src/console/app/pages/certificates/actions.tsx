@@ -1,18 +1,20 @@
 import { useSignal } from "@preact/signals";
 import { REVOCATION_REASONS } from "#modules/certificates/certificates/rules/revocation-reasons";
-import { inOrganization, write } from "../../api";
+import { below, inOrganization, write } from "../../api";
+import { type Member, useMembers } from "../../members";
 import { Dialog } from "../../parts/dialog";
+import { Loaded } from "../../parts/empty";
 import { Form, type Values } from "../../parts/form";
 import { toast } from "../../parts/toast";
 import { usePages } from "../../reading";
 import { Assign } from "./assign";
 import { ChangeStatus } from "./status";
-import type { Certificate, Shared } from "./types";
+import type { ActionDialog, CertificateWithPem } from "./types";
 
 type Action = "edit" | "renew" | "revoke" | "reinstate" | "retire" | "return" | "assign";
-type Props = { of: Certificate & { pem: string }; onDone: () => void };
+type Props = { of: CertificateWithPem; onDone: () => void };
 
-/** What an administrator may do with a certificate. */
+/** Buttons of a certificate, for administrators. */
 export function CertificateActions({ of, onDone }: Props) {
   const open = useSignal<Action | undefined>(undefined);
   const close = () => {
@@ -56,11 +58,9 @@ export function CertificateActions({ of, onDone }: Props) {
   );
 }
 
-type Member = { userId: string | null; email: string; firstName: string | null; lastName: string | null };
-
-function Edit({ of, close, finish }: Shared) {
-  const members = usePages<Member>(inOrganization("members"));
-  const known = members.rows.value.filter(({ userId }) => userId !== null);
+function Edit({ of, close, finish }: ActionDialog) {
+  const members = useMembers();
+  const known = members.data.value?.filter(({ userId }) => userId !== null) ?? [];
   const labelOf = ({ email, firstName, lastName }: Member) => [firstName, lastName, `(${email})`].filter(Boolean).join(" ");
   const owner = known.find(({ userId }) => userId === of.ownerId);
   const fields = [
@@ -76,17 +76,15 @@ function Edit({ of, close, finish }: Shared) {
   }
   return (
     <Dialog title="Owner and labels" onClose={close}>
-      {members.isWhole.value ? (
-        <Form fields={[...fields]} values={{ ...of, owner: owner && labelOf(owner) }} submit="Save" onSubmit={save} onCancel={close} />
-      ) : (
-        <p class="loading">Loading…</p>
-      )}
+      <Loaded from={members}>
+        {() => <Form fields={[...fields]} values={{ ...of, owner: owner && labelOf(owner) }} submit="Save" onSubmit={save} onCancel={close} />}
+      </Loaded>
     </Dialog>
   );
 }
 
-function Renew({ of, close, finish }: Shared) {
-  const issuers = usePages<{ id: string; name: string }>(inOrganization("issuers"));
+function Renew({ of, close, finish }: ActionDialog) {
+  const issuers = usePages(inOrganization("issuers"));
   async function renew({ issuer, reuseKey }: Values) {
     const issuerId = issuers.rows.value.find(({ name }) => name === issuer)?.id;
     await write("POST", inOrganization("certificates", of.id, "renew"), { body: { ...(issuerId && { issuerId }), reuseKey } });
@@ -109,10 +107,10 @@ function Renew({ of, close, finish }: Shared) {
   );
 }
 
-function Revoke({ of, close, finish }: Shared) {
+function Revoke({ of, close, finish }: ActionDialog) {
   async function revoke({ reason }: Values) {
     const resource = inOrganization("certificates", of.id);
-    await write("POST", `${resource}/revoke`, { body: { reason }, version: of.version, resource });
+    await write("POST", below(resource, "revoke"), { body: { reason }, version: of.version, resource });
     finish("Revoked.");
   }
   return (

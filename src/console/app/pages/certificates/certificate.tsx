@@ -1,11 +1,11 @@
 import { inOrganization } from "../../api";
+import { nameOfUser, useMembers } from "../../members";
 import { Code, CopyButton } from "../../parts/copy";
 import { DetailPage } from "../../parts/detail";
 import { Card, Facts } from "../../parts/facts";
 import { UtcTime } from "../../parts/time";
 import { useRead } from "../../reading";
 import { link } from "../../router";
-import { nameOf, useMembers } from "../members";
 import { CertificateActions } from "./actions";
 import { Chain } from "./chain";
 import { Deployments } from "./deployments";
@@ -13,12 +13,10 @@ import { History } from "./history";
 import { describeKey } from "./list";
 import { Orders } from "./orders";
 import { Standing } from "./standing";
-import type { Certificate } from "./types";
-
-type Whole = Certificate & { pem: string };
+import type { Certificate, CertificateWithPem } from "./types";
 
 export function CertificatePage({ id }: { id: string }) {
-  const reading = useRead<Whole>(inOrganization("certificates", id));
+  const reading = useRead(inOrganization("certificates", id));
   return (
     <DetailPage
       from={reading}
@@ -53,7 +51,7 @@ export function CertificatePage({ id }: { id: string }) {
   );
 }
 
-const Details = ({ of: shown }: { of: Whole }) => (
+const Details = ({ of: shown }: { of: CertificateWithPem }) => (
   <Facts
     of={[
       ["Subject", shown.subject],
@@ -88,4 +86,7 @@ function Names({ of: { subjectAlternativeNames } }: { of: Certificate }) {
   return names.length === 0 ? <span class="none">none</span> : names.join(", ");
 }
 
-const Owner = ({ id }: { id: string }) => <>{nameOf(useMembers(), id)}</>;
+function Owner({ id }: { id: string }) {
+  useMembers();
+  return <>{nameOfUser(id) ?? id}</>;
+}

@@ -3,13 +3,12 @@ import { EmptyState } from "../../parts/empty";
 import { usePages } from "../../reading";
 import { link } from "../../router";
 import { DeploymentsTable } from "../fleet/deployments-table";
-import type { Deployment } from "../fleet/types";
 
 export const Deployments = ({ certificateId }: { certificateId: string }) => (
   <DeploymentsTable
     label="Deployments"
     of="certificate"
-    from={usePages<Deployment>(inOrganization("deployments"), { certificateId })}
+    from={usePages(inOrganization("deployments"), { certificateId })}
     empty={
       <EmptyState
         title="No agent keeps it."

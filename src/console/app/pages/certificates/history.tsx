@@ -1,12 +1,10 @@
 import { inOrganization } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { Failure } from "../../parts/empty";
 import { Card } from "../../parts/facts";
 import { ShowMore } from "../../parts/show-more";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
-import { isAdmin } from "../../session";
-
-type Event = { id: string; at: string; actor: { type: string; id?: string }; action: string };
 
 /** The audit trail of one thing; newest first. */
 export const History = ({ id }: { id: string }) => (
@@ -14,7 +12,7 @@ export const History = ({ id }: { id: string }) => (
 );
 
 function Events({ id }: { id: string }) {
-  const pages = usePages<Event>(inOrganization("audit-events"), { targetId: id, limit: "20" });
+  const pages = usePages(inOrganization("audit-events"), { targetId: id, limit: 20 });
   const { rows, error, isWhole } = pages;
   if (error.value) return <Failure error={error.value} />;
   if (rows.value.length === 0) return <p class="fine">{isWhole.value ? "Nothing has happened to it yet." : "Loading…"}</p>;

@@ -1,15 +1,12 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
+import type { Written } from "../../operations";
 import { Badge } from "../../parts/badge";
 import { Dialog, Done } from "../../parts/dialog";
 import { DropZone } from "../../parts/drop-zone";
 import { type Field, Form, type Values } from "../../parts/form";
 
-type Imported = {
-  imported: { id: string; commonName: string }[];
-  duplicates: { id: string; fingerprintSha256: string; reactivated: boolean }[];
-  refused: { index: number; message: string }[];
-};
+type Imported = Written<"POST", ["certificates"]>;
 
 /** Imports what is dropped, chosen or pasted: PEM, one file or several. */
 export function ImportDialog({ onClose, onImported }: { onClose: () => void; onImported: () => void }) {
@@ -20,7 +17,7 @@ export function ImportDialog({ onClose, onImported }: { onClose: () => void; onI
     text.value = [text.value, ...texts].filter(Boolean).join("\n");
   };
   async function submit({ pem, privateKeyPem }: Values) {
-    result.value = await write<Imported>("POST", inOrganization("certificates"), { body: { pem, ...(privateKeyPem !== undefined && { privateKeyPem }) } });
+    result.value = await write("POST", inOrganization("certificates"), { body: { pem, ...(privateKeyPem !== undefined && { privateKeyPem }) } });
     onImported();
   }
   if (result.value) return <Result of={result.value} onClose={onClose} />;

@@ -1,20 +1,19 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization } from "../../api";
-import { EmptyState } from "../../parts/empty";
-import { type Filter, Filters, filterQuery, isFiltered } from "../../parts/filters";
-import { PageHeading } from "../../parts/heading";
+import { isAdmin } from "../../auth/session";
+import { owners, useMembers } from "../../members";
+import { type Filter, filterQuery } from "../../parts/filters";
 import { Icon } from "../../parts/icon";
-import { type Column, DataTable } from "../../parts/table";
+import { ListPage } from "../../parts/list-page";
+import type { Column } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
-import { type Member, ownersOf, useMembers } from "../members";
 import { ImportDialog } from "./import";
 import { Standing } from "./standing";
 import type { Certificate } from "./types";
 
-const filtersOf = (members: Member[]): Filter[] => [
+const filtersNow = (): Filter[] => [
   { name: "q", label: "Search", kind: "search", placeholder: "Name, host, issuer…" },
   {
     name: "status",
@@ -32,7 +31,7 @@ const filtersOf = (members: Member[]): Filter[] => [
     name: "owner",
     label: "Owner",
     kind: "select",
-    options: [["none", "No active member"], ...ownersOf(members)],
+    options: [["none", "No active member"], ...owners.value],
   },
   { name: "expiresBefore", label: "Expires before", kind: "moment" },
   { name: "fingerprint", label: "SHA-256", kind: "search", placeholder: "64 hex digits" },
@@ -49,49 +48,37 @@ const COLUMNS: Column<Certificate>[] = [
 
 export function CertificatesPage() {
   const isImporting = useSignal(false);
-  const setImporting = (open: boolean) => {
-    isImporting.value = open;
-  };
-  const filters = filtersOf(useMembers());
-  const pages = usePages<Certificate>(inOrganization("certificates"), filterQuery(filters));
+  useMembers();
+  const filters = filtersNow();
+  const pages = usePages(inOrganization("certificates"), filterQuery(filters));
   return (
-    <>
-      <PageHeading
-        title="Certificates"
-        intro="Every certificate that this organization knows, wherever it is used."
-        actions={
-          isAdmin.value && (
-            <>
-              <a class="button" href={link("certificates/import")}>
-                Import a CSV file
-              </a>
-              <button class="primary" type="button" onClick={() => setImporting(true)}>
-                <Icon name="plus" /> Import
-              </button>
-            </>
-          )
-        }
-      />
-      {isImporting.value && <ImportDialog onClose={() => setImporting(false)} onImported={() => void pages.reload()} />}
-      <Filters of={filters} />
-      <DataTable
-        label="Certificates"
-        columns={COLUMNS}
-        from={pages}
-        id={({ id }) => id}
-        href={({ id }) => link(`certificates/${id}`)}
-        empty={<NoCertificates isFiltered={isFiltered(filters)} />}
-      />
-    </>
+    <ListPage
+      title="Certificates"
+      intro="Every certificate that this organization knows, wherever it is used."
+      actions={
+        isAdmin.value && (
+          <>
+            <a class="button" href={link("certificates/import")}>
+              Import a CSV file
+            </a>
+            <button class="primary" type="button" onClick={() => (isImporting.value = true)}>
+              <Icon name="plus" /> Import
+            </button>
+          </>
+        )
+      }
+      path="certificates"
+      from={pages}
+      columns={COLUMNS}
+      id={({ id }) => id}
+      filters={filters}
+      noMatch="No certificate matches."
+      none={{ title: "There are no certificates yet.", hint: "Import those that you have, or order one from an issuer." }}
+    >
+      {isImporting.value && <ImportDialog onClose={() => (isImporting.value = false)} onImported={() => void pages.reload()} />}
+    </ListPage>
   );
 }
-
-const NoCertificates = ({ isFiltered }: { isFiltered: boolean }) =>
-  isFiltered ? (
-    <EmptyState title="No certificate matches." hint="Change or clear the filters above." action={{ label: "Clear the filters", href: link("certificates") }} />
-  ) : (
-    <EmptyState title="There are no certificates yet." hint="Import those that you have, or order one from an issuer." />
-  );
 
 /** The common name of a distinguished name, or the whole of it. */
 export const issuerName = (name: string) => /(?:^|,\s*)CN=((?:\\.|[^,\\])+)/.exec(name)?.[1]?.replace(/\\(.)/g, "$1") ?? name;

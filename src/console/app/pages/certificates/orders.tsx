@@ -1,15 +1,12 @@
 import { inOrganization } from "../../api";
-import { Badge, type Tone } from "../../parts/badge";
+import { Badge } from "../../parts/badge";
 import { EmptyState } from "../../parts/empty";
 import { DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
+import { ORDER_TONES } from "../issuance/types";
 import type { Certificate } from "./types";
-
-type Order = { id: string; names: string[]; status: string; reason: string | null; createdAt: string };
-
-const TONES: Record<string, Tone> = { pending: "info", validating: "info", issuing: "info", issued: "good", failed: "bad", cancelled: "calm" };
 
 const NOTHING = <EmptyState title="Nothing was ordered for it." hint="It was imported, or an agent found it. Renewing it here makes an order." />;
 
@@ -21,7 +18,7 @@ export function Orders({ of }: { of: Certificate }) {
 }
 
 function OrdersFor({ name }: { name: string }) {
-  const pages = usePages<Order>(inOrganization("certificate-requests"), { name });
+  const pages = usePages(inOrganization("certificate-requests"), { name });
   return (
     <DataTable
       label="Orders"
@@ -30,7 +27,7 @@ function OrdersFor({ name }: { name: string }) {
       href={({ id }) => link(`orders/${id}`)}
       columns={[
         { label: "Names", cell: ({ names }) => names.join(", ") },
-        { label: "Status", cell: ({ status }) => <Badge tone={TONES[status] ?? "calm"} text={status} /> },
+        { label: "Status", cell: ({ status }) => <Badge tone={ORDER_TONES[status]} text={status} /> },
         { label: "Made", cell: ({ createdAt }) => <Time at={createdAt} relative /> },
       ]}
       empty={NOTHING}

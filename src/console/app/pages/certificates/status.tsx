@@ -1,6 +1,6 @@
-import { inOrganization, write } from "../../api";
+import { below, inOrganization, write } from "../../api";
 import { ConfirmDialog } from "../../parts/confirm";
-import type { Shared } from "./types";
+import type { ActionDialog } from "./types";
 
 const WORDS = {
   reinstate: ["Reinstate", "Reinstated.", "The hold ends: it is as it was before. Programs that look at revocation trust it again."],
@@ -9,11 +9,11 @@ const WORDS = {
 } as const;
 
 /** Ends a hold, retires, or brings a retired certificate back: that is importing it once more. */
-export function ChangeStatus({ of: { id, commonName, version }, pem, action, close, finish }: Shared & { pem: string; action: keyof typeof WORDS }) {
+export function ChangeStatus({ of: { id, commonName, version }, pem, action, close, finish }: ActionDialog & { pem: string; action: keyof typeof WORDS }) {
   const resource = inOrganization("certificates", id);
   const [name, done, consequence] = WORDS[action];
   const calls = {
-    reinstate: () => write("POST", `${resource}/reinstate`, { version, resource }),
+    reinstate: () => write("POST", below(resource, "reinstate"), { version, resource }),
     retire: () => write("DELETE", resource, { version }),
     return: () => write("POST", inOrganization("certificates"), { body: { pem } }),
   };

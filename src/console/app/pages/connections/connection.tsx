@@ -1,4 +1,5 @@
 import { inOrganization, write } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { DeleteButton } from "../../parts/delete";
 import { Loaded } from "../../parts/empty";
 import { Card, Facts } from "../../parts/facts";
@@ -9,15 +10,14 @@ import { UtcTime } from "../../parts/time";
 import { toast } from "../../parts/toast";
 import { useRead } from "../../reading";
 import { go, link } from "../../router";
-import { isAdmin } from "../../session";
 import { TestBadge, useKinds } from "./list";
 import { settingsBody, settingsFields, settingsValues } from "./settings";
 import { TestCard } from "./test";
-import type { Connection, ConnectionKind } from "./types";
+import type { Connection, ConnectionAddress, ConnectionKind } from "./types";
 
 export function ConnectionPage({ id }: { id: string }) {
   const path = inOrganization("core", "connections", id);
-  const reading = useRead<Connection>(path);
+  const reading = useRead(path);
   const kinds = useKinds();
   const shown = reading.data.value;
   const kind = kinds.data.value?.items.find((each) => each.kind === shown?.kind);
@@ -60,7 +60,7 @@ export function ConnectionPage({ id }: { id: string }) {
   );
 }
 
-function DeleteConnection({ path, of: { name, version } }: { path: string; of: Connection }) {
+function DeleteConnection({ path, of: { name, version } }: { path: ConnectionAddress; of: Connection }) {
   async function remove() {
     await write("DELETE", path, { version });
     toast(`${name} was deleted, with its secrets.`);
@@ -69,7 +69,7 @@ function DeleteConnection({ path, of: { name, version } }: { path: string; of: C
   return <DeleteButton name={name} onConfirmed={remove} />;
 }
 
-type Props = { path: string; of: Connection; kind: ConnectionKind; reload: () => Promise<void> };
+type Props = { path: ConnectionAddress; of: Connection; kind: ConnectionKind; reload: () => Promise<void> };
 
 function Settings({ path, of: connection, kind, reload }: Props) {
   async function save(values: Values) {

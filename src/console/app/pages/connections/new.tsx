@@ -9,7 +9,7 @@ import { toast } from "../../parts/toast";
 import { go, link } from "../../router";
 import { useKinds } from "./list";
 import { settingsBody, settingsFields, settingsValues } from "./settings";
-import type { Connection, ConnectionKind } from "./types";
+import type { ConnectionKind } from "./types";
 
 const TESTS = {
   credentials: "Its test tells whether the credentials are accepted.",
@@ -55,7 +55,7 @@ const Kinds = ({ of }: { of: ConnectionKind[] }) => (
 
 function NewConnection({ kind }: { kind: ConnectionKind }) {
   async function create(values: Values) {
-    const created = await write<Connection>("POST", inOrganization("core", "connections"), { body: { kind: kind.kind, ...settingsBody(values) } });
+    const created = await write("POST", inOrganization("core", "connections"), { body: { kind: kind.kind, ...settingsBody(values) } });
     toast(`${created.name} was made. Test it now.`);
     go(link(`connections/${created.id}`));
   }

@@ -16,7 +16,7 @@ export function settingsFields({ config, secrets }: Pick<ConnectionKind, "config
   ];
 }
 
-/** What the form shows first. */
+/** Returns the values that the form begins with. */
 export function settingsValues({ config, displayName }: ConnectionKind, connection?: Connection): Values {
   const shown = connection?.config ?? defaultsOf(config);
   return { name: connection?.name ?? displayName, ...Object.fromEntries(Object.entries(shown).map(([name, value]) => [`config.${name}`, value])) };

@@ -1,20 +1,20 @@
 import { useSignal } from "@preact/signals";
-import { write } from "../../api";
+import { below, write } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { Card } from "../../parts/facts";
 import { Time } from "../../parts/time";
 import { toastError } from "../../parts/toast";
-import { isAdmin } from "../../session";
 import { TestBadge } from "./list";
-import type { Connection, TestOutcome } from "./types";
+import type { Connection, ConnectionAddress } from "./types";
 
-/** What the last test found out, and a button for the next one. */
-export function TestCard({ path, of: { lastTest }, reload }: { path: string; of: Connection; reload: () => Promise<void> }) {
+/** The result of the last test, and a button for the next one. */
+export function TestCard({ path, of: { lastTest }, reload }: { path: ConnectionAddress; of: Connection; reload: () => Promise<void> }) {
   const isTesting = useSignal(false);
   async function test() {
     if (isTesting.value) return;
     isTesting.value = true;
     try {
-      await write<TestOutcome>("POST", `${path}/test`, { resource: path });
+      await write("POST", below(path, "test"), { resource: path });
       await reload();
     } finally {
       isTesting.value = false;

@@ -1,21 +1,20 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { EmptyState, Loaded } from "../../parts/empty";
 import { PageHeading } from "../../parts/heading";
 import { Icon } from "../../parts/icon";
 import { useAll, useRead } from "../../reading";
 import { place } from "../../router";
-import { isAdmin } from "../../session";
 import { EditWidget } from "./edit";
 import { Grid } from "./grid";
 import { Toolbar } from "./toolbar";
-import type { Widget, WidgetKind } from "./types";
 
 const MAIN = "main";
 
 export function DashboardPage() {
-  const reading = useAll<Widget>(inOrganization("core", "widgets"));
-  const kinds = useRead<{ items: WidgetKind[] }>(inOrganization("core", "widget-kinds")).data.value?.items ?? [];
+  const reading = useAll(inOrganization("core", "widgets"));
+  const kinds = useRead(inOrganization("core", "widget-kinds")).data.value?.items ?? [];
   const isArranging = useSignal(false);
   const isAdding = useSignal(false);
   const name = place.value.query.get("dashboard") ?? MAIN;

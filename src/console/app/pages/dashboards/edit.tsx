@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import { inOrganization, write } from "../../api";
+import { below, inOrganization, write } from "../../api";
 import { Dialog } from "../../parts/dialog";
 import { Form, type Values } from "../../parts/form";
 import { toast } from "../../parts/toast";
@@ -13,15 +13,15 @@ type Props = { kinds: WidgetKind[]; dashboard: string; widget?: Widget; onClose:
 /** Adds a widget of a kind that is chosen first, or changes one. */
 export function EditWidget({ kinds, dashboard, widget, onClose, reload }: Props) {
   const id = useId();
-  const systems = useAll<{ id: string; key: string }>(inOrganization("ai-governance", "systems")).data.value;
-  const thresholds = useAll<{ metric: string }>(inOrganization("ai-governance", "metric-thresholds")).data.value;
+  const systems = useAll(inOrganization("ai-governance", "systems")).data.value;
+  const thresholds = useAll(inOrganization("ai-governance", "metric-thresholds")).data.value;
   const known = systems && thresholds && { systems, metrics: [...new Set(thresholds.map(({ metric }) => metric))] };
   const chosen = useSignal(widget?.kind ?? "");
   const kind = kinds.find((each) => each.kind === chosen.value);
   async function save(values: Values) {
-    const path = inOrganization("core", "widgets", ...(widget ? [widget.id] : []));
+    const list = inOrganization("core", "widgets");
     const body = widgetBody(values, widget?.settings);
-    await (widget ? write("PATCH", path, { body, version: widget.version }) : write("POST", path, { body: { kind: kind?.kind, ...body } }));
+    await (widget ? write("PATCH", below(list, widget.id), { body, version: widget.version }) : write("POST", list, { body: { kind: kind?.kind, ...body } }));
     await reload();
     toast("Saved.");
     onClose();

@@ -1,13 +1,12 @@
 import { defaultsOf, type Field, fieldsOf, mergePatchOf, type Values } from "../../parts/fields";
-import type { Widget, WidgetKind } from "./types";
+import type { System, Widget, WidgetKind } from "./types";
 
 const NO_FIELD = "title"; // the widget's own title stands above it
 const SYSTEMS = "systemIds";
 const METRICS = "metrics";
 
-type System = { id: string; key: string };
-/** What the fields of metrics offer: the organization's AI systems, and names of metrics that are in use. */
-export type Known = { systems: System[]; metrics: string[] };
+/** The AI systems of the organization and names of metrics that are in use, as the fields of metrics offer them. */
+export type Known = { systems: Pick<System, "id" | "key">[]; metrics: string[] };
 
 /** The form of a widget: title, dashboard, and the settings of its kind. AI systems are chosen by name. */
 export const widgetFields = ({ settings }: WidgetKind, known: Known, widget?: Widget): Field[] => [
@@ -32,7 +31,11 @@ function changes(name: string, { systems, metrics }: Known, widget?: Widget): Pa
 }
 
 /** A widget may name a system by its key, too. */
-const idsOf = (named: unknown, systems: System[]) => ((named ?? []) as string[]).map((each) => systems.find(({ key }) => key === each)?.id ?? each);
+const idsOf = (named: unknown, systems: Known["systems"]) =>
+  [named ?? []]
+    .flat()
+    .map(String)
+    .map((each) => systems.find(({ key }) => key === each)?.id ?? each);
 
 export function widgetValues({ displayName, settings }: WidgetKind, { systems }: Known, dashboard: string, widget?: Widget): Values {
   const shown: Values = widget?.settings ?? defaultsOf(settings);

@@ -1,8 +1,8 @@
 import { useId } from "preact/hooks";
 import { inOrganization, write } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { toast, toastError } from "../../parts/toast";
 import { setQuery } from "../../router";
-import { isAdmin } from "../../session";
 import { DAYS, rangeChange, sharedDays } from "./time-range";
 import type { Widget, WidgetKind } from "./types";
 

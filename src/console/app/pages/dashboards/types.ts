@@ -1,7 +1,8 @@
-import type { ObjectSchema, Values } from "../../parts/fields";
+import type { InOrganization, RowInOrganization } from "../../operations";
 
-export type Box = { x: number; y: number; width: number; height: number };
-
-export type Widget = { id: string; kind: string; title: string; dashboard: string; settings: Values; position: Box; version: number };
-
-export type WidgetKind = { kind: string; displayName: string; settings: ObjectSchema };
+export type Widget = RowInOrganization<["core", "widgets"]>;
+export type WidgetKind = RowInOrganization<["core", "widget-kinds"]>;
+/** The data of those kinds of widgets that have a field like this. */
+export type DataWith<Field> = Extract<InOrganization<["core", "widgets", string, "data"]>["data"], Field>;
+export type Box = Widget["position"];
+export type System = RowInOrganization<["ai-governance", "systems"]>;

@@ -7,9 +7,9 @@ import { link } from "../../router";
 import { DeploymentsTable } from "./deployments-table";
 import type { Deployment } from "./types";
 
-/** What is assigned to an agent, what drifted, and the stores that it keeps. */
+/** Assignments of an agent with their drift, and the stores that it keeps. */
 export function AgentDeployments({ agentId }: { agentId: string }) {
-  const pages = usePages<Deployment>(inOrganization("deployments"), { agentId });
+  const pages = usePages(inOrganization("deployments"), { agentId });
   const rows = pages.rows.value;
   return (
     <>

@@ -13,7 +13,7 @@ import { Health } from "./states";
 import type { Agent } from "./types";
 
 export function AgentPage({ id }: { id: string }) {
-  const reading = useRead<Agent>(inOrganization("agents", id));
+  const reading = useRead(inOrganization("agents", id));
   const reload = () => void reading.reload();
   return (
     <DetailPage

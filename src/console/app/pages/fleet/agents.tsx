@@ -1,14 +1,13 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization } from "../../api";
-import { EmptyState } from "../../parts/empty";
-import { type Filter, Filters, filterQuery, isFiltered } from "../../parts/filters";
-import { PageHeading } from "../../parts/heading";
-import { Icon } from "../../parts/icon";
-import { type Column, DataTable } from "../../parts/table";
+import { isAdmin } from "../../auth/session";
+import { AddLink } from "../../parts/add-link";
+import { type Filter, filterQuery } from "../../parts/filters";
+import { ListPage } from "../../parts/list-page";
+import type { Column } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import { BulkLabels } from "./bulk-labels";
 import { Health, LabelList } from "./states";
 import { FleetSummary } from "./summary";
@@ -26,43 +25,37 @@ const COLUMNS: Column<Agent>[] = [
 
 export function AgentsPage() {
   const isLabelling = useSignal(false);
-  const pages = usePages<Agent>(inOrganization("agents"), filterQuery(FILTERS));
-  const toggle = (isOpen: boolean) => {
-    isLabelling.value = isOpen;
-  };
+  const pages = usePages(inOrganization("agents"), filterQuery(FILTERS));
   return (
     <>
-      <PageHeading
+      <ListPage
         title="Agents"
         intro="The hosts that install certificates, and keep them as they should be."
         actions={
           isAdmin.value && (
             <>
-              <button type="button" onClick={() => toggle(true)}>
+              <button type="button" onClick={() => (isLabelling.value = true)}>
                 Change labels
               </button>
-              <a class="button primary" href={link("join")}>
-                <Icon name="plus" /> Join a host
-              </a>
+              <AddLink href={link("join")} label="Join a host" />
             </>
           )
         }
-      />
-      <FleetSummary />
-      <Filters of={FILTERS} />
-      <DataTable label="Agents" columns={COLUMNS} from={pages} id={({ id }) => id} href={({ id }) => link(`agents/${id}`)} empty={<NoAgents />} />
-      {isLabelling.value && <BulkLabels onClose={() => toggle(false)} onDone={() => void pages.reload()} />}
+        path="agents"
+        from={pages}
+        columns={COLUMNS}
+        id={({ id }) => id}
+        filters={FILTERS}
+        noMatch="No agent has such labels."
+        none={{
+          title: "No host has joined yet.",
+          hint: "Make a join token, and paste one line on the host.",
+          action: { label: "Join a host", href: link("join") },
+        }}
+      >
+        <FleetSummary />
+      </ListPage>
+      {isLabelling.value && <BulkLabels onClose={() => (isLabelling.value = false)} onDone={() => void pages.reload()} />}
     </>
   );
 }
-
-const NoAgents = () =>
-  isFiltered(FILTERS) ? (
-    <EmptyState title="No agent has such labels." hint="Change or clear the filter above." action={{ label: "Clear the filter", href: link("agents") }} />
-  ) : (
-    <EmptyState
-      title="No host has joined yet."
-      hint="Make a join token, and paste one line on the host."
-      action={{ label: "Join a host", href: link("join") }}
-    />
-  );

@@ -1,10 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
 import { Dialog } from "../../parts/dialog";
+import { changesOf } from "../../parts/fields";
 import { Form, type Values } from "../../parts/form";
 import { toast, toastError } from "../../parts/toast";
 import { go, link } from "../../router";
-import { configFields, patchConfig, readConfig, showConfig } from "./config";
+import { configFields, readConfig, showConfig } from "./config";
 import type { Assignment } from "./types";
 
 type Props = { of: Assignment; onDone: () => void };
@@ -31,7 +32,7 @@ export function AssignmentActions({ of, onDone }: Props) {
   }
   async function remove({ reason }: Values) {
     const query = reason === undefined ? {} : { force: true, reason: String(reason) };
-    const removing = await write<Assignment | undefined>("DELETE", path, { version, query });
+    const removing = await write("DELETE", path, { version, query });
     close();
     toast(removing ? "It is deleted once the agent says that it is gone from the host." : "The assignment is deleted.");
     if (removing) onDone();
@@ -81,7 +82,7 @@ export function AssignmentActions({ of, onDone }: Props) {
 
 type Changeable = Pick<Assignment, "applicationId" | "includePrivateKey" | "autoRenew" | "trustStoreType" | "config"> & { keyOnHost?: boolean };
 
-/** What may be changed of an assignment, or of a policy's. "autoRenewed", because a store's config has a field "autoRenew". */
+/** Returns the fields of an assignment, or of a policy's. "autoRenewed", because a store's config has a field "autoRenew". */
 export const assignmentFields = ({ trustStoreType, keyOnHost = false }: Changeable) => [
   { name: "applicationId", label: "Application", kind: "text", required: true } as const,
   ...(keyOnHost ? [] : [{ name: "includePrivateKey", label: "Send the private key", kind: "boolean" } as const]),
@@ -101,5 +102,5 @@ export const assignmentPatch = (of: Changeable, { applicationId, includePrivateK
   applicationId,
   includePrivateKey,
   autoRenew: autoRenewed,
-  config: patchConfig(of.config, readConfig(of.trustStoreType, rest)),
+  config: changesOf(of.config, readConfig(of.trustStoreType, rest)),
 });

@@ -2,19 +2,13 @@ import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import { inOrganization } from "../../api";
-import { Choice } from "../../parts/choice";
 import { Loaded } from "../../parts/empty";
 import { type Field, Form, type Values } from "../../parts/form";
 import { useRead } from "../../reading";
 import { place } from "../../router";
-import type { Certificate } from "../certificates/types";
+import { CertificateChoice } from "../certificates/choice";
 import { configFields, readConfig, storeNotes } from "./config";
-
-type Store = { trustStoreType: string; displayName: string; materialTypes: string[]; agentInstallable: boolean };
-export type Catalogue = { items: Store[] };
-
-/** What a new assignment says, besides its agent. */
-export type NewAssignment = { applicationId: string; certificateId: string; trustStoreType: string } & Values;
+import type { Store } from "./types";
 
 type Props = {
   /** Chosen in the form, where it is not known before. */
@@ -24,29 +18,20 @@ type Props = {
   /** … and after them. */
   last?: Field[];
   submit: string;
-  onSubmit: (assignment: NewAssignment, others: Values) => Promise<unknown>;
+  onSubmit: (assignment: Values, others: Values) => Promise<unknown>;
   children?: ComponentChildren;
 };
 
 /** Chooses a certificate and a store; the store says which fields there are. */
 export function AssignmentForm(props: Props) {
-  const catalogue = useRead<Catalogue>(inOrganization("certs", "trust-store-catalog"));
+  const catalogue = useRead(inOrganization("certs", "trust-store-catalog"));
   const certificateId = useSignal(props.certificateId ?? place.value.query.get("certificate") ?? "");
   const type = useSignal("");
   return (
     <Loaded from={catalogue}>
       {({ items }) => (
         <div class="form">
-          {props.certificateId === undefined && (
-            <Choice<Certificate>
-              label="Certificate"
-              path={inOrganization("certificates")}
-              query={{ status: "active" }}
-              search="q"
-              chosen={certificateId}
-              option={certificateOption}
-            />
-          )}
+          {props.certificateId === undefined && <CertificateChoice label="Certificate" chosen={certificateId} />}
           <StoreSelect stores={items} chosen={type} />
           {type.value && certificateId.value && (
             <Details
@@ -61,11 +46,6 @@ export function AssignmentForm(props: Props) {
     </Loaded>
   );
 }
-
-export const certificateOption = ({ id, commonName, subject, notAfter }: Certificate) => ({
-  id,
-  name: `${commonName || subject}, until ${notAfter.slice(0, 10)}`,
-});
 
 export function StoreSelect({ stores, chosen }: { stores: Store[]; chosen: Signal<string> }) {
   const id = useId();
@@ -106,7 +86,7 @@ function Details({
   const { trustStoreType, materialTypes } = store;
   async function handle({ applicationId, materialType, includePrivateKey, autoRenewed, ...rest }: Values) {
     const config = readConfig(trustStoreType, rest);
-    const assignment = { applicationId, certificateId, trustStoreType, materialType, includePrivateKey, autoRenew: autoRenewed, config } as NewAssignment;
+    const assignment = { applicationId, certificateId, trustStoreType, materialType, includePrivateKey, autoRenew: autoRenewed, config };
     await onSubmit(assignment, rest);
   }
   return (

@@ -10,10 +10,10 @@ import { History } from "../certificates/history";
 import { AssignmentActions } from "./assignment-actions";
 import { ConfigCard } from "./config-card";
 import { DeploymentState, ReportedState } from "./states";
-import type { Assignment, Report } from "./types";
+import type { Assignment } from "./types";
 
 export function AssignmentPage({ id, assignmentId }: { id: string; assignmentId: string }) {
-  const reading = useRead<Assignment>(inOrganization("agents", id, "assignments", assignmentId));
+  const reading = useRead(inOrganization("agents", id, "assignments", assignmentId));
   return (
     <DetailPage
       from={reading}
@@ -62,7 +62,7 @@ const Details = ({ of }: { of: Assignment }) => (
 );
 
 function Reports({ of: { agentId, id } }: { of: Assignment }) {
-  const pages = usePages<Report>(inOrganization("agents", agentId, "assignments", id, "reports"));
+  const pages = usePages(inOrganization("agents", agentId, "assignments", id, "reports"));
   return (
     <DataTable
       label="Reports"

@@ -1,17 +1,17 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
+import type { Written } from "../../operations";
 import { Dialog } from "../../parts/dialog";
 import { Form, type Values } from "../../parts/form";
 import { toast, toastError } from "../../parts/toast";
 
-type Report = { matched: number; updated: number };
+type Report = Written<"POST", ["fleet-operations", "bulk-label-update"]>;
 type Props = { onClose: () => void; onDone: () => void };
 
 /** Labels of many agents at once: first what would change, then the change. */
 export function BulkLabels({ onClose, onDone }: Props) {
   const preview = useSignal<{ change: Values; report: Report } | undefined>(undefined);
-  const send = (change: Values, dryRun: boolean) =>
-    write<Report>("POST", inOrganization("fleet-operations", "bulk-label-update"), { body: { ...change, dryRun } });
+  const send = (change: Values, dryRun: boolean) => write("POST", inOrganization("fleet-operations", "bulk-label-update"), { body: { ...change, dryRun } });
   async function ask(change: Values) {
     preview.value = { change, report: await send(change, true) };
   }

@@ -6,7 +6,7 @@ import type { Config } from "./types";
 
 const { types, fields } = storeFields();
 
-/** Where a boolean may be left out, it is chosen of these. */
+/** The choices of a boolean that may be left out. */
 const YES_NO = ["yes", "no"] as const;
 const OPTIONS: Record<string, readonly string[]> = { preset: PRESET_NAMES, verifyStartTls: START_TLS };
 const ARRAY = "array of string";
@@ -32,22 +32,15 @@ export function configFields(type: string): Field[] {
   });
 }
 
-/** What the form holds of a config, out of all its values. */
-export function readConfig(type: string, values: Values): Config {
+/** Returns the config among the values of a form. */
+export function readConfig(type: string, values: Values): Values {
   const entries = configFields(type).map(({ name }) => [name, readValue(name, values[name])] as const);
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value.length !== 0)) as Config;
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0)));
 }
 
 const isBoolean = (name: string) => fields[name]?.type === "boolean";
-const readValue = (name: string, value: unknown) => (isBoolean(name) && value !== undefined ? value === "yes" : value) as string & string[];
+const readValue = (name: string, value: unknown) => (isBoolean(name) && value !== undefined ? value === "yes" : value);
 
 /** A config as the values of its form. */
 export const showConfig = (config: Config): Values =>
   Object.fromEntries(Object.entries(config).map(([name, value]) => [name, typeof value === "boolean" ? YES_NO[value ? 0 : 1] : value]));
-
-/** The JSON merge patch that makes `after` of `before`. */
-export function patchConfig(before: Config, after: Config): Record<string, unknown> {
-  const changed = Object.entries(after).filter(([name, value]) => JSON.stringify(before[name]) !== JSON.stringify(value));
-  const removed = Object.keys(before).filter((name) => !(name in after));
-  return { ...Object.fromEntries(changed), ...Object.fromEntries(removed.map((name) => [name, null])) };
-}

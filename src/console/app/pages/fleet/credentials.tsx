@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { Badge } from "../../parts/badge";
 import { Dialog } from "../../parts/dialog";
 import { Card, Facts } from "../../parts/facts";
 import { Form, type Values } from "../../parts/form";
 import { UtcTime } from "../../parts/time";
-import { isAdmin } from "../../session";
 import { JoinLine } from "./join-line";
 import type { Agent, NewJoinToken } from "./types";
 
@@ -22,7 +22,7 @@ export function Credentials({ of: agent, onDone }: { of: Agent; onDone: () => vo
   const isOpen = useSignal(false);
   const made = useSignal<NewJoinToken | undefined>(undefined);
   async function replace(body: Values) {
-    made.value = await write<NewJoinToken>("POST", inOrganization("agents", agent.id, "credentials"), { body });
+    made.value = await write("POST", inOrganization("agents", agent.id, "credentials"), { body });
     onDone();
   }
   function close() {

@@ -24,12 +24,12 @@ const COLUMNS = {
 type Props = {
   label: string;
   from: Pages<Deployment>;
-  /** What the deployments are of: its name is no column. */
+  /** The thing whose deployments are listed: its name is no column. */
   of: keyof typeof COLUMNS;
   empty: ComponentChildren;
 };
 
-/** What is assigned, and what the agents saw of it last; each row leads to its assignment. */
+/** Assignments with the agents' last reports; each row leads to its assignment. */
 export const DeploymentsTable = ({ label, from, of, empty }: Props) => (
   <DataTable
     label={label}

@@ -7,7 +7,7 @@ import { link, place, setQuery } from "../../router";
 import { DeploymentSummary } from "./deployment-summary";
 import { DeploymentsTable } from "./deployments-table";
 import { STATE_TONES } from "./states";
-import type { Deployment, Summary } from "./types";
+import type { Deployment } from "./types";
 
 const filtersOf = (stores: string[]): Filter[] => [
   { name: "state", label: "State", kind: "select", options: Object.keys(STATE_TONES).map((state) => [state, state] as const) },
@@ -18,12 +18,12 @@ const filtersOf = (stores: string[]): Filter[] => [
 const LINKED = ["certificateId", "agentId"] as const;
 
 export function DeploymentsPage() {
-  const summary = useRead<Summary>(inOrganization("fleet", "summary"));
+  const summary = useRead(inOrganization("fleet", "summary"));
   const linked = LINKED.map((name) => [name, place.value.query.get(name) ?? undefined] as const);
   const chosen = place.value.query.get("store");
   const used = summary.data.value?.deployments.byStore.map(({ trustStoreType }) => trustStoreType) ?? [];
   const filters = filtersOf([...new Set([...used, ...(chosen ? [chosen] : [])])]);
-  const pages = usePages<Deployment>(inOrganization("deployments"), { ...filterQuery(filters), ...Object.fromEntries(linked) });
+  const pages = usePages(inOrganization("deployments"), { ...filterQuery(filters), ...Object.fromEntries(linked) });
   const isLinked = linked.some(([, id]) => id !== undefined);
   return (
     <>

@@ -1,15 +1,15 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { Dialog } from "../../parts/dialog";
 import { Card } from "../../parts/facts";
 import { Form, type Values } from "../../parts/form";
 import { toast } from "../../parts/toast";
-import { isAdmin } from "../../session";
 import { LabelList } from "./states";
 import type { Agent, Labels } from "./types";
 
 /** Returns what makes `after` of `before`: the labels to set, and the keys to remove. */
-function compareLabels(before: Labels, after: Labels) {
+function compareLabels(before: Labels, after: Values) {
   const set = Object.fromEntries(Object.entries(after).filter(([key, value]) => before[key] !== value));
   const unset = Object.keys(before).filter((key) => !(key in after));
   return { set, unset };
@@ -21,7 +21,7 @@ export function EditLabels({ of: agent, onDone }: { of: Agent; onDone: () => voi
     isOpen.value = open;
   };
   async function save({ labels }: Values) {
-    const { set, unset } = compareLabels(agent.labels, labels as Labels);
+    const { set, unset } = compareLabels(agent.labels, Object(labels));
     if (Object.keys(set).length + unset.length > 0) {
       await write("POST", inOrganization("fleet-operations", "bulk-label-update"), { body: { agentIds: [agent.id], set, unset } });
       toast("The labels are changed.");

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { EmptyState } from "../../parts/empty";
 import { Card } from "../../parts/facts";
 import { Form, type Values } from "../../parts/form";
@@ -9,7 +10,6 @@ import { Time } from "../../parts/time";
 import { toast, toastError } from "../../parts/toast";
 import { usePages } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import { JoinLine } from "./join-line";
 import { LabelList } from "./states";
 import type { JoinToken, NewJoinToken } from "./types";
@@ -27,9 +27,9 @@ export const JoinPage = () => (
 
 function Joining() {
   const made = useSignal<NewJoinToken | undefined>(undefined);
-  const tokens = usePages<JoinToken>(inOrganization("join-tokens"));
+  const tokens = usePages(inOrganization("join-tokens"));
   async function make(body: Values) {
-    made.value = await write<NewJoinToken>("POST", inOrganization("join-tokens"), { body });
+    made.value = await write("POST", inOrganization("join-tokens"), { body });
     await tokens.reload();
   }
   return (

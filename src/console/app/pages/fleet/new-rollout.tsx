@@ -1,13 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
-import { Card } from "../../parts/facts";
 import type { Field, Values } from "../../parts/form";
-import { PageHeading } from "../../parts/heading";
+import { FormPage } from "../../parts/form-page";
 import { toast } from "../../parts/toast";
 import { go, link } from "../../router";
-import { AssignmentForm, type NewAssignment } from "./assignment-form";
+import { AssignmentForm } from "./assignment-form";
 import { type NewRing, RingsEditor, readRings } from "./rings-editor";
-import type { Rollout } from "./rollout-types";
 
 const NAME: Field = { name: "name", label: "Name of the rollout", kind: "text", required: true, placeholder: "New root, canaries first" };
 export const ROLLOUT_LIMITS: Field[] = [
@@ -20,27 +18,23 @@ export function NewRolloutPage() {
     { selector: "env=canary", percent: "100" },
     { selector: "", percent: "100" },
   ]);
-  async function create(assignment: NewAssignment, { name, haltShare, successShare }: Values) {
-    const made = await write<Rollout>("POST", inOrganization("rollouts"), {
+  async function create(assignment: Values, { name, haltShare, successShare }: Values) {
+    const made = await write("POST", inOrganization("rollouts"), {
       body: { name, assignment, rings: readRings(rings.value), haltShare, successShare },
     });
     toast("The first ring is open.");
     go(link(`rollouts/${made.id}`));
   }
   return (
-    <>
-      <PageHeading
-        title="New rollout"
-        back={{ label: "Rollouts", href: link("rollouts") }}
-        intro="The next ring opens when the one before has the certificate."
-      />
-      <div class="narrow-form">
-        <Card title="What each agent gets">
-          <AssignmentForm first={[NAME]} last={ROLLOUT_LIMITS} submit="Start the rollout" onSubmit={create}>
-            <RingsEditor rings={rings} />
-          </AssignmentForm>
-        </Card>
-      </div>
-    </>
+    <FormPage
+      title="New rollout"
+      back={{ label: "Rollouts", href: link("rollouts") }}
+      intro="The next ring opens when the one before has the certificate."
+      card="What each agent gets"
+    >
+      <AssignmentForm first={[NAME]} last={ROLLOUT_LIMITS} submit="Start the rollout" onSubmit={create}>
+        <RingsEditor rings={rings} />
+      </AssignmentForm>
+    </FormPage>
   );
 }

@@ -5,9 +5,9 @@ import type { Values } from "../../parts/form";
 import { toast } from "../../parts/toast";
 import { go, link } from "../../router";
 import { ChangePolicy } from "./change-policy";
-import type { WholePolicy } from "./types";
+import type { PolicyWithReach } from "./types";
 
-type Props = { of: WholePolicy; onDone: () => void };
+type Props = { of: PolicyWithReach; onDone: () => void };
 
 export function PolicyActions({ of, onDone }: Props) {
   const open = useSignal<"change" | "switch" | "delete" | undefined>(undefined);
@@ -59,4 +59,4 @@ export function PolicyActions({ of, onDone }: Props) {
   );
 }
 
-const agentsOf = ({ agents }: WholePolicy) => `${agents.toLocaleString()} ${agents === 1 ? "agent that has it" : "agents that have it"}`;
+const agentsOf = ({ agents }: PolicyWithReach) => `${agents.toLocaleString()} ${agents === 1 ? "agent that has it" : "agents that have it"}`;

@@ -5,7 +5,7 @@ import type { Reach } from "./types";
 
 type Props = { of: Reach; submit: string; onConfirm: () => Promise<unknown>; onClose: () => void };
 
-/** What a policy would do, before it is made or changed. */
+/** The effect that a policy would have, before it is made or changed. */
 export const PolicyPreview = ({ of: { agents, conflicts }, submit, onConfirm, onClose }: Props) => (
   <Dialog title="What it would do" onClose={onClose}>
     <Form fields={[]} submit={submit} onCancel={onClose} onSubmit={onConfirm}>

@@ -9,12 +9,12 @@ import { ConfigCard } from "./config-card";
 import { PolicyActions } from "./policy-actions";
 import { Conflicts } from "./policy-preview";
 import { nameOfPolicy, PolicyState, Selector } from "./policy-state";
-import type { Policy, WholePolicy } from "./types";
+import type { Policy, PolicyWithReach } from "./types";
 
 const HELD = "It is held: it was changed in the database, and not by this server, so it gives and takes nothing.";
 
 export function PolicyPage({ id }: { id: string }) {
-  const reading = useRead<WholePolicy>(inOrganization("assignment-policies", id));
+  const reading = useRead(inOrganization("assignment-policies", id));
   const shown = reading.data.value;
   useLive(reading, shown !== undefined && ["applying", "rolling_out", "rolling_back"].includes(shown.state));
   return (
@@ -47,7 +47,7 @@ export function PolicyPage({ id }: { id: string }) {
   );
 }
 
-const Effect = ({ of: { selector, certificateId, rolloutId, conflicts } }: { of: WholePolicy }) => (
+const Effect = ({ of: { selector, certificateId, rolloutId, conflicts } }: { of: PolicyWithReach }) => (
   <>
     <p class="links">
       <a href={link("agents", selector === null ? {} : { selector })}>Agents with these labels</a>

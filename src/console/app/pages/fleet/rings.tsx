@@ -1,5 +1,6 @@
 import { Badge } from "../../parts/badge";
-import { type Ring, STATUS_TONES } from "./rollout-types";
+import { STATUS_TONES } from "./rollout-status";
+import type { Ring } from "./types";
 
 const PARTS = [
   ["observed", "good", "have it"],

@@ -4,7 +4,7 @@ import { ConfirmDialog } from "../../parts/confirm";
 import { Dialog } from "../../parts/dialog";
 import { Form, type Values } from "../../parts/form";
 import { toast, toastError } from "../../parts/toast";
-import type { Rollout } from "./rollout-types";
+import type { Rollout } from "./types";
 
 type Action = "halt" | "resume" | "rollback";
 const DONE: Record<Action, string> = {
@@ -13,7 +13,7 @@ const DONE: Record<Action, string> = {
   rollback: "It is being rolled back: the agents undo it at their next pass.",
 };
 
-/** What may be done with a rollout as it is. */
+/** Buttons of a rollout, as its status allows. */
 export function RolloutActions({ of: { id, status, haltShare }, onDone }: { of: Rollout; onDone: () => void }) {
   const open = useSignal<Action | undefined>(undefined);
   const close = () => {
@@ -21,7 +21,7 @@ export function RolloutActions({ of: { id, status, haltShare }, onDone }: { of: 
   };
   async function act(action: Action, body?: Values) {
     const resource = inOrganization("rollouts", id);
-    const { version } = await read<Rollout>(resource); // it moves by itself, so the one that is shown is older each time an agent reports
+    const { version } = await read(resource); // it moves by itself, so the one that is shown is older each time an agent reports
     await write("POST", inOrganization("rollouts", id, action), { ...(body && { body }), version, resource });
     close();
     toast(DONE[action]);

@@ -8,11 +8,12 @@ import { link } from "../../router";
 import { History } from "../certificates/history";
 import { percent, Rings } from "./rings";
 import { RolloutActions } from "./rollout-actions";
-import { type Rollout, STATUS_TONES } from "./rollout-types";
+import { STATUS_TONES } from "./rollout-status";
 import { ReportedState } from "./states";
+import type { Rollout } from "./types";
 
 export function RolloutPage({ id }: { id: string }) {
-  const reading = useRead<Rollout>(inOrganization("rollouts", id));
+  const reading = useRead(inOrganization("rollouts", id));
   const shown = reading.data.value;
   const isMoving = shown?.status === "running" || shown?.status === "rolling_back";
   useLive(reading, isMoving);

@@ -1,19 +1,19 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { inOrganization, write } from "../../api";
+import { isAdmin } from "../../auth/session";
+import { useMembers } from "../../members";
+import type { RowInOrganization } from "../../operations";
 import { Badge } from "../../parts/badge";
 import { ConfirmDialog } from "../../parts/confirm";
 import { EmptyState } from "../../parts/empty";
 import { PageHeading } from "../../parts/heading";
 import { type Column, DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
-import { toast, toastError } from "../../parts/toast";
+import { toast } from "../../parts/toast";
 import { usePages } from "../../reading";
-import { isAdmin } from "../../session";
-import type { Actor } from "../audit/types";
-import { ActorName, readNames } from "../people/actor";
+import { ActorName } from "../people/actor";
 
-type SigningKey = { id: string; generation: number; publicKey: string; endorsement: string | null; createdBy: Actor; createdAt: string };
+type SigningKey = RowInOrganization<["signing-keys"]>;
 
 const columnsOf = (newest: number): Column<SigningKey>[] => [
   { label: "Generation", cell: ({ generation }) => <b class="cell-title">{generation.toLocaleString()}</b> },
@@ -24,11 +24,11 @@ const columnsOf = (newest: number): Column<SigningKey>[] => [
   { label: "Public key (Ed25519)", cell: ({ publicKey }) => <code title={publicKey}>{publicKey}</code> },
 ];
 
-/** The keys that sign what agents are told to keep. */
+/** The keys that sign the desired state of agents. */
 export function SigningKeysPage() {
-  const pages = usePages<SigningKey>(inOrganization("signing-keys"));
+  const pages = usePages(inOrganization("signing-keys"));
   const isAsking = useSignal(false);
-  useEffect(() => void readNames().catch(toastError), []);
+  useMembers();
   const close = () => {
     isAsking.value = false;
   };

@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 /** As GET fleet/summary counts them where nothing is said. */
 const [LATE_MS, SILENT_MS] = [15 * MINUTE_MS, 1_440 * MINUTE_MS];
 
-/** Whether the agent was seen lately. */
+/** Says how long ago the agent was seen. */
 export function Health({ of: { lastSeenAt } }: { of: Pick<Agent, "lastSeenAt"> }) {
   const silence = lastSeenAt === null ? Number.POSITIVE_INFINITY : serverNow() - Date.parse(lastSeenAt);
   if (silence >= SILENT_MS) return <Badge tone="bad" icon="warning" text="silent" />;
@@ -27,7 +27,7 @@ export const ReportedState = ({ state }: { state: string }) => <Badge tone={STAT
 
 type Standing = Pick<Deployment, "state" | "enabled" | "removingSince" | "heldSince" | "message">;
 
-/** What became of an assignment: what the agent last reported, unless it is being removed, held or switched off. */
+/** The state of an assignment: the agent's last report, unless it is being removed, held or switched off. */
 export const DeploymentState = ({ of: { state, enabled, removingSince, heldSince, message } }: { of: Standing }) => (
   <span title={message ?? ""}>
     {heldSince ? (

@@ -9,7 +9,7 @@ import type { Summary } from "./types";
 
 /** How the whole fleet is: its agents, and what is assigned to them. */
 export function FleetSummary() {
-  const reading = useRead<Summary>(inOrganization("fleet", "summary"));
+  const reading = useRead(inOrganization("fleet", "summary"));
   return (
     <Loaded from={reading}>
       {({ agents, deployments, held, trustsUntil }) => (

@@ -1,19 +1,19 @@
 import { useSignal } from "@preact/signals";
 import { read } from "../../api";
+import { nameOfUser } from "../../members";
 import { Time } from "../../parts/time";
 import { toastError } from "../../parts/toast";
-import { type Member, nameOf } from "../members";
 import { describeChange } from "./describe";
-import type { ControlWithHistory } from "./types";
+import type { ControlAddress, ControlWithHistory } from "./types";
 
-type Props = { path: string; of: ControlWithHistory; members: Member[] };
+type Props = { path: ControlAddress; of: ControlWithHistory };
 
-/** What was changed, when and by whom; further pages on demand. */
-export function Changes({ path, of: { history }, members }: Props) {
+/** Changes of a control, each with its time and author; further pages on demand. */
+export function Changes({ path, of: { history } }: Props) {
   const items = useSignal(history.items);
   const cursor = useSignal(history.nextCursor);
   async function more() {
-    const next = (await read<ControlWithHistory>(path, { cursor: cursor.value ?? undefined })).history;
+    const next = (await read(path, { cursor: cursor.value ?? undefined })).history;
     items.value = [...items.value, ...next.items];
     cursor.value = next.nextCursor;
   }
@@ -23,10 +23,10 @@ export function Changes({ path, of: { history }, members }: Props) {
       <ol class="history">
         {items.value.map((change, index) => (
           <li key={change.version}>
-            <b>{describeChange(change, items.value[index + 1], (id) => nameOf(members, id)).join("; ")}</b>
+            <b>{describeChange(change, items.value[index + 1], (id) => nameOfUser(id) ?? id).join("; ")}</b>
             {change.note && <q class="note">{change.note}</q>}
             <span>
-              <Time at={change.at} /> by {change.actor.type === "user" ? nameOf(members, change.actor.id ?? null) : change.actor.type.replaceAll("-", " ")}
+              <Time at={change.at} /> by {nameOfUser(change.actor.id) ?? change.actor.type.replaceAll("-", " ")}
             </span>
           </li>
         ))}

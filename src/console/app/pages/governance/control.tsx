@@ -1,5 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
+import { isAdmin } from "../../auth/session";
+import { nameOfUser, useMembers } from "../../members";
 import { Loaded } from "../../parts/empty";
 import { Card, Facts } from "../../parts/facts";
 import { PageHeading } from "../../parts/heading";
@@ -7,18 +9,16 @@ import { Day, Time } from "../../parts/time";
 import { toast } from "../../parts/toast";
 import { type Reading, useRead } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
-import { type Member, nameOf, useMembers } from "../members";
 import { Changes } from "./changes";
 import { ControlStanding } from "./controls";
 import { EditControl } from "./edit";
 import { EvidenceList } from "./evidence";
-import type { ChangeControl, Control, ControlWithHistory } from "./types";
+import type { ChangeControl, Control, ControlAddress, ControlWithHistory } from "./types";
 
 export function ControlPage({ framework, id }: { framework: string; id: string }) {
   const path = inOrganization("ai-governance", "frameworks", framework, "controls", id);
-  const reading = useRead<ControlWithHistory>(path);
-  const members = useMembers();
+  const reading = useRead(path);
+  useMembers();
   const isEditing = useSignal(false);
   const shown = reading.data.value;
   const change = changer(path, reading);
@@ -36,14 +36,14 @@ export function ControlPage({ framework, id }: { framework: string; id: string }
             <div>
               <Card title={control.ref}>
                 <p class="prose">{control.summary}</p>
-                <Details of={control} members={members} />
+                <Details of={control} />
               </Card>
               <EvidenceList of={control} change={change} />
             </div>
             <Card title="Changes" hint="The latest first; evidence as it was written.">
-              <Changes key={control.version} path={path} of={control} members={members} />
+              <Changes key={control.version} path={path} of={control} />
             </Card>
-            {isEditing.value && <EditControl of={control} members={members} change={change} onClose={() => (isEditing.value = false)} />}
+            {isEditing.value && <EditControl of={control} change={change} onClose={() => (isEditing.value = false)} />}
           </div>
         )}
       </Loaded>
@@ -52,9 +52,10 @@ export function ControlPage({ framework, id }: { framework: string; id: string }
 }
 
 const changer =
-  (path: string, { data, reload }: Reading<ControlWithHistory>): ChangeControl =>
+  (path: ControlAddress, { data, reload }: Reading<ControlWithHistory>): ChangeControl =>
   async (change) => {
-    const { status, version } = data.value as Control;
+    if (!data.value) return;
+    const { status, version } = data.value;
     await write("PATCH", path, { body: { status, ...change }, version });
     await reload();
     toast("Saved.");
@@ -66,14 +67,14 @@ const EditButton = ({ onClick }: { onClick: () => void }) => (
   </button>
 );
 
-const Details = ({ of: control, members }: { of: Control; members: Member[] }) => (
+const Details = ({ of: control }: { of: Control }) => (
   <Facts
     of={[
       ["Group", control.group],
       ...(control.roles ? ([["Binds", words(control.roles)]] as const) : []),
       ...(control.scope ? ([["About", words([control.scope])]] as const) : []),
       ...(control.applies ?? []).map(({ when, from }) => [`Applies, ${words([when])}`, <Day on={from} />] as const),
-      ["Owner", nameOf(members, control.ownerId)],
+      ["Owner", nameOfUser(control.ownerId) ?? control.ownerId ?? "—"],
       ["Due", <Day on={control.dueDate} />],
       ["Note", control.note],
       ["Changed", <Time at={control.updatedAt} />],

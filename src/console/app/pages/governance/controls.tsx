@@ -1,5 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { inOrganization } from "../../api";
+import { nameOfUser, owners, useMembers } from "../../members";
 import { Badge, type Tone } from "../../parts/badge";
 import { EmptyState, Loaded } from "../../parts/empty";
 import { type Filter, Filters, filterQuery } from "../../parts/filters";
@@ -9,14 +10,13 @@ import { Day } from "../../parts/time";
 import { useRead, wholeList } from "../../reading";
 import { link } from "../../router";
 import { serverNow } from "../../server-time";
-import { type Member, nameOf, ownersOf, useMembers } from "../members";
 import { filterControls } from "./filter";
-import { type Control, type Framework, STATUSES, type Status } from "./types";
+import { type Control, STATUSES, type Status } from "./types";
 
-const filtersOf = (members: Member[]): Filter[] => [
+const filtersNow = (): Filter[] => [
   { name: "q", label: "Search", kind: "search", placeholder: "Title, article, group…" },
   { name: "status", label: "Status", kind: "select", options: STATUSES.map((status) => [status, status.replaceAll("_", " ")]) },
-  { name: "owner", label: "Owner", kind: "select", options: [["none", "Nobody"], ...ownersOf(members)] },
+  { name: "owner", label: "Owner", kind: "select", options: [["none", "Nobody"], ...owners.value] },
   {
     name: "due",
     label: "Due",
@@ -31,10 +31,9 @@ const filtersOf = (members: Member[]): Filter[] => [
 ];
 
 export function ControlsPage({ framework }: { framework: string }) {
-  const frameworks = useRead<{ items: Framework[] }>(inOrganization("ai-governance", "frameworks"));
-  const reading = useRead<{ items: Control[] }>(inOrganization("ai-governance", "frameworks", framework, "controls"));
-  const members = useMembers();
-  const filters = filtersOf(members);
+  const frameworks = useRead(inOrganization("ai-governance", "frameworks"));
+  const reading = useRead(inOrganization("ai-governance", "frameworks", framework, "controls"));
+  useMembers();
   const shown = frameworks.data.value?.items.find(({ key }) => key === framework);
   return (
     <>
@@ -43,21 +42,21 @@ export function ControlsPage({ framework }: { framework: string }) {
         back={{ label: "Governance", href: link("governance") }}
         {...(shown && { intro: `${shown.progress.percent}% of the applicable controls are implemented.` })}
       />
-      <Filters of={filters} />
-      <Loaded from={reading}>{({ items }) => <Controls items={items} framework={framework} members={members} filters={filters} />}</Loaded>
+      <Filters of={filtersNow()} />
+      <Loaded from={reading}>{({ items }) => <Controls items={items} framework={framework} />}</Loaded>
     </>
   );
 }
 
-type Props = { items: Control[]; framework: string; members: Member[]; filters: Filter[] };
+type Props = { items: Control[]; framework: string };
 
-function Controls({ items, framework, members, filters }: Props) {
-  const query = filterQuery(filters);
+function Controls({ items, framework }: Props) {
+  const query = filterQuery(filtersNow());
   const from = useMemo(() => wholeList(filterControls(items, query, new Date(serverNow()))), [items, JSON.stringify(query)]);
   return (
     <DataTable
       label="Controls"
-      columns={columnsOf(members)}
+      columns={COLUMNS}
       from={from}
       id={({ id }) => id}
       href={({ id }) => link(`governance/${framework}/${id}`)}
@@ -72,11 +71,11 @@ function Controls({ items, framework, members, filters }: Props) {
   );
 }
 
-const columnsOf = (members: Member[]): Column<Control>[] => [
+const COLUMNS: Column<Control>[] = [
   { label: "Control", cell: ({ title }) => title },
   { label: "Reference", cell: ({ ref }) => ref },
   { label: "Status", cell: (control) => <ControlStanding of={control} /> },
-  { label: "Owner", cell: ({ ownerId }) => nameOf(members, ownerId) },
+  { label: "Owner", cell: ({ ownerId }) => nameOfUser(ownerId) ?? ownerId ?? "—" },
   { label: "Due", cell: ({ dueDate }) => <Day on={dueDate} /> },
   { label: "Evidence", align: "end", cell: ({ evidence }) => evidence.length },
 ];

@@ -3,7 +3,7 @@ import type { ControlState } from "./types";
 const UNTOUCHED: ControlState = { status: "not_started", note: null, evidence: [], ownerId: null, dueDate: null };
 const words = (status: string) => status.replaceAll("_", " ");
 
-/** What a control's change did, against its state before, in a few words each. */
+/** Returns the differences that a change of a control made, in a few words each. */
 export function describeChange(after: ControlState, before: ControlState = UNTOUCHED, nameOf: (id: string) => string = String): string[] {
   const parts: string[] = [];
   if (after.status !== before.status) parts.push(`${words(before.status)} → ${words(after.status)}`);

@@ -1,16 +1,15 @@
+import { owners } from "../../members";
 import { Dialog } from "../../parts/dialog";
 import { type Field, Form } from "../../parts/form";
-import { type Member, ownersOf } from "../members";
-import { type ChangeControl, type Control, STATUSES, type Status } from "./types";
+import { type ChangeControl, type Control, STATUSES } from "./types";
 
-type Props = { of: Control; members: Member[]; change: ChangeControl; onClose: () => void };
+type Props = { of: Control; change: ChangeControl; onClose: () => void };
 
-export function EditControl({ of: control, members, change, onClose }: Props) {
-  const owners = ownersOf(members);
+export function EditControl({ of: control, change, onClose }: Props) {
   const fields: Field[] = [
     { name: "status", label: "Status", kind: "select", required: true, options: STATUSES },
     { name: "note", label: "Note", kind: "textarea", hint: "“Implemented” needs a note or evidence, “not applicable” a note that says why." },
-    { name: "ownerId", label: "Owner", kind: "select", options: owners.map(([id]) => id), labels: Object.fromEntries(owners) },
+    { name: "ownerId", label: "Owner", kind: "select", options: owners.value.map(([id]) => id), labels: Object.fromEntries(owners.value) },
     { name: "dueDate", label: "Due", kind: "date" },
   ];
   return (
@@ -21,7 +20,7 @@ export function EditControl({ of: control, members, change, onClose }: Props) {
         submit="Save"
         onCancel={onClose}
         onSubmit={async ({ status, note = null, ownerId = null, dueDate = null }) => {
-          await change({ status: status as Status, note: note as string | null, ownerId: ownerId as string | null, dueDate: dueDate as string | null });
+          await change({ status, note, ownerId, dueDate });
           onClose();
         }}
       />

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, read } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { Badge } from "../../parts/badge";
 import { Dialog } from "../../parts/dialog";
 import { EmptyState } from "../../parts/empty";
@@ -8,7 +9,6 @@ import { type Field, Form } from "../../parts/form";
 import { Icon } from "../../parts/icon";
 import { toastError } from "../../parts/toast";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import type { ChangeControl, Control, Evidence } from "./types";
 
 const FIELDS: Field[] = [
@@ -62,7 +62,7 @@ export function EvidenceList({ of: control, change }: { of: Control; change: Cha
             onCancel={close}
             onSubmit={async ({ title, url, certificate }) => {
               const reference = certificate === undefined ? {} : { certificateId: await findCertificate(String(certificate).trim()) };
-              const added = { title, ...(url !== undefined && { url }), ...reference } as Evidence;
+              const added = { title, ...(url !== undefined && { url }), ...reference };
               await change({ evidence: [...stored, added] });
               close();
             }}
@@ -86,12 +86,10 @@ const OneEvidence = ({ of: { title, url, certificateId, certificateStatus } }: {
   </span>
 );
 
-type Found = { items: { id: string; commonName: string }[] };
-
 /** The id of the only certificate that the text names. */
 async function findCertificate(text: string) {
   if (/^[0-9a-f-]{36}$/i.test(text)) return text;
-  const { items } = await read<Found>(inOrganization("certificates"), { q: text, limit: 20 });
+  const { items } = await read(inOrganization("certificates"), { q: text, limit: 20 });
   const exact = items.filter(({ commonName }) => commonName.toLowerCase() === text.toLowerCase());
   const [only, other] = exact.length > 0 ? exact : items;
   if (!only) throw new Error(`No certificate is called "${text}".`);

@@ -1,11 +1,11 @@
 import type { Control } from "./types";
 
-type Wish = Partial<Record<string, string | undefined>>;
+type ControlFilter = Partial<Record<string, string | undefined>>;
 
 const MONTH_MS = 30 * 86_400_000;
 
 /** The controls that the filters of the page leave. */
-export const filterControls = (controls: readonly Control[], { q = "", status, owner, due, attention }: Wish, now: Date) =>
+export const filterControls = (controls: readonly Control[], { q = "", status, owner, due, attention }: ControlFilter, now: Date) =>
   controls.filter(
     (control) =>
       (status === undefined || control.status === status) &&

@@ -9,7 +9,7 @@ import { link } from "../../router";
 import type { Framework } from "./types";
 
 export function FrameworksPage() {
-  const reading = useRead<{ items: Framework[] }>(inOrganization("ai-governance", "frameworks"));
+  const reading = useRead(inOrganization("ai-governance", "frameworks"));
   return (
     <>
       <PageHeading title="Governance" intro="How far this organization is with each framework for AI, control by control." />

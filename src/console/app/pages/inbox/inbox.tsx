@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { isPerson } from "../../auth/session";
 import { type NoticeList, useNotices } from "../../inbox/list";
 import type { Notice } from "../../inbox/types";
 import { EmptyState, Failure } from "../../parts/empty";
@@ -7,16 +8,15 @@ import { PersonsOnly } from "../../parts/persons-only";
 import { ShowMore } from "../../parts/show-more";
 import { toast, toastError } from "../../parts/toast";
 import { link, place, setQuery } from "../../router";
-import { isPerson } from "../../session";
 import { unread } from "../../title";
 import { NoticeRow } from "./notice";
-import { SettleDialog, type Settling } from "./settle";
+import { type NoticeAction, SettleDialog } from "./settle";
 
 export const InboxPage = () => (isPerson.value ? <Inbox isUnreadAlone={place.value.query.get("unread") === "true"} /> : <PersonsOnly title="Inbox" />);
 
 function Inbox({ isUnreadAlone }: { isUnreadAlone: boolean }) {
   const list = useNotices(isUnreadAlone);
-  const settling = useSignal<Settling | undefined>(undefined);
+  const settling = useSignal<NoticeAction | undefined>(undefined);
   return (
     <>
       <PageHeading
@@ -48,7 +48,7 @@ function Inbox({ isUnreadAlone }: { isUnreadAlone: boolean }) {
   );
 }
 
-type Props = { list: NoticeList; isUnreadAlone: boolean; onSettle: (notice: Notice, action: Settling["action"]) => void };
+type Props = { list: NoticeList; isUnreadAlone: boolean; onSettle: (notice: Notice, action: NoticeAction["action"]) => void };
 
 function Notices({ list, isUnreadAlone, onSettle }: Props) {
   const { rows, error, isWhole, more } = list;

@@ -1,13 +1,13 @@
 import { kindOf } from "#modules/notifications/events/rules/kinds";
+import { session } from "../../auth/session";
 import { consoleAddress } from "../../inbox/addresses";
-import type { Notice, NoticeState } from "../../inbox/types";
+import type { Notice } from "../../inbox/types";
 import { Badge, type Tone } from "../../parts/badge";
 import { Icon, type IconName } from "../../parts/icon";
 import { Time } from "../../parts/time";
-import { session } from "../../session";
-import type { Settling } from "./settle";
+import type { NoticeAction } from "./settle";
 
-const TONES: Record<NoticeState, Tone> = { open: "warn", snoozed: "info", acknowledged: "calm", cleared: "good" };
+const TONES: Record<string, Tone> = { open: "warn", snoozed: "info", acknowledged: "calm", cleared: "good" };
 const SEVERITIES: Record<string, { icon: IconName; tone: Tone; label: string }> = {
   critical: { icon: "cross", tone: "bad", label: "Critical" },
   warning: { icon: "warning", tone: "warn", label: "Warning" },
@@ -15,13 +15,13 @@ const SEVERITIES: Record<string, { icon: IconName; tone: Tone; label: string }> 
 };
 const LABELS = { acknowledge: "Acknowledge", snooze: "Snooze", reopen: "Reopen" };
 
-/** What can be said of a state: one that has ended takes nothing more. */
-const actionsOf = (state: NoticeState | null): Settling["action"][] => {
+/** Returns the actions that a state allows: one that has ended takes none. */
+const actionsOf = (state: string | null): NoticeAction["action"][] => {
   if (state === "open") return ["acknowledge", "snooze"];
   return state === "snoozed" || state === "acknowledged" ? ["reopen"] : [];
 };
 
-type Props = { notice: Notice; onRead: () => void; onSettle: (action: Settling["action"]) => void };
+type Props = { notice: Notice; onRead: () => void; onSettle: (action: NoticeAction["action"]) => void };
 
 export function NoticeRow({ notice, onRead, onSettle }: Props) {
   const { title, message, state, example, readAt, createdAt, link, kind } = notice;
@@ -48,7 +48,7 @@ export function NoticeRow({ notice, onRead, onSettle }: Props) {
         <p class="notice-meta">
           <Time at={createdAt} relative />
           <OrganizationName id={notice.organizationId} />
-          {state && <Badge tone={TONES[state]} text={state} />}
+          {state && <Badge tone={TONES[state] ?? "calm"} text={state} />}
           {example && <Badge tone="calm" text="example" />}
         </p>
       </div>
@@ -68,7 +68,7 @@ export function NoticeRow({ notice, onRead, onSettle }: Props) {
   );
 }
 
-/** Of somebody with several organizations. */
+/** Shown to persons with several organizations. */
 function OrganizationName({ id }: { id: string | null }) {
   const memberships = session.value?.person.memberships ?? [];
   const name = memberships.find(({ organizationId }) => organizationId === id)?.organizationName;

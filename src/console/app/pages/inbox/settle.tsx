@@ -5,8 +5,8 @@ import { type Field, Form, type Values } from "../../parts/form";
 import { toast } from "../../parts/toast";
 import { serverNow } from "../../server-time";
 
-export type Settling = { notice: Notice; action: "acknowledge" | "snooze" | "reopen" };
-type Props = Settling & { list: NoticeList; onClose: () => void };
+export type NoticeAction = { notice: Notice; action: "acknowledge" | "snooze" | "reopen" };
+type Props = NoticeAction & { list: NoticeList; onClose: () => void };
 
 const DAY_MS = 86_400_000;
 const REASON: Field = { name: "reason", label: "Reason", kind: "text", hint: "For the audit trail.", placeholder: "The renewal is ordered." };

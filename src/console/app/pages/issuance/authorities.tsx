@@ -1,9 +1,8 @@
 import { inOrganization } from "../../api";
 import { AddLink } from "../../parts/add-link";
 import { Badge } from "../../parts/badge";
-import { EmptyState } from "../../parts/empty";
-import { PageHeading } from "../../parts/heading";
-import { type Column, DataTable } from "../../parts/table";
+import { ListPage } from "../../parts/list-page";
+import type { Column } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
@@ -18,29 +17,19 @@ const COLUMNS: Column<Authority>[] = [
   { label: "Expires", cell: ({ notAfter }) => (notAfter ? <Time at={notAfter} precision="day" /> : <span class="none">not yet signed</span>) },
 ];
 
-export function AuthoritiesPage() {
-  const pages = usePages<Authority>(inOrganization("authorities"));
-  return (
-    <>
-      <PageHeading
-        title="Authorities"
-        intro="Certificate authorities of your own. Their keys are sealed, and never leave the server."
-        actions={<AddLink href={link("authorities/new")} label="New authority" />}
-      />
-      <DataTable
-        label="Authorities"
-        columns={COLUMNS}
-        from={pages}
-        id={({ id }) => id}
-        href={({ id }) => link(`authorities/${id}`)}
-        empty={
-          <EmptyState
-            title="There is no authority yet."
-            hint="Make a root and an issuing authority below it, or import one that you have."
-            action={{ label: "New authority", href: link("authorities/new") }}
-          />
-        }
-      />
-    </>
-  );
-}
+export const AuthoritiesPage = () => (
+  <ListPage
+    title="Authorities"
+    intro="Certificate authorities of your own. Their keys are sealed, and never leave the server."
+    actions={<AddLink href={link("authorities/new")} label="New authority" />}
+    path="authorities"
+    from={usePages(inOrganization("authorities"))}
+    columns={COLUMNS}
+    id={({ id }) => id}
+    none={{
+      title: "There is no authority yet.",
+      hint: "Make a root and an issuing authority below it, or import one that you have.",
+      action: { label: "New authority", href: link("authorities/new") },
+    }}
+  />
+);

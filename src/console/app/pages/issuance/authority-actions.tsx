@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { inOrganization, write } from "../../api";
+import { below, inOrganization, write } from "../../api";
 import { ConfirmDialog } from "../../parts/confirm";
 import { Dialog } from "../../parts/dialog";
 import { type Field, Form, type Values } from "../../parts/form";
@@ -27,7 +27,7 @@ export function AuthorityActions({ of, onDone }: { of: Authority; onDone: () => 
     onDone();
   }
   async function activate(body: Values) {
-    await write("POST", `${path}/certificate`, { body, version, resource: path });
+    await write("POST", below(path, "certificate"), { body, version, resource: path });
     close();
     toast("It is active, and issues.");
     onDone();

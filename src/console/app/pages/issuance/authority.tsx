@@ -13,7 +13,7 @@ import { AUTHORITY_TONES, type Authority, type Profile } from "./types";
 const DAY = 86_400;
 
 export function AuthorityPage({ id }: { id: string }) {
-  const reading = useRead<Authority>(inOrganization("authorities", id));
+  const reading = useRead(inOrganization("authorities", id));
   return (
     <DetailPage
       from={reading}

@@ -52,7 +52,8 @@ const fieldsOf = ({ kind, proof, provider }: Choice) => {
   // The authority is chosen by its name, beside the form.
   const config: readonly Described[] = FIELDS[kind].configFields.filter(({ name }) => name !== "authorityId");
   const secrets: Described[] = [...FIELDS[kind].secretFields, ...(dns?.secretFields ?? [])];
-  return { config, dns: (dns?.configFields ?? []) as readonly Described[], secrets };
+  const dnsConfig: readonly Described[] = dns?.configFields ?? [];
+  return { config, dns: dnsConfig, secrets };
 };
 
 /** The form's fields. Secrets that are kept already may stay empty. */
@@ -84,13 +85,6 @@ export function readIssuer(choice: Choice, values: Values, authorityId: string) 
     ...(choice.proof === "dns" ? [] : [{ type: "http-01" }]),
     ...(dns.length > 0 ? [{ type: "dns-01", provider: choice.provider, ...pick(dns, values) }] : []),
   ];
-  const own = choice.kind === "acme" ? { challenges: proofs } : { authorityId };
-  return { name: values.name, config: { ...pick(config, values), ...own } as Values, secrets: pick(secrets, values) };
-}
-
-/** The merge patch of a config: what is gone is null. */
-export function patchOf(before: Values, after: Values): Values {
-  const gone = Object.keys(before).filter((name) => !(name in after));
-  const changed = Object.entries(after).filter(([name, value]) => JSON.stringify(before[name]) !== JSON.stringify(value));
-  return { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((name) => [name, null])) };
+  const own: Values = choice.kind === "acme" ? { challenges: proofs } : { authorityId };
+  return { name: values.name, config: { ...pick(config, values), ...own }, secrets: pick(secrets, values) };
 }

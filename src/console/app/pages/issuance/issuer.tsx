@@ -1,23 +1,23 @@
 import { useSignal } from "@preact/signals";
-import { inOrganization, write } from "../../api";
+import { below, inOrganization, write } from "../../api";
 import { ConfirmDialog } from "../../parts/confirm";
 import { DetailPage } from "../../parts/detail";
 import { Dialog } from "../../parts/dialog";
 import { Card, Facts } from "../../parts/facts";
-import { labelOf } from "../../parts/fields";
+import { changesOf, labelOf } from "../../parts/fields";
 import { Time, UtcTime } from "../../parts/time";
 import { toast, toastError } from "../../parts/toast";
 import { useRead } from "../../reading";
 import { go, link } from "../../router";
 import { History } from "../certificates/history";
-import { patchOf } from "./issuer-fields";
+import type { readIssuer } from "./issuer-fields";
 import { IssuerForm } from "./issuer-form";
 import { TestOutcome } from "./issuers";
 import { OrdersTable } from "./orders-table";
 import { type Issuer, KINDS } from "./types";
 
 export function IssuerPage({ id }: { id: string }) {
-  const reading = useRead<Issuer>(inOrganization("issuers", id));
+  const reading = useRead(inOrganization("issuers", id));
   return (
     <DetailPage
       from={reading}
@@ -59,15 +59,15 @@ function Actions({ of, onDone }: { of: Issuer; onDone: () => void }) {
   async function test() {
     isTesting.value = true;
     try {
-      const { outcome, message } = await write<{ outcome: string; message: string }>("POST", `${path}/test`);
+      const { outcome, message } = await write("POST", below(path, "test"));
       toast(message, outcome === "ok" ? "good" : "bad");
       onDone();
     } finally {
       isTesting.value = false;
     }
   }
-  async function save({ name, config, secrets }: { name: unknown; config: Record<string, unknown>; secrets: object }) {
-    await write("PATCH", path, { body: { name, config: patchOf(of.config, config), secrets }, version: of.version });
+  async function save({ name, config, secrets }: ReturnType<typeof readIssuer>) {
+    await write("PATCH", path, { body: { name, config: changesOf(of.config, config), secrets }, version: of.version });
     close();
     toast("Saved.");
     onDone();

@@ -1,10 +1,9 @@
 import { inOrganization } from "../../api";
 import { AddLink } from "../../parts/add-link";
 import { Badge } from "../../parts/badge";
-import { EmptyState } from "../../parts/empty";
-import { type Filter, Filters, filterQuery, isFiltered } from "../../parts/filters";
-import { PageHeading } from "../../parts/heading";
-import { type Column, DataTable } from "../../parts/table";
+import { type Filter, filterQuery } from "../../parts/filters";
+import { ListPage } from "../../parts/list-page";
+import type { Column } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
@@ -20,31 +19,24 @@ const COLUMNS: Column<Issuer>[] = [
   { label: "Rests until", cell: ({ retryAt }) => (retryAt ? <Time at={retryAt} relative /> : <span class="none">no rest</span>) },
 ];
 
-export function IssuersPage() {
-  const pages = usePages<Issuer>(inOrganization("issuers"), filterQuery(FILTERS));
-  return (
-    <>
-      <PageHeading
-        title="Issuers"
-        intro="What orders are sent to: ACME directories, and authorities of your own."
-        actions={<AddLink href={link("issuers/new")} label="New issuer" />}
-      />
-      <Filters of={FILTERS} />
-      <DataTable label="Issuers" columns={COLUMNS} from={pages} id={({ id }) => id} href={({ id }) => link(`issuers/${id}`)} empty={<NoIssuers />} />
-    </>
-  );
-}
+export const IssuersPage = () => (
+  <ListPage
+    title="Issuers"
+    intro="What orders are sent to: ACME directories, and authorities of your own."
+    actions={<AddLink href={link("issuers/new")} label="New issuer" />}
+    path="issuers"
+    from={usePages(inOrganization("issuers"), filterQuery(FILTERS))}
+    columns={COLUMNS}
+    id={({ id }) => id}
+    filters={FILTERS}
+    noMatch="No issuer is of this kind."
+    none={{
+      title: "There is no issuer yet.",
+      hint: "Name an ACME directory, such as Let's Encrypt, or an authority of your own.",
+      action: { label: "New issuer", href: link("issuers/new") },
+    }}
+  />
+);
 
 export const TestOutcome = ({ of: { lastTest } }: { of: Issuer }) =>
   lastTest === null ? <Badge tone="calm" text="not tested" /> : <Badge tone={lastTest.outcome === "ok" ? "good" : "bad"} text={lastTest.outcome} />;
-
-const NoIssuers = () =>
-  isFiltered(FILTERS) ? (
-    <EmptyState title="No issuer is of this kind." hint="Clear the filter above." action={{ label: "Clear the filter", href: link("issuers") }} />
-  ) : (
-    <EmptyState
-      title="There is no issuer yet."
-      hint="Name an ACME directory, such as Let's Encrypt, or an authority of your own."
-      action={{ label: "New issuer", href: link("issuers/new") }}
-    />
-  );

@@ -1,22 +1,20 @@
 import { useSignal } from "@preact/signals";
-import { KEY_ALGORITHMS } from "#modules/issuance/requests/rules/key-algorithms";
+import { KEY_ALGORITHMS } from "#modules/issuance/issuing/rules/key-algorithms";
 import { inOrganization, write } from "../../api";
 import { Choice } from "../../parts/choice";
-import { Card } from "../../parts/facts";
 import { type Field, Form, type Values } from "../../parts/form";
-import { PageHeading } from "../../parts/heading";
+import { FormPage } from "../../parts/form-page";
 import { Select } from "../../parts/select";
 import { toast } from "../../parts/toast";
 import { go, link } from "../../router";
-import type { Authority } from "./types";
 
-const WAYS = [
+const ORIGINS = [
   ["root", "A new root, and an issuing authority below it"],
   ["issuing", "An issuing authority below one that is here"],
   ["imported", "Import one: its certificate and key"],
   ["requested", "Signed elsewhere: make a key and a request"],
 ] as const;
-type Way = (typeof WAYS)[number][0];
+type Origin = (typeof ORIGINS)[number][0];
 
 const NAME: Field = { name: "name", label: "Name", kind: "text", required: true, placeholder: "Example Root CA" };
 const SUBJECT: Field[] = [
@@ -44,7 +42,7 @@ const ISSUING: Field = {
   hint: "Made at once. Empty: none, and the root issues itself.",
 };
 
-const FIELDS: Record<Way, Field[]> = {
+const FIELDS: Record<Origin, Field[]> = {
   root: [NAME, ...SUBJECT, KEY, LIFETIME, ...CONSTRAINTS, ISSUING, PUBLIC],
   issuing: [NAME, ...SUBJECT, KEY, LIFETIME, ...CONSTRAINTS, PUBLIC],
   imported: [
@@ -57,9 +55,9 @@ const FIELDS: Record<Way, Field[]> = {
 };
 
 /** The body of the values, with what the API nests. */
-function readAuthority(kind: Way, values: Values, parentId: string) {
+function readAuthority(kind: Origin, values: Values, parentId: string) {
   const { commonName, organization, country, permittedDomains = [], permittedAddresses = [], issuingName, ...rest } = values;
-  const lists = Object.entries({ permittedDomains, permittedAddresses } as Record<string, string[]>).filter(([, list]) => list.length > 0);
+  const lists = Object.entries({ permittedDomains, permittedAddresses }).filter(([, list]) => Array.isArray(list) && list.length > 0);
   return {
     kind,
     ...rest,
@@ -71,33 +69,28 @@ function readAuthority(kind: Way, values: Values, parentId: string) {
 }
 
 export function NewAuthorityPage() {
-  const way = useSignal<string>("root");
+  const origin = useSignal<Origin>("root");
   const parentId = useSignal("");
-  const kind = way.value as Way;
+  const kind = origin.value;
   async function create(values: Values) {
-    const made = await write<Authority & { issuing?: Authority }>("POST", inOrganization("authorities"), { body: readAuthority(kind, values, parentId.value) });
+    const made = await write("POST", inOrganization("authorities"), { body: readAuthority(kind, values, parentId.value) });
     toast("The authority is made.");
     go(link(`authorities/${made.id}`));
   }
   return (
-    <>
-      <PageHeading title="New authority" back={{ label: "Authorities", href: link("authorities") }} intro="Its key is sealed, and never returned." />
-      <div class="narrow-form">
-        <Card title="Authority">
-          <div class="form">
-            <Select label="How it comes here" chosen={way} options={WAYS} />
-            {kind === "issuing" && (
-              <Choice<Authority>
-                label="Signed by"
-                path={inOrganization("authorities")}
-                chosen={parentId}
-                option={({ id, name, status }) => ({ id, name: `${name} (${status})` })}
-              />
-            )}
-            {(kind !== "issuing" || parentId.value) && <Form key={kind} submit="Make the authority" onSubmit={create} fields={FIELDS[kind]} />}
-          </div>
-        </Card>
+    <FormPage title="New authority" back={{ label: "Authorities", href: link("authorities") }} intro="Its key is sealed, and never returned." card="Authority">
+      <div class="form">
+        <Select label="How it comes here" chosen={origin} options={ORIGINS} />
+        {kind === "issuing" && (
+          <Choice
+            label="Signed by"
+            path={inOrganization("authorities")}
+            chosen={parentId}
+            option={({ id, name, status }) => ({ id, name: `${name} (${status})` })}
+          />
+        )}
+        {(kind !== "issuing" || parentId.value) && <Form key={kind} submit="Make the authority" onSubmit={create} fields={FIELDS[kind]} />}
       </div>
-    </>
+    </FormPage>
   );
 }

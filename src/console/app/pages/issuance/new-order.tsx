@@ -1,19 +1,17 @@
 import { useSignal } from "@preact/signals";
-import { KEY_ALGORITHMS } from "#modules/issuance/requests/rules/key-algorithms";
+import { KEY_ALGORITHMS } from "#modules/issuance/issuing/rules/key-algorithms";
 import { inOrganization, write } from "../../api";
 import { Choice } from "../../parts/choice";
 import { Loaded } from "../../parts/empty";
-import { Card } from "../../parts/facts";
 import { type Field, Form, type Values } from "../../parts/form";
-import { PageHeading } from "../../parts/heading";
+import { FormPage } from "../../parts/form-page";
 import { Select } from "../../parts/select";
 import { toast } from "../../parts/toast";
 import { useRead } from "../../reading";
 import { go, link, place } from "../../router";
-import { type Catalogue, StoreSelect } from "../fleet/assignment-form";
+import { StoreSelect } from "../fleet/assignment-form";
 import { configFields, readConfig } from "../fleet/config";
-import type { Agent } from "../fleet/types";
-import { type Issuer, KINDS, type Order } from "./types";
+import { KINDS } from "./types";
 
 const LOCATIONS = [
   ["server", "Here, sealed"],
@@ -22,9 +20,9 @@ const LOCATIONS = [
 ] as const;
 
 export function NewOrderPage() {
-  const catalogue = useRead<Catalogue>(inOrganization("certs", "trust-store-catalog"));
+  const catalogue = useRead(inOrganization("certs", "trust-store-catalog"));
   const issuerId = useSignal(place.value.query.get("issuer") ?? "");
-  const location = useSignal<string>("server");
+  const location = useSignal<(typeof LOCATIONS)[number][0]>("server");
   const agentId = useSignal("");
   const store = useSignal("");
   const isOnHost = location.value === "agent";
@@ -32,44 +30,39 @@ export function NewOrderPage() {
     const deployment = { agentId: agentId.value, applicationId, trustStoreType: store.value, config: readConfig(store.value, config) };
     const key = { location: location.value, ...(algorithm !== undefined && { algorithm }) };
     const body = { issuerId: issuerId.value, names, key, csrPem, profile, autoRenew, renewAt, ...(isOnHost && { deployment }) };
-    const { id } = await write<Order>("POST", inOrganization("certificate-requests"), { body });
+    const { id } = await write("POST", inOrganization("certificate-requests"), { body });
     toast("Ordered. Each step is shown here.");
     go(link(`orders/${id}`));
   }
   return (
-    <>
-      <PageHeading title="Order a certificate" back={{ label: "Orders", href: link("orders") }} intro="It is proven, issued and stored in the background." />
-      <div class="narrow-form">
-        <Card title="Order">
-          <div class="form">
-            <Choice<Issuer>
-              label="Issuer"
-              path={inOrganization("issuers")}
-              chosen={issuerId}
-              option={({ id, name, kind }) => ({ id, name: `${name} (${KINDS[kind]})` })}
-            />
-            <Select label="Where the private key is made" chosen={location} options={LOCATIONS} />
-            {isOnHost && (
-              <>
-                <Choice<Agent> label="Host" path={inOrganization("agents")} chosen={agentId} option={({ id, name }) => ({ id, name })} />
-                <Loaded from={catalogue}>
-                  {({ items }) => <StoreSelect stores={items.filter(({ materialTypes }) => materialTypes.includes("server_certificate"))} chosen={store} />}
-                </Loaded>
-              </>
-            )}
-            {issuerId.value && (!isOnHost || (agentId.value && store.value)) && (
-              <Form
-                key={`${location.value} ${store.value}`}
-                submit="Order"
-                values={{ autoRenew: true }}
-                onSubmit={order}
-                fields={fieldsFor(location.value, store.value)}
-              />
-            )}
-          </div>
-        </Card>
+    <FormPage
+      title="Order a certificate"
+      back={{ label: "Orders", href: link("orders") }}
+      intro="It is proven, issued and stored in the background."
+      card="Order"
+    >
+      <div class="form">
+        <Choice label="Issuer" path={inOrganization("issuers")} chosen={issuerId} option={({ id, name, kind }) => ({ id, name: `${name} (${KINDS[kind]})` })} />
+        <Select label="Where the private key is made" chosen={location} options={LOCATIONS} />
+        {isOnHost && (
+          <>
+            <Choice label="Host" path={inOrganization("agents")} chosen={agentId} option={({ id, name }) => ({ id, name })} />
+            <Loaded from={catalogue}>
+              {({ items }) => <StoreSelect stores={items.filter(({ materialTypes }) => materialTypes.includes("server_certificate"))} chosen={store} />}
+            </Loaded>
+          </>
+        )}
+        {issuerId.value && (!isOnHost || (agentId.value && store.value)) && (
+          <Form
+            key={`${location.value} ${store.value}`}
+            submit="Order"
+            values={{ autoRenew: true }}
+            onSubmit={order}
+            fields={fieldsFor(location.value, store.value)}
+          />
+        )}
       </div>
-    </>
+    </FormPage>
   );
 }
 

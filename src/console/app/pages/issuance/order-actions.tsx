@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { inOrganization, write } from "../../api";
+import { below, inOrganization, write } from "../../api";
 import { ConfirmDialog } from "../../parts/confirm";
 import { Dialog } from "../../parts/dialog";
 import { Form, type Values } from "../../parts/form";
@@ -17,7 +17,7 @@ export function OrderActions({ of: { id, version, approval, replaces }, onDone }
   };
   async function act(action: Action, body?: Values) {
     const resource = inOrganization("certificate-requests", id);
-    await write("POST", `${resource}/${action}`, { ...(body && { body }), version, resource });
+    await write("POST", below(resource, action), { ...(body && { body }), version, resource });
     close();
     toast(DONE[action]);
     onDone();

@@ -12,7 +12,7 @@ import { isOpen, ORDER_TONES, type Order, type OrderWithSteps } from "./types";
 const LOCATIONS: Record<string, string> = { agent: "On a host, which it never leaves", server: "Kept here, sealed", csr: "With you, who sent the CSR" };
 
 export function OrderPage({ id }: { id: string }) {
-  const reading = useRead<OrderWithSteps>(inOrganization("certificate-requests", id));
+  const reading = useRead(inOrganization("certificate-requests", id));
   const shown = reading.data.value;
   useLive(reading, shown !== undefined && isOpen(shown));
   return (

@@ -23,7 +23,7 @@ export const OrderStatus = ({ of: { status, approval } }: { of: Order }) =>
 
 /** Orders of certificates, newest first. */
 export function OrdersTable({ query }: { query: Record<string, string | undefined> }) {
-  const pages = usePages<Order>(inOrganization("certificate-requests"), query);
+  const pages = usePages(inOrganization("certificate-requests"), query);
   return (
     <DataTable
       label="Orders"

@@ -1,8 +1,8 @@
+import { isAdmin } from "../../auth/session";
 import { type Filter, Filters, filterQuery } from "../../parts/filters";
 import { PageHeading } from "../../parts/heading";
 import { Icon } from "../../parts/icon";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
 import { OrdersTable } from "./orders-table";
 import { ORDER_TONES } from "./types";
 

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { Dialog } from "../../parts/dialog";
 import { Loaded } from "../../parts/empty";
 import { Card, Facts } from "../../parts/facts";
@@ -9,20 +10,10 @@ import { UtcTime } from "../../parts/time";
 import { toast, toastError } from "../../parts/toast";
 import { useRead } from "../../reading";
 import { link } from "../../router";
-import { isAdmin } from "../../session";
-import type { Actor } from "../audit/types";
 import { ActorName } from "../people/actor";
+import type { Policy, Proposal } from "./types";
 
-type Parts = {
-  allowedDomains: string[] | null;
-  allowedAddresses: string[] | null;
-  allowedKeyAlgorithms: string[] | null;
-  allowedKeyLocations: string[] | null;
-  needsApproval: boolean;
-};
-type Proposal = Parts & { id: string; proposedBy: Actor; proposedAt: string };
-type Policy = Parts & { version: number; proposal?: Proposal };
-const LISTS: Field[] = [
+const LISTS = [
   {
     name: "allowedDomains",
     label: "Domains",
@@ -33,15 +24,15 @@ const LISTS: Field[] = [
   { name: "allowedAddresses", label: "Addresses and networks", kind: "lines", placeholder: "10.0.0.0/8", hint: "Empty: all." },
   { name: "allowedKeyAlgorithms", label: "Kinds of keys", kind: "lines", placeholder: "ecdsa-p256", hint: "Such as ecdsa-p256, rsa-3072. Empty: all." },
   { name: "allowedKeyLocations", label: "Places of keys", kind: "lines", placeholder: "agent", hint: "agent, server, csr. Empty: all." },
-];
+] as const satisfies Field[];
 const APPROVAL: Field = { name: "needsApproval", label: "Another administrator than its author approves each order", kind: "boolean" };
 
 export function IssuancePolicyPage() {
-  const reading = useRead<Policy>(inOrganization("issuance-policy"));
+  const reading = useRead(inOrganization("issuance-policy"));
   async function save(values: Values, version: number) {
-    const lists = LISTS.map(({ name }) => [name, (values[name] as string[]).length === 0 ? null : values[name]]);
+    const lists = LISTS.map(({ name }) => [name, [values[name] ?? []].flat().length === 0 ? null : values[name]]);
     const body = { ...Object.fromEntries(lists), needsApproval: values.needsApproval };
-    const { proposal } = await write<Policy>("PUT", inOrganization("issuance-policy"), { body, version });
+    const { proposal } = await write("PUT", inOrganization("issuance-policy"), { body, version });
     toast(proposal ? "What allows more waits for another administrator." : "Saved: it counts for orders that are made from now on.");
     await reading.reload();
   }
@@ -109,10 +100,10 @@ function Proposed({ of, onDone }: { of: Proposal; onDone: () => Promise<unknown>
   );
 }
 
-const Shown = ({ of }: { of: Parts }) => (
+const Shown = ({ of }: { of: Policy | Proposal }) => (
   <Facts
     of={[
-      ...LISTS.map(({ name, label }) => [label, (of[name as "allowedDomains"] ?? ["all"]).join(", ")] as const),
+      ...LISTS.map(({ name, label }) => [label, (of[name] ?? ["all"]).join(", ")] as const),
       ["Approval", of.needsApproval ? "By another administrator" : "Not needed"] as const,
     ]}
   />

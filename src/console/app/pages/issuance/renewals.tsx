@@ -1,28 +1,14 @@
 import { inOrganization } from "../../api";
 import { Badge, type Tone } from "../../parts/badge";
-import { EmptyState } from "../../parts/empty";
-import { type Filter, Filters, filterQuery, isFiltered } from "../../parts/filters";
-import { PageHeading } from "../../parts/heading";
-import { type Column, DataTable } from "../../parts/table";
+import { type Filter, filterQuery } from "../../parts/filters";
+import { ListPage } from "../../parts/list-page";
+import type { Column } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
+import type { Renewal } from "./types";
 
-type State = "scheduled" | "ordered" | "failed" | "issued" | "renewed" | "ended";
-type Renewal = {
-  certificateId: string;
-  commonName: string;
-  notAfter: string;
-  state: State;
-  renewAt: string;
-  lateSince: string | null;
-  failures: number;
-  reason: string | null;
-  nextAttemptAt: string | null;
-  requestId: string | null;
-};
-
-const TONES: Record<State, Tone> = { scheduled: "calm", ordered: "info", failed: "bad", issued: "info", renewed: "good", ended: "calm" };
+const TONES: Record<Renewal["state"], Tone> = { scheduled: "calm", ordered: "info", failed: "bad", issued: "info", renewed: "good", ended: "calm" };
 
 const FILTERS: Filter[] = [
   { name: "state", label: "State", kind: "select", options: Object.keys(TONES).map((state) => [state, state] as const) },
@@ -39,23 +25,24 @@ const COLUMNS: Column<Renewal>[] = [
   { label: "Order", cell: ({ requestId }) => (requestId ? <a href={link(`orders/${requestId}`)}>The last one</a> : <span class="none">none yet</span>) },
 ];
 
-export function RenewalsPage() {
-  const pages = usePages<Renewal>(inOrganization("renewals"), filterQuery(FILTERS));
-  return (
-    <>
-      <PageHeading title="Renewals" intro="The certificates that issuers look after: what is due when, what is late, and why." />
-      <Filters of={FILTERS} />
-      <DataTable
-        label="Renewals"
-        columns={COLUMNS}
-        from={pages}
-        id={({ certificateId }) => certificateId}
-        href={({ certificateId }) => link(`certificates/${certificateId}`)}
-        empty={<NoRenewals />}
-      />
-    </>
-  );
-}
+export const RenewalsPage = () => (
+  <ListPage
+    title="Renewals"
+    intro="The certificates that issuers look after: what is due when, what is late, and why."
+    path="renewals"
+    from={usePages(inOrganization("renewals"), filterQuery(FILTERS))}
+    columns={COLUMNS}
+    id={({ certificateId }) => certificateId}
+    href={({ certificateId }) => link(`certificates/${certificateId}`)}
+    filters={FILTERS}
+    noMatch="No renewal is so."
+    none={{
+      title: "No issuer looks after a certificate yet.",
+      hint: "What you order here is renewed by itself; what was imported can be renewed at an issuer from its page.",
+      action: { label: "Order a certificate", href: link("orders/new") },
+    }}
+  />
+);
 
 const Late = ({ since }: { since: string }) => (
   <>
@@ -69,14 +56,3 @@ const Why = ({ reason, failures }: { reason: string | null; failures: number }) 
     {reason ?? (failures === 0 && <span class="none">none</span>)}
   </span>
 );
-
-const NoRenewals = () =>
-  isFiltered(FILTERS) ? (
-    <EmptyState title="No renewal is so." hint="Change or clear the filters above." action={{ label: "Clear the filters", href: link("renewals") }} />
-  ) : (
-    <EmptyState
-      title="No issuer looks after a certificate yet."
-      hint="What you order here is renewed by itself; what was imported can be renewed at an issuer from its page."
-      action={{ label: "Order a certificate", href: link("orders/new") }}
-    />
-  );

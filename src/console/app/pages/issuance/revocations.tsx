@@ -1,28 +1,14 @@
 import { inOrganization } from "../../api";
 import { Badge, type Tone } from "../../parts/badge";
-import { EmptyState } from "../../parts/empty";
-import { type Filter, Filters, filterQuery, isFiltered } from "../../parts/filters";
-import { PageHeading } from "../../parts/heading";
-import { type Column, DataTable } from "../../parts/table";
+import { type Filter, filterQuery } from "../../parts/filters";
+import { ListPage } from "../../parts/list-page";
+import type { Column } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages } from "../../reading";
 import { link } from "../../router";
+import type { Revocation } from "./types";
 
-type State = "pending" | "failing" | "told" | "expired";
-type Revocation = {
-  id: string;
-  certificateId: string;
-  commonName: string;
-  issuerId: string;
-  reason: string;
-  state: State;
-  attempts: number;
-  failure: string | null;
-  nextAttemptAt: string | null;
-  toldAt: string | null;
-};
-
-const TONES: Record<State, Tone> = { pending: "info", failing: "bad", told: "good", expired: "calm" };
+const TONES: Record<Revocation["state"], Tone> = { pending: "info", failing: "bad", told: "good", expired: "calm" };
 const FILTERS: Filter[] = [{ name: "state", label: "State", kind: "select", options: Object.keys(TONES).map((state) => [state, state] as const) }];
 
 const COLUMNS: Column<Revocation>[] = [
@@ -35,30 +21,21 @@ const COLUMNS: Column<Revocation>[] = [
   { label: "Next attempt", cell: ({ nextAttemptAt }) => (nextAttemptAt ? <Time at={nextAttemptAt} relative /> : <span class="none">none</span>) },
 ];
 
-export function RevocationsPage() {
-  const pages = usePages<Revocation>(inOrganization("revocations"), filterQuery(FILTERS));
-  return (
-    <>
-      <PageHeading title="Revocations" intro="What was revoked here and issued elsewhere: whether its CA has revoked it too." />
-      <Filters of={FILTERS} />
-      <DataTable
-        label="Revocations"
-        columns={COLUMNS}
-        from={pages}
-        id={({ id }) => id}
-        href={({ certificateId }) => link(`certificates/${certificateId}`)}
-        empty={
-          isFiltered(FILTERS) ? (
-            <EmptyState title="No revocation is so." hint="Clear the filter above." action={{ label: "Clear the filter", href: link("revocations") }} />
-          ) : (
-            <EmptyState
-              title="Nothing was revoked at a CA elsewhere."
-              hint="Revoke a certificate on its page, and its CA is told."
-              action={{ label: "To the certificates", href: link("certificates") }}
-            />
-          )
-        }
-      />
-    </>
-  );
-}
+export const RevocationsPage = () => (
+  <ListPage
+    title="Revocations"
+    intro="What was revoked here and issued elsewhere: whether its CA has revoked it too."
+    path="revocations"
+    from={usePages(inOrganization("revocations"), filterQuery(FILTERS))}
+    columns={COLUMNS}
+    id={({ id }) => id}
+    href={({ certificateId }) => link(`certificates/${certificateId}`)}
+    filters={FILTERS}
+    noMatch="No revocation is so."
+    none={{
+      title: "Nothing was revoked at a CA elsewhere.",
+      hint: "Revoke a certificate on its page, and its CA is told.",
+      action: { label: "To the certificates", href: link("certificates") },
+    }}
+  />
+);

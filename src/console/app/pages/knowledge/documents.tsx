@@ -1,5 +1,5 @@
-import { useEffect } from "preact/hooks";
-import { read, write } from "../../api";
+import { below, read, write } from "../../api";
+import type { RowOnServer } from "../../operations";
 import { Badge, type Tone } from "../../parts/badge";
 import { DeleteButton } from "../../parts/delete";
 import { EmptyState } from "../../parts/empty";
@@ -8,37 +8,21 @@ import { Icon } from "../../parts/icon";
 import { type Column, DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { toast, toastError } from "../../parts/toast";
-import { usePages } from "../../reading";
+import { useLive, usePages } from "../../reading";
 import { place } from "../../router";
 import { DOCUMENTS } from "./path";
 import { sizeOf } from "./size";
 import { Upload } from "./upload";
 
-type Document = {
-  id: string;
-  title: string;
-  fileName: string;
-  size: number;
-  status: "uploaded" | "indexing" | "ready" | "failed";
-  failure: string | null;
-  chunkCount: number;
-  version: number;
-  createdAt: string;
-};
+type Document = RowOnServer<["admin", "knowledge-base", "documents"]>;
 
-/** Between two looks at documents that are being indexed. */
-const LOOK_AGAIN_MS = 1_500;
 const TONES: Record<Document["status"], Tone> = { uploaded: "info", indexing: "info", ready: "good", failed: "bad" };
 
 export function Documents() {
-  const pages = usePages<Document>(DOCUMENTS, { organizationId: place.value.organizationId });
+  const pages = usePages(DOCUMENTS, { organizationId: place.value.organizationId });
   const rows = pages.rows.value;
   const isUnderWay = rows.some(({ status }) => status === "uploaded" || status === "indexing");
-  useEffect(() => {
-    if (!isUnderWay) return;
-    const timer = setInterval(() => void pages.reload(), LOOK_AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [isUnderWay, pages]);
+  useLive(pages, isUnderWay);
   return (
     <Card title="Documents" hint="Plain text, Markdown or HTML. Each is indexed by itself.">
       <Upload onDone={pages.reload} />
@@ -70,16 +54,16 @@ const State = ({ of: { status, failure } }: { of: Document }) => (
 
 function Actions({ of: { id, title, version }, reload }: { of: Document; reload: () => Promise<void> }) {
   async function download() {
-    const { url } = await read<{ url: string }>(`${DOCUMENTS}/${id}/download`);
+    const { url } = await read(below(DOCUMENTS, id, "download"));
     location.assign(url);
   }
   async function reindex() {
-    await write("POST", `${DOCUMENTS}/${id}/reindex`, { resource: `${DOCUMENTS}/${id}` });
+    await write("POST", below(DOCUMENTS, id, "reindex"), { resource: below(DOCUMENTS, id) });
     await reload();
     toast("It is being indexed.");
   }
   async function remove() {
-    await write("DELETE", `${DOCUMENTS}/${id}`, { version });
+    await write("DELETE", below(DOCUMENTS, id), { version });
     await reload();
     toast(`${title} was deleted.`);
   }

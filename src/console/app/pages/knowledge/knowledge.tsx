@@ -1,15 +1,13 @@
 import { inOrganization } from "../../api";
+import { session } from "../../auth/session";
 import { EmptyState, Failure } from "../../parts/empty";
 import { type Filter, Filters } from "../../parts/filters";
 import { PageHeading } from "../../parts/heading";
 import { ShowMore } from "../../parts/show-more";
 import { usePages } from "../../reading";
 import { place } from "../../router";
-import { session } from "../../session";
 import { Documents } from "./documents";
 import { piecesOf } from "./highlight";
-
-type Passage = { documentId: string; title: string; chunkIndex: number; highlight: string };
 
 const FILTERS: Filter[] = [{ name: "q", label: "Search", kind: "search", placeholder: 'Words, "a phrase", -without' }];
 
@@ -27,7 +25,7 @@ export function KnowledgePage() {
 }
 
 function Passages({ q }: { q: string }) {
-  const pages = usePages<Passage>(inOrganization("knowledge", "search"), { q, limit: "20" });
+  const pages = usePages(inOrganization("knowledge", "search"), { q, limit: 20 });
   const { rows, error, isWhole } = pages;
   if (error.value) return <Failure error={error.value} />;
   if (rows.value.length === 0)

@@ -1,1 +1,3 @@
-export const DOCUMENTS = "admin/knowledge-base/documents";
+import { address } from "../../api";
+
+export const DOCUMENTS = address("admin", "knowledge-base", "documents");

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { send } from "../../api";
+import { write } from "../../api";
 import { DropZone } from "../../parts/drop-zone";
 import { place } from "../../router";
 import { DOCUMENTS } from "./path";
@@ -9,15 +9,15 @@ type Upload = { name: string; state: string; isRefused: boolean };
 /** Takes files that are dropped or chosen, one after the other, and says what became of each. */
 export function Upload({ onDone }: { onDone: () => Promise<void> }) {
   const uploads = useSignal<Upload[]>([]);
-  const tell = (name: string, state: string, isRefused = false) => {
+  const show = (name: string, state: string, isRefused = false) => {
     uploads.value = [...uploads.value.filter((each) => each.name !== name), { name, state, isRefused }];
   };
   async function take(files: File[]) {
     for (const file of files) {
-      tell(file.name, "is being sent…");
+      show(file.name, "is being sent…");
       await upload(file).then(
-        () => tell(file.name, "was taken."),
-        (error) => tell(file.name, `was refused: ${error.message}`, true),
+        () => show(file.name, "was taken."),
+        (error) => show(file.name, `was refused: ${error.message}`, true),
       );
       await onDone();
     }
@@ -47,5 +47,5 @@ function upload(file: File) {
       .trim() || file.name,
   );
   form.set("file", file);
-  return send("POST", DOCUMENTS, { body: form });
+  return write("POST", DOCUMENTS, { body: form });
 }

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { inOrganization, write } from "../../api";
+import { below, inOrganization, write } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { Badge, type Tone } from "../../parts/badge";
 import { Dialog } from "../../parts/dialog";
 import { EmptyState } from "../../parts/empty";
@@ -8,7 +9,6 @@ import { DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { toast, toastError } from "../../parts/toast";
 import { usePages } from "../../reading";
-import { isAdmin } from "../../session";
 import type { Delivery } from "./types";
 
 const TONES: Record<Delivery["state"], Tone> = { pending: "info", delivered: "good", failed: "bad" };
@@ -27,10 +27,10 @@ const FILTERS: Filter[] = [
 
 export function Deliveries({ routeId }: { routeId: string }) {
   const path = inOrganization("notification-routes", routeId, "deliveries");
-  const deliveries = usePages<Delivery>(path, filterQuery(FILTERS));
+  const deliveries = usePages(path, filterQuery(FILTERS));
   const shown = useSignal<Delivery | undefined>(undefined);
   async function redeliver({ id }: Delivery) {
-    await write("POST", `${path}/${id}/redeliver`);
+    await write("POST", below(path, id, "redeliver"));
     shown.value = undefined;
     toast("It is delivered once more.");
     await deliveries.reload();

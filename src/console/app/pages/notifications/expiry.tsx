@@ -1,22 +1,20 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization, write } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { Loaded } from "../../parts/empty";
 import { Card } from "../../parts/facts";
 import { Form, type Values } from "../../parts/form";
 import { PageHeading } from "../../parts/heading";
 import { toast } from "../../parts/toast";
 import { type Reading, useRead } from "../../reading";
-import { isAdmin, type Role } from "../../session";
 import { NotificationTabs } from "./tabs";
-import { type Threshold, Thresholds } from "./thresholds";
-
-type Override = { issuer?: string; selector?: string; thresholds: Threshold[] };
-type Policy = { thresholds: Threshold[]; overrides: Override[]; role: Role; version: number };
+import { Thresholds } from "./thresholds";
+import type { ExpiryPolicy, Override } from "./types";
 
 const path = () => inOrganization("certificates", "expiry-policy");
 
 export function ExpiryPage() {
-  const reading = useRead<Policy>(path());
+  const reading = useRead(path());
   return (
     <>
       <PageHeading title="Expiry" intro="When members are told of certificates that expire. What renews in time is not told." />
@@ -26,7 +24,7 @@ export function ExpiryPage() {
   );
 }
 
-function PolicyForm({ of, reading }: { of: Policy; reading: Reading<Policy> }) {
+function PolicyForm({ of, reading }: { of: ExpiryPolicy; reading: Reading<ExpiryPolicy> }) {
   const thresholds = useSignal(of.thresholds);
   const overrides = useSignal(of.overrides);
   async function save({ role }: Values) {

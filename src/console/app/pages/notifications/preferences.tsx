@@ -1,26 +1,27 @@
 import { useSignal } from "@preact/signals";
 import type { MailFrequency } from "#modules/notifications/events/rules/kind";
 import type { NoticeKind } from "#modules/notifications/events/rules/kinds";
-import { write } from "../../api";
+import { address, write } from "../../api";
+import { isPerson } from "../../auth/session";
 import { Loaded } from "../../parts/empty";
+import { namesOf } from "../../parts/entries";
 import { labelOf } from "../../parts/fields";
 import { Form, type Values } from "../../parts/form";
 import { PageHeading } from "../../parts/heading";
 import { PersonsOnly } from "../../parts/persons-only";
 import { toast } from "../../parts/toast";
 import { type Reading, useRead } from "../../reading";
-import { isPerson } from "../../session";
 import { NotificationTabs } from "./tabs";
+import type { Preferences } from "./types";
 
-const PATH = "users/me/notifications/preferences";
+const PATH = address("users", "me", "notifications", "preferences");
 
-type Mail = Record<NoticeKind, MailFrequency>;
-type Preferences = { timeZone: string; digestHour: number; mail: Mail; version: number };
+type Mail = Preferences["mail"];
 
-export const PreferencesPage = () => (isPerson.value ? <Preferences /> : <PersonsOnly title="Notifications" />);
+export const PreferencesPage = () => (isPerson.value ? <OwnPreferences /> : <PersonsOnly title="Notifications" />);
 
-function Preferences() {
-  const reading = useRead<Preferences>(PATH);
+function OwnPreferences() {
+  const reading = useRead(PATH);
   return (
     <>
       <PageHeading title="Notifications" intro="Of what you get mail. Your inbox has everything, whatever is mailed." />
@@ -90,7 +91,7 @@ const MailTable = ({ of, onChoose }: { of: Mail; onChoose: Choose }) => (
         </tr>
       </thead>
       <tbody>
-        {(Object.keys(of) as NoticeKind[]).map((kind) => (
+        {namesOf(of).map((kind) => (
           <tr key={kind}>
             <th scope="row">{labelOf(kind)}</th>
             {FREQUENCIES.map(([frequency, label]) => (

@@ -1,16 +1,17 @@
 import { useSignal } from "@preact/signals";
 import { KIND_NAMES, type NoticeKind } from "#modules/notifications/events/rules/kinds";
 import { inOrganization, write } from "../../api";
+import { owners } from "../../members";
 import { Dialog } from "../../parts/dialog";
+import { namesOf } from "../../parts/entries";
 import { type Field, labelOf } from "../../parts/fields";
 import { Form, type Values } from "../../parts/form";
 import { toast } from "../../parts/toast";
-import { nameOf } from "../people/types";
-import { targets } from "./targets";
+import { channels } from "./targets";
 import type { Route, Target } from "./types";
 
 type Props = { route?: Route; onClose: () => void; onDone: (route: Route) => void };
-type Way = "connection" | "role" | "members";
+type TargetKind = "connection" | "role" | "members";
 
 const FIELDS: Field[] = [
   { name: "name", label: "Name", kind: "text", required: true, placeholder: "Expiries of production" },
@@ -26,8 +27,8 @@ export function RouteDialog({ route, onClose, onDone }: Props) {
   async function save({ selector = null, ...values }: Values) {
     const body = { ...values, selector, kinds: kinds.value.size > 0 ? [...kinds.value] : null, target: target.value };
     const saved = await (route
-      ? write<Route>("PATCH", inOrganization("notification-routes", route.id), { body, version: route.version })
-      : write<Route>("POST", inOrganization("notification-routes"), { body }));
+      ? write("PATCH", inOrganization("notification-routes", route.id), { body, version: route.version })
+      : write("POST", inOrganization("notification-routes"), { body }));
     onClose();
     onDone(saved);
     toast("The route is saved.");
@@ -49,28 +50,32 @@ export function RouteDialog({ route, onClose, onDone }: Props) {
 }
 
 function firstTarget(): Target {
-  const [connection] = targets.value.connections;
+  const [connection] = channels.value;
   return connection ? { connectionId: connection.id } : { role: "ORG_ADMIN" };
 }
 
-const wayOf = ({ connectionId, role }: Target): Way => (connectionId !== undefined ? "connection" : role === undefined ? "members" : "role");
-const WAYS: Record<Way, string> = { connection: "A channel", role: "Everybody with a role", members: "Some members" };
+const kindOf = ({ connectionId, role }: Target): TargetKind => (connectionId !== undefined ? "connection" : role === undefined ? "members" : "role");
+const TARGET_KINDS: Record<TargetKind, string> = { connection: "A channel", role: "Everybody with a role", members: "Some members" };
 
 function TargetField({ of, onChoose }: { of: Target; onChoose: (target: Target) => void }) {
-  const { connections, members } = targets.value;
-  const way = wayOf(of);
-  const begin: Record<Way, Target> = { connection: { connectionId: connections[0]?.id ?? "" }, role: { role: "ORG_ADMIN" }, members: { userIds: [] } };
+  const connections = channels.value;
+  const kind = kindOf(of);
+  const begin: Record<TargetKind, Target> = { connection: { connectionId: connections[0]?.id ?? "" }, role: { role: "ORG_ADMIN" }, members: { userIds: [] } };
   return (
     <fieldset class="field group">
       <legend>Leads to</legend>
-      <select aria-label="Leads to" value={way} onChange={({ currentTarget }) => onChoose(begin[currentTarget.value as Way])}>
-        {Object.entries(WAYS).map(([name, label]) => (
+      <select
+        aria-label="Leads to"
+        value={kind}
+        onChange={({ currentTarget }) => onChoose(begin[namesOf(TARGET_KINDS).find((name) => name === currentTarget.value) ?? kind])}
+      >
+        {Object.entries(TARGET_KINDS).map(([name, label]) => (
           <option key={name} value={name}>
             {label}
           </option>
         ))}
       </select>
-      {way === "connection" && (
+      {kind === "connection" && (
         <select aria-label="Channel" value={of.connectionId} onChange={({ currentTarget }) => onChoose({ connectionId: currentTarget.value })}>
           {connections.map(({ id, name, kind }) => (
             <option key={id} value={id}>
@@ -79,22 +84,21 @@ function TargetField({ of, onChoose }: { of: Target; onChoose: (target: Target) 
           ))}
         </select>
       )}
-      {way === "connection" && connections.length === 0 && (
+      {kind === "connection" && connections.length === 0 && (
         <p class="fine">There is no channel yet: add a webhook, Slack, Teams, PagerDuty or SMTP connection first.</p>
       )}
-      {way === "role" && (
-        <select aria-label="Role" value={of.role} onChange={({ currentTarget }) => onChoose({ role: currentTarget.value as "ORG_ADMIN" })}>
+      {kind === "role" && (
+        <select
+          aria-label="Role"
+          value={of.role}
+          onChange={({ currentTarget }) => onChoose({ role: currentTarget.value === "ORG_MEMBER" ? "ORG_MEMBER" : "ORG_ADMIN" })}
+        >
           <option value="ORG_ADMIN">All administrators</option>
           <option value="ORG_MEMBER">All members</option>
         </select>
       )}
-      {way === "members" && (
-        <Choices
-          legend="Members"
-          of={members.map((member) => [member.userId ?? "", nameOf(member)] as const)}
-          chosen={new Set(of.userIds)}
-          onChoose={(chosen) => onChoose({ userIds: [...chosen] })}
-        />
+      {kind === "members" && (
+        <Choices legend="Members" of={owners.value} chosen={new Set(of.userIds)} onChoose={(chosen) => onChoose({ userIds: [...chosen] })} />
       )}
     </fieldset>
   );

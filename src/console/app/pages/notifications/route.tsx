@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { inOrganization, write } from "../../api";
+import { below, inOrganization, write } from "../../api";
 import { DetailPage } from "../../parts/detail";
 import { Dialog } from "../../parts/dialog";
 import { Card, Facts } from "../../parts/facts";
@@ -13,10 +13,10 @@ import { Deliveries } from "./deliveries";
 import { RouteDialog } from "./route-dialog";
 import { describeKinds, RouteState } from "./routes";
 import { describeTarget, readTargets } from "./targets";
-import type { Route, RouteTest } from "./types";
+import type { Route } from "./types";
 
 export function RoutePage({ id }: { id: string }) {
-  const reading = useRead<Route>(inOrganization("notification-routes", id));
+  const reading = useRead(inOrganization("notification-routes", id));
   const tests = useSignal(0);
   useEffect(() => void readTargets().catch(toastError), []);
   return (
@@ -62,7 +62,7 @@ function Actions({ of: route, reading, onTested }: ActionsProps) {
   async function test() {
     if (isTesting.value) return;
     isTesting.value = true;
-    const result = await write<RouteTest>("POST", `${path}/test`).finally(() => {
+    const result = await write("POST", below(path, "test")).finally(() => {
       isTesting.value = false;
     });
     toast(result.message, result.outcome === "delivered" ? "good" : "bad");

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { inOrganization } from "../../api";
+import { isAdmin } from "../../auth/session";
 import { Badge } from "../../parts/badge";
 import { EmptyState } from "../../parts/empty";
 import { labelOf } from "../../parts/fields";
@@ -9,14 +10,13 @@ import { type Column, DataTable } from "../../parts/table";
 import { toastError } from "../../parts/toast";
 import { usePages } from "../../reading";
 import { go, link } from "../../router";
-import { isAdmin } from "../../session";
 import { RouteDialog } from "./route-dialog";
 import { NotificationTabs } from "./tabs";
 import { describeTarget, readTargets } from "./targets";
 import type { Route } from "./types";
 
 export function RoutesPage() {
-  const routes = usePages<Route>(inOrganization("notification-routes"));
+  const routes = usePages(inOrganization("notification-routes"));
   const isAdding = useSignal(false);
   useEffect(() => void readTargets().catch(toastError), []);
   return (

@@ -1,7 +1,6 @@
 import { Icon } from "../../parts/icon";
+import type { Threshold } from "./types";
 
-/** `share` is of the lifetime that is left: 1 where only the days count. */
-export type Threshold = { days: number; share?: number };
 type Props = { label: string; of: Threshold[]; onChange: (thresholds: Threshold[]) => void };
 
 /** Days before the end, and shares of the lifetime in percent. */
@@ -67,7 +66,7 @@ export function Thresholds({ label, of, onChange }: Props) {
   );
 }
 
-/** With two digits, as a person reads it; what nobody touches is sent as it was. */
+/** With two digits, as a person reads it; a share that is left alone is sent as it was. */
 const toPercent = (share: number) => Math.round(share * 10_000) / 100;
 
 /** A number of days that is not among them yet. */

@@ -1,21 +1,20 @@
+import { address } from "../../api";
+import { session } from "../../auth/session";
+import type { Inbox } from "../../inbox/types";
 import { Failure } from "../../parts/empty";
 import { Card } from "../../parts/facts";
 import { Icon } from "../../parts/icon";
 import { Time } from "../../parts/time";
 import { type Reading, useRead } from "../../reading";
 import { link, place } from "../../router";
-import { session } from "../../session";
-
-type Notice = { id: string; title: string; message: string; organizationId: string | null; state: string | null; createdAt: string };
-type Inbox = { items: Notice[] };
 
 const SHOWN = 5;
 
-/** What needs the person today. An API token has no inbox. */
+/** Open notices of the person. An API token has no inbox. */
 export const Attention = () => (session.value?.person.id === null ? null : <Needed />);
 
 function Needed() {
-  const inbox = useRead<Inbox>("users/me/notifications/inbox?limit=100");
+  const inbox = useRead(address("users", "me", "notifications", "inbox"), { limit: 100 });
   return (
     <Card title="What needs you today" actions={<a href={link("inbox")}>Inbox</a>}>
       {inbox.error.value ? <Failure error={inbox.error.value} retry={() => void inbox.reload()} /> : <Notices from={inbox} />}

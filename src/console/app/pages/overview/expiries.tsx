@@ -7,7 +7,6 @@ import { useRead } from "../../reading";
 import { link } from "../../router";
 import { clockDifference, serverNow } from "../../server-time";
 import { daysLeft } from "../certificates/standing";
-import type { Certificate } from "../certificates/types";
 
 const DAY_MS = 86_400_000;
 const DAYS = 90;
@@ -17,9 +16,7 @@ const toneOf = (days: number) => (days < 7 ? "bad" : days < 30 ? "warn" : "accen
 /** The certificates that end in the next ninety days, each at its day; the first hundred. */
 export function Expiries() {
   const [from, to] = useMemo(() => [new Date(serverNow()), new Date(serverNow() + DAYS * DAY_MS)] as const, [clockDifference.value]);
-  const reading = useRead<{ items: Certificate[]; nextCursor: string | null }>(
-    `${inOrganization("certificates")}?status=active&limit=100&expiresBefore=${to.toISOString()}`,
-  );
+  const reading = useRead(inOrganization("certificates"), { status: "active", limit: 100, expiresBefore: to.toISOString() });
   return (
     <Card title="Expiring in the next 90 days" actions={<a href={link("certificates", { status: "active" })}>All certificates</a>}>
       <Loaded from={reading}>

@@ -5,13 +5,8 @@ import { Card } from "../../parts/facts";
 import { useRead } from "../../reading";
 import { link } from "../../router";
 
-type Summary = {
-  agents: { total: number; online: number; late: number; silent: number };
-  deployments: { total: number; adrift: number; byState: Record<string, number> };
-};
-
 export function FleetHealth() {
-  const reading = useRead<Summary>(inOrganization("fleet", "summary"));
+  const reading = useRead(inOrganization("fleet", "summary"));
   return (
     <Card title="Fleet" actions={<a href={link("agents")}>Agents</a>}>
       <Loaded from={reading}>

@@ -1,5 +1,5 @@
+import { membership } from "../../auth/session";
 import { PageHeading } from "../../parts/heading";
-import { membership } from "../../session";
 import { Attention } from "./attention";
 import { Compliance } from "./compliance";
 import { Expiries } from "./expiries";

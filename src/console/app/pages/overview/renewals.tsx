@@ -6,11 +6,9 @@ import { Time } from "../../parts/time";
 import { useRead } from "../../reading";
 import { link } from "../../router";
 
-type Renewal = { certificateId: string; commonName: string; state: string; renewAt: string; lateSince: string | null; reason: string | null };
-
 /** The next that are renewed by themselves; those that are late say so. */
 export function Renewals() {
-  const reading = useRead<{ items: Renewal[] }>(`${inOrganization("renewals")}?limit=5`);
+  const reading = useRead(inOrganization("renewals"), { limit: 5 });
   return (
     <Card title="Renewals">
       <Loaded from={reading}>

@@ -19,7 +19,7 @@ const FIELDS: Field[] = [
 export function TokenDialog({ onClose, onDone }: Props) {
   const made = useSignal("");
   async function make(values: Values) {
-    const { token } = await write<{ token: string }>("POST", inOrganization("api-tokens"), { body: values });
+    const { token } = await write("POST", inOrganization("api-tokens"), { body: values });
     made.value = token;
     onDone();
   }

@@ -1,16 +1,15 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { inOrganization } from "../../api";
+import { isAdmin } from "../../auth/session";
+import { useMembers } from "../../members";
 import { Badge } from "../../parts/badge";
 import { EmptyState } from "../../parts/empty";
 import { PageHeading } from "../../parts/heading";
 import { type Column, DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
-import { toastError } from "../../parts/toast";
 import { usePages } from "../../reading";
 import { serverNow } from "../../server-time";
-import { isAdmin } from "../../session";
-import { ActorName, readNames } from "./actor";
+import { ActorName } from "./actor";
 import { RevokeTokenDialog, TokenDialog } from "./api-token-dialogs";
 import { ROLES } from "./roles";
 import type { ApiToken } from "./types";
@@ -18,11 +17,11 @@ import type { ApiToken } from "./types";
 const SOON_MS = 30 * 86_400_000;
 
 export function ApiTokensPage() {
-  const tokens = usePages<ApiToken>(inOrganization("api-tokens"));
+  const tokens = usePages(inOrganization("api-tokens"));
   const isMaking = useSignal(false);
   const revoking = useSignal<ApiToken | undefined>(undefined);
   const reload = () => void tokens.reload();
-  useEffect(() => void readNames().catch(toastError), []);
+  useMembers();
   return (
     <>
       <PageHeading

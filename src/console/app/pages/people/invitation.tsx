@@ -1,13 +1,13 @@
-import { acceptInvitation, invitation } from "../../entrance";
+import { acceptInvitation, invitation } from "../../auth/entrance";
+import { endSession, session } from "../../auth/session";
+import { enterWith } from "../../auth/sign-in-with";
 import { EmptyState } from "../../parts/empty";
 import { Form } from "../../parts/form";
 import { PageHeading } from "../../parts/heading";
 import { toast } from "../../parts/toast";
 import { go } from "../../router";
-import { endSession, session } from "../../session";
-import { enterWith } from "../../sign-in-with";
 
-/** Where the link of an invitation leads. */
+/** The page that the link of an invitation leads to. */
 export function InvitationPage() {
   if (invitation() === null)
     return (

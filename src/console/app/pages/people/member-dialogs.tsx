@@ -1,12 +1,13 @@
 import { useSignal } from "@preact/signals";
-import { inOrganization, read, write } from "../../api";
+import { inOrganization, write } from "../../api";
+import { type Member, readMembers } from "../../members";
 import { Code } from "../../parts/copy";
 import { Dialog, Done } from "../../parts/dialog";
 import { type Field, Form, type Values } from "../../parts/form";
 import { Time } from "../../parts/time";
 import { toast } from "../../parts/toast";
 import { ROLE } from "./roles";
-import type { Invitation, Member } from "./types";
+import type { Invitation } from "./types";
 
 type Props = { onClose: () => void; onDone: () => void };
 
@@ -17,11 +18,11 @@ const INVITE: Field[] = [
   { ...ROLE, hint: "Administrators change things; members look at them." },
 ];
 
-/** Where no mail is sent, the link is shown, this once. */
+/** Invites a member. A server that sends no mail shows the link, this once. */
 export function InviteDialog({ onClose, onDone }: Props) {
   const invitation = useSignal<Invitation | undefined>(undefined);
   async function invite(values: Values) {
-    const member = await write<Member & { invitation?: Invitation }>("POST", inOrganization("members"), { body: values });
+    const member = await write("POST", inOrganization("members"), { body: values });
     onDone();
     invitation.value = member.invitation;
     if (member.invitation) return;
@@ -84,12 +85,8 @@ export function RemoveDialog({ member, onClose, onDone }: OfMember) {
 const pathOf = ({ id }: Member) => inOrganization("members", id);
 
 /** A member as it is now; the API shows members in its list alone. */
-async function findMember(id: string): Promise<Member> {
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await read<{ items: Member[]; nextCursor: string | null }>(inOrganization("members"), { limit: 100, cursor });
-    const found = page.items.find((each) => each.id === id);
-    if (found) return found;
-    cursor = page.nextCursor;
-  }
-  throw new Error("This member was removed meanwhile.");
+async function findMember(id: string) {
+  const found = (await readMembers()).find((each) => each.id === id);
+  if (!found) throw new Error("This member was removed meanwhile.");
+  return found;
 }

@@ -1,22 +1,24 @@
 import { useSignal } from "@preact/signals";
 import { inOrganization } from "../../api";
+import { isAdmin } from "../../auth/session";
+import { type Member, nameOf } from "../../members";
 import { Badge } from "../../parts/badge";
 import { EmptyState, Loaded } from "../../parts/empty";
 import { PageHeading } from "../../parts/heading";
 import { type Column, DataTable } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { usePages, useRead } from "../../reading";
-import { isAdmin } from "../../session";
+import { serverNow } from "../../server-time";
 import { InviteDialog, RemoveDialog, RoleDialog } from "./member-dialogs";
 import { ROLES } from "./roles";
-import { isExpired, type Member, nameOf, type Organization } from "./types";
+import type { Organization } from "./types";
 
-type Open = { kind: "invite" } | { kind: "role" | "remove"; member: Member };
+type MemberDialog = { kind: "invite" } | { kind: "role" | "remove"; member: Member };
 
 export function MembersPage() {
-  const members = usePages<Member>(inOrganization("members"));
-  const organization = useRead<Organization>(inOrganization());
-  const open = useSignal<Open | undefined>(undefined);
+  const members = usePages(inOrganization("members"));
+  const organization = useRead(inOrganization());
+  const open = useSignal<MemberDialog | undefined>(undefined);
   const dialog = open.value;
   const done = {
     onClose: () => (open.value = undefined),
@@ -80,6 +82,8 @@ const MemberName = ({ of: member }: { of: Member }) => (
     {nameOf(member) !== member.email && <span class="cell-more">{member.email}</span>}
   </>
 );
+
+const isExpired = ({ invitationExpiresAt }: Member) => invitationExpiresAt !== null && Date.parse(invitationExpiresAt) <= serverNow();
 
 const removalOf = ({ status }: Member) => (status === "active" ? "Remove" : "Withdraw");
 

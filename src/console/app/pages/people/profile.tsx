@@ -1,4 +1,7 @@
-import { read, write } from "../../api";
+import { address, read, write } from "../../api";
+import { isPerson, type Membership, session, startSession } from "../../auth/session";
+import { signOut } from "../../auth/sign-out";
+import type { OnServer } from "../../operations";
 import { Badge } from "../../parts/badge";
 import { EmptyState, Loaded } from "../../parts/empty";
 import { Card, Facts } from "../../parts/facts";
@@ -8,25 +11,14 @@ import { PersonsOnly } from "../../parts/persons-only";
 import { UtcTime } from "../../parts/time";
 import { toast } from "../../parts/toast";
 import { type Reading, useRead } from "../../reading";
-import { isPerson, type Membership, session, startSession } from "../../session";
-import { signOut } from "../../sign-out";
 import { ROLES } from "./roles";
 
-type Me = {
-  id: string;
-  email: string | null;
-  displayName: string | null;
-  fullName: string | null;
-  platformAdmin: boolean;
-  version: number;
-  createdAt: string;
-  memberships: Membership[];
-};
+type Me = OnServer<["users", "me"]>;
 
 export const ProfilePage = () => (isPerson.value ? <Profile /> : <PersonsOnly title="Profile" />);
 
 function Profile() {
-  const reading = useRead<Me>("users/me");
+  const reading = useRead(address("users", "me"));
   return (
     <>
       <PageHeading
@@ -68,7 +60,7 @@ function Profile() {
 
 function Names({ me, reading }: { me: Me; reading: Reading<Me> }) {
   async function save(values: Values) {
-    await write("PATCH", "users/me/profile", { body: values, version: me.version, resource: "users/me" });
+    await write("PATCH", address("users", "me", "profile"), { body: values, version: me.version, resource: address("users", "me") });
     await showNewName();
     await reading.reload();
     toast("Your name is saved.");
@@ -87,7 +79,7 @@ function Names({ me, reading }: { me: Me; reading: Reading<Me> }) {
 }
 
 async function showNewName() {
-  const me = await read<Me>("users/me");
+  const me = await read(address("users", "me"));
   const name = me.displayName ?? me.fullName ?? me.email ?? me.id;
   if (session.value) startSession({ ...session.value, person: { ...session.value.person, name } });
 }

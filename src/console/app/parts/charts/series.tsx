@@ -7,7 +7,7 @@ type Props = { label: string; points: Point[]; limits?: { label: string; value: 
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [640, 200, 48, 24];
 const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 
-/** A measured value over time, with the limits that it should keep. The points are a table too, for whoever cannot see lines. */
+/** A measured value over time, with the limits that it should keep. The points are a table too, for readers who cannot see lines. */
 export function Series({ label, points, limits = [] }: Props) {
   const times = points.map(({ at }) => Date.parse(at));
   const values = [...points.map(({ value }) => value), ...limits.map(({ value }) => value)];

@@ -5,7 +5,10 @@ import { audit, type Scope } from "#modules/people/audit/queries";
 import type { CertificatePatch } from "../schema/annotations";
 import { annotations, certificateJson } from "./certificates";
 
-/** What is not named stays; what it says already changes nothing. `invalid` for an owner who is no active member. */
+/**
+ * Changes the named fields alone; a patch that repeats the present values writes nothing. `invalid` for an owner who is no
+ * active member.
+ */
 export async function annotateCertificate(sql: Sql, scope: Scope, { id, versions }: Target, patch: CertificatePatch, now: Date) {
   const { organizationId } = scope;
   const shown = sql`${certificateJson(sql, now)} || jsonb_build_object('pem', pem)`;

@@ -2,7 +2,7 @@ import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Sql } from "#db/connect";
 import type { Resource, Target } from "#db/outcome";
 import { matchesVersion, whereVersion } from "#db/versions";
-import { notify } from "#modules/notifications/events/queries/notify";
+import { recordEvents } from "#modules/notifications/events/queries/record";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { deploymentsOf } from "./deployments";
 import { statusStamper } from "./stamps";
@@ -16,15 +16,15 @@ export const certificateJson = (sql: Sql, now: Date) => sql`facts || jsonb_build
   'issuerCertificateId', issuer_id, 'hasPrivateKey', sealed_private_key is not null, ${annotations(sql)},
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))`;
 
-/** What people note of a certificate, as names and values. */
+/** Returns people's notes on a certificate, as names and values. */
 export const annotations = (sql: Sql) => sql`'ownerId', owner_id, 'contacts', contacts, 'labels', labels, 'notes', notes`;
 
 /** The status of a row of certificates at a moment: expiry is derived. */
 export const statusOf = (sql: Sql, now: Date) => sql`case when status = 'active' and not_after <= ${now.toISOString()} then 'expired' else status::text end`;
 
 /**
- * Up to 50 valid certificates, the soonest to expire first, as the JSON of the whole answer: one look at the covering index.
- * The plain number is for the planner: it takes a limit that it cannot see for a tenth of the rows, and plans every call again.
+ * Lists up to 50 valid certificates, the soonest to expire first, as JSON of the whole answer. The limit is a plain number: for
+ * a parameter the planner makes a new plan at each call.
  */
 export async function listExpiring(sql: Sql, organizationId: string, limit: number, now: Date) {
   const at = now.toISOString();
@@ -61,7 +61,8 @@ const mayRead = (sql: Sql, organizationId: string, reader: Reader) =>
  */
 export async function findDetailsForMember(sql: Sql, organizationId: string, id: string, reader: Reader, now: Date) {
   const at = now.toISOString();
-  // Ids of the row, not of the request: some certificates are on three hosts and some on all, so Postgres would plan every call for its own.
+  // Ids of the row, not of the request: some certificates are on three hosts and some on all, so Postgres would plan every call
+  // for its own.
   const held = { organizationId: sql`chain.organization_id`, certificateId: sql`chain.id`, limit: sql`1000` };
   const [row] = await sql<{ certificate: string; deployed: string }[]>`
     with recursive chain as (
@@ -84,8 +85,8 @@ export async function findDetailsForMember(sql: Sql, organizationId: string, id:
   return row && row.certificate.slice(0, -1) + row.deployed;
 }
 
-/** A change of status: what it is called, which certificates it is for, what it sets, what the audit trail keeps of it, and what members are told of it. */
-type StatusChange = { action: string; of: Fragment; set: Fragment; details?: Fragment; told?: (changed: Fragment) => Fragment };
+/** A change of status: its audit action and details, the certificates that it is for, the columns that it sets, and its event. */
+type StatusChange = { action: string; of: Fragment; set: Fragment; details?: Fragment; event?: (changed: Fragment) => Fragment };
 /** Returns the stamp of a status. */
 type StampOf = (status: string, isRevoked?: boolean) => Buffer | null;
 
@@ -97,8 +98,8 @@ export const revokeCertificate = (sql: Sql, stamps: Stamps, scope: Scope, target
     set: sql`status = case status when 'active' then 'revoked' else status end, revoked_at = ${now.toISOString()}, revocation_reason = ${reason},
       status_stamp = case status when 'active' then ${stampOf("revoked")}::bytea else ${stampOf("retired", true)}::bytea end`,
     details: sql`jsonb_build_object('reason', revocation_reason)`,
-    told: (changed) =>
-      notify(
+    event: (changed) =>
+      recordEvents(
         sql,
         "certificate_revoked",
         sql`select organization_id, id, jsonb_build_object('commonName', common_name, 'reason', revocation_reason), owner_id, null::member_role from ${changed}`,
@@ -125,12 +126,12 @@ export const reinstateCertificate = (sql: Sql, stamps: Stamps, scope: Scope, tar
 async function changeStatus(sql: Sql, stamps: Stamps, scope: Scope, target: Target, now: Date, changeOf: (stampOf: StampOf) => StatusChange) {
   const { organizationId } = scope;
   const { id, versions } = target;
-  const { action, of, set, details = sql`'{}'::jsonb`, told } = changeOf(await statusStamper(sql, stamps, organizationId, target));
+  const { action, of, set, details = sql`'{}'::jsonb`, event } = changeOf(await statusStamper(sql, stamps, organizationId, target));
   const [row] = await sql<{ version: number; changed: string | null; newVersion: number | null }[]>`
     with changed as (
       update certificates set ${set}, version = version + 1, updated_at = now()
       where organization_id = ${organizationId} and id = ${id} and ${of} and ${whereVersion(sql, versions)} returning *),
-    ${told ? sql`told as (${told(sql`changed`)}),` : sql``}
+    ${event ? sql`recorded as (${event(sql`changed`)}),` : sql``}
     audited as (${audit(sql, scope, action, sql`select id, ${details} from changed`)})
     select version, (select (${certificateJson(sql, now)} || jsonb_build_object('pem', pem))::text from changed) as changed, (select version from changed) as "newVersion"
     from certificates where organization_id = ${organizationId} and id = ${id}`;

@@ -1,9 +1,9 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { arrayOf, type Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
-import { createPause } from "#slices";
-import { isSignedBy, type ParsedCertificate, publicKeyOf } from "../x509/facts";
-import { readKeyIdentifiers } from "../x509/key-identifiers";
+import { createPause } from "#runtime/slices";
+import { isSignedBy, type ParsedCertificate, publicKeyOf } from "#x509/facts";
+import { readKeyIdentifiers } from "#x509/key-identifiers";
 
 type Link = { id: string; fingerprint: string; signer: string };
 type Issuer = { id: string; name: string; spki: string; key: KeyObject | undefined; keyId: string | undefined };
@@ -21,9 +21,8 @@ const MAX_MISSED = { any: 2_000, likeliest: 20_000 };
 // that its statistics do not know for empty, and would read all of it instead.
 
 /**
- * Points the certificates to the stored ones that signed them, and certificates without an issuer to the ones given here. Everything
- * is read after it was committed, so of two that are imported at the same moment the later one finds the earlier. Once `signal` is
- * aborted it throws; what is left stays in `pending_links`.
+ * Links certificates to their stored issuers, both ways, until `signal` is aborted, when it throws. It reads after the commit,
+ * so that of two concurrent imports the later finds the earlier.
  */
 export async function linkChains(sql: Sql, organizationId: string, ids: string[], signal: AbortSignal) {
   const linker = createLinker(sql, organizationId, signal);

@@ -5,8 +5,8 @@ import { MIN_UUID } from "#db/ids";
 const BATCH_SIZE = 5_000;
 
 /**
- * Adds changes to the counts, `BATCH_SIZE` at most, and returns how many. Under the lock of the counts. One statement: a reader
- * sees a change either among the changes or in the counts.
+ * Adds up to `BATCH_SIZE` changes to the counts, under their lock, and returns how many. In one statement, so that readers see
+ * a change once.
  */
 export async function foldCertificateChanges(sql: Sql): Promise<number> {
   const [row] = await sql<{ folded: number }[]>`
@@ -52,8 +52,8 @@ export function daysAround(moment: Date) {
 const isoOf = (milliseconds: number) => new Date(milliseconds).toISOString();
 
 /**
- * Part of a statement: active certificates as (issuer, key_algorithm, key_size, key_curve, signature_algorithm, count), some kinds
- * in many rows: those that end `before` the UTC day of a moment, `after` it, or `ever`.
+ * Part of a statement: counts of active certificates by (issuer, key_algorithm, key_size, key_curve, signature_algorithm),
+ * which may repeat: ending `before` a moment's UTC day, `after` it, or `ever`.
  */
 export function keptCounts(sql: Sql, organizationId: string, when: "before" | "after" | "ever", moment: Date) {
   const { today, tomorrow, thisMonth, nextMonth } = daysAround(moment);

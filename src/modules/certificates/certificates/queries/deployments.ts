@@ -3,7 +3,7 @@ import { newestReports } from "#modules/fleet/assignments/queries/history";
 
 type Wanted = { organizationId: Fragment; certificateId: Fragment; limit: Fragment; after?: string | undefined };
 
-/** Where a certificate is deployed, the oldest assignments first: `id` and, as JSON, `deployment`. */
+/** Selects a certificate's deployments, the oldest assignments first: `id` and, as JSON, `deployment`. */
 export const deploymentsOf = (sql: Sql, { organizationId, certificateId, limit, after }: Wanted) => sql`
   select a.id, json_build_object('assignmentId', a.id, 'agentId', a.agent_id, 'applicationId', application_id,
     'agentName', (select name from agents where agents.organization_id = a.organization_id and agents.id = a.agent_id),

@@ -1,11 +1,11 @@
 import { inJson, type Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { audit, auditMany, type Scope } from "#modules/people/audit/queries";
+import type { ParsedCertificate } from "#x509/facts";
 import { searchWords } from "../rules/search-terms";
-import type { ParsedCertificate } from "../x509/facts";
 import { identityOf, statusFacts } from "./stamps";
 
-/** What a stored certificate was to an import: new, or there before and perhaps retired until now. */
+/** The outcome of an import for a stored certificate: new, or there before and perhaps retired until now. */
 export type Stored = { id: string; isNew: boolean; isReactivated: boolean };
 type Row = { fingerprint: string; json: string };
 
@@ -56,8 +56,8 @@ export function* toStatements(rows: Iterable<Row>) {
 }
 
 /**
- * Adds what is new. A certificate that was here gets the private key that it lacked, and is active again if it was retired and never
- * revoked. One statement with its audit events; returns what became of each row, by fingerprint.
+ * Adds new certificates; a known one gets a missing private key, and is active again if it was retired and never revoked.
+ * Returns each row's outcome by fingerprint.
  */
 export async function insertRows(sql: Sql, scope: Scope, rows: Row[]): Promise<Map<string, Stored>> {
   const imported = sql`select id, jsonb_build_object('commonName', common_name, 'fingerprintSha256', fingerprint_sha256) from added`;

@@ -4,15 +4,18 @@ import type { CertificateFilter } from "../schema/query";
 import { certificateJson } from "./certificates";
 
 type Position = { limit: number; after: readonly [notAfter: string, id: string] | undefined };
-/** A list: of which organization, by which filter, and `range`, which asks the columns that it is ordered by, under the names that a table gives them. */
+/**
+ * A list: of which organization, by which filter, and `range`, which asks the columns that it is ordered by, under the names
+ * that a table gives them.
+ */
 type Wanted = { organizationId: string; filter: CertificateFilter; range: (notAfter: string, id: string) => Fragment };
 
 /** So many certificates are looked at one by one in a few milliseconds, however few of them fit. */
 const FEW = "10000";
 
 /**
- * By expiry, soonest first; one more than `limit`. The plain number is for the planner, as in `listExpiring`: a page has a hundred rows
- * at most. Of each filter an index yields what it finds in the order of the list.
+ * Lists certificates by expiry, one more than `limit`, which is a plain number for the planner as in `listExpiring`. Each
+ * filter has an index in the order of the list.
  */
 export async function listCertificates(sql: Sql, organizationId: string, filter: CertificateFilter, { limit, after }: Position, now: Date) {
   const range: Wanted["range"] = (notAfter, id) => sql`
@@ -50,7 +53,10 @@ const findRarest = (sql: Sql, { organizationId }: Wanted, needed: { key: string;
       where organization_id = ${organizationId} and label.key = needed.key and label.value = any(needed."values") limit ${sql.text(FEW)}) as capped) as counted
   order by found limit 1`;
 
-/** The first certificates with each value of the rarest label, each looked at by its id: behind OFFSET 0, because a plan without statistics would read all of them. */
+/**
+ * The first certificates with each value of the rarest label, each looked at by its id: behind OFFSET 0, because a plan without
+ * statistics would read all of them.
+ */
 const findLabelled = (sql: Sql, { organizationId, filter, range }: Wanted) => sql`
   select found.* from unnest((select "values" from rarest)) as wanted (value) cross join lateral (
     select certificate.* from (
@@ -82,14 +88,14 @@ const findUnowned = (sql: Sql, wanted: Wanted) => sql`
 const isMember = (sql: Sql, organizationId: Fragment, userId: Fragment) => sql`
   exists (select from members where members.organization_id = ${organizationId} and members.user_id = ${userId} and members.status = 'active')`;
 
-/** What is asked of the owner of a row of certificates; `none` is true of one who is no active member. */
+/** Returns the condition for a certificate's owner; `none` finds owners who are no active members. */
 function whereOwner(sql: Sql, { owner }: CertificateFilter) {
   if (owner === undefined) return sql``;
   if (owner !== "none") return sql`and owner_id = ${owner}`;
   return sql`and (owner_id is null or not ${isMember(sql, sql`certificates.organization_id`, sql`owner_id`)})`;
 }
 
-/** What is asked of a row of certificates beside its expiry and its owner. */
+/** Returns the conditions for a certificate besides its expiry and its owner. */
 function where(sql: Sql, organizationId: string, { status, q, labels, issuer, fingerprint, serial }: CertificateFilter) {
   const serialNumber = sql`facts->>'serialNumber'`;
   return sql`

@@ -4,12 +4,12 @@ import type { Target } from "#db/outcome";
 
 type Named = { organizationId: string; fingerprintSha256: string };
 
-/** What is stamped of a certificate: that an import stored this one under this id, … */
+/** The stamped facts of a certificate: an import stored this one under this id, … */
 export const identityOf = ({ organizationId, id, fingerprintSha256 }: Named & { id: string }): Facts => ["certificate", organizationId, id, fingerprintSha256];
 
 type Status = Named & { status: string; isRevoked: boolean };
 
-/** … and its status: hosts lose a certificate that is not active, and OCSP tells what is revoked. */
+/** … and its status: hosts lose a certificate that is not active, and OCSP answers what is revoked. */
 export const statusFacts = ({ organizationId, fingerprintSha256, status, isRevoked }: Status): Facts => [
   "certificate status",
   organizationId,

@@ -1,13 +1,13 @@
 import { t } from "elysia";
 import { Body, Email, Nullable, Text, Uuid } from "#http/schema";
-import { Labels } from "#modules/fleet/agents/schema";
+import { Labels } from "#labels/schema";
 import { EXAMPLE_ANNOTATIONS } from "./example";
 
 const NOTES = { description: "What the next person who handles it must know", examples: [EXAMPLE_ANNOTATIONS.notes] };
 const LABELS = { examples: [EXAMPLE_ANNOTATIONS.labels] };
 const CONTACTS = { description: "E-mail addresses, lower-case", examples: [EXAMPLE_ANNOTATIONS.contacts] };
 
-/** What people note of a certificate, as answers show it. */
+/** People's notes on a certificate, in answers. */
 export const annotations = {
   ownerId: Nullable({ ...Uuid, description: "The user who answers for it. An owner who leaves the organization stays named, and counts as none" }),
   contacts: t.Array(t.String(), CONTACTS),

@@ -137,7 +137,7 @@ export const ExpiringCertificate = Answer(
   { title: "ExpiringCertificate" },
 );
 
-/** What one request may import: on a slow machine it still ends well within the time of a request. */
+/** The certificates of one import: on a slow machine it still ends well within the time of a request. */
 export const MAX_BLOCKS = 2_000;
 
 export const ImportCertificates = Body(

@@ -1,7 +1,7 @@
 import { t } from "elysia";
 import { ExactText, Moment, OneOf, PageQuery, Text } from "#http/schema";
-import { compileSelector, type Requirement } from "#modules/fleet/agents/rules/selector";
-import { isUuid } from "#uuid";
+import { compileSelector, type Requirement } from "#labels/selector";
+import { isUuid } from "#text/uuid";
 import { STATUSES } from "./certificates";
 import { EXAMPLE_SUMMARY } from "./example";
 
@@ -35,7 +35,7 @@ export const CertificateQuery = t.Object({
   ),
 });
 
-/** What a list is asked for, as it is stored. `labels` is a jsonpath predicate, and the labels of which a certificate must have one each. */
+/** The filters of a list in stored form. `labels` is a jsonpath predicate, and the labels of which a certificate must have one each. */
 export type CertificateFilter = {
   status?: "active" | "expired" | "revoked" | "retired" | undefined;
   expiresBefore?: string | undefined;
@@ -80,6 +80,9 @@ function withoutZeros(hexadecimal: string) {
   return (isNegative ? -value : value).toString(16);
 }
 
-/** True of a search, of labels, and of several filters together: an index serves each alone, and of several the rows of one may be many that do not fit the others. */
+/**
+ * True of a search, of labels, and of several filters together: an index serves each alone, and of several the rows of one may
+ * be many that do not fit the others.
+ */
 export const mayReadMany = ({ status, q, owner, selector, issuer, fingerprint, serial }: Asked) =>
   q !== undefined || selector !== undefined || [status, owner, issuer, fingerprint, serial].filter((each) => each !== undefined).length > 1;

@@ -3,14 +3,14 @@ import type { Keyring } from "#crypto/keyring";
 import type { Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import type { Scope } from "#modules/people/audit/queries";
-import { createPause } from "#slices";
+import { createPause } from "#runtime/slices";
+import { DerError } from "#x509/der";
+import { type ParsedCertificate, parseCertificate } from "#x509/facts";
+import { type PemBlock, scanPem } from "#x509/pem";
 import { findSigners, linkChains } from "../queries/chains";
 import { insertRows, type Stored, toRow, toStatements } from "../queries/insert";
 import { keyContext } from "../rules/key-context";
 import { type ImportReport, MAX_BLOCKS } from "../schema/certificates";
-import { DerError } from "../x509/der";
-import { type ParsedCertificate, parseCertificate } from "../x509/facts";
-import { type PemBlock, scanPem } from "../x509/pem";
 
 type Candidate = ParsedCertificate & { index: number };
 type Material = { pem: string; privateKeyPem?: string | undefined };
@@ -19,9 +19,8 @@ type Material = { pem: string; privateKeyPem?: string | undefined };
 const LINKING_MS = 1_000;
 
 /**
- * Stores every certificate of a PEM text. A block that cannot be read is reported by its index and stops nothing else;
- * a text without one good block, one of too many blocks, and a private key that fits none of them, are `invalid` and nothing is stored.
- * It works in short slices, and stores in several statements: one that fails leaves what was stored before, to be sent again.
+ * Stores the certificates of a PEM text, in slices and several statements; unreadable blocks are reported by index. `invalid`
+ * without a good block, with too many, or with a foreign key.
  */
 export async function importCertificates(
   sql: Sql,

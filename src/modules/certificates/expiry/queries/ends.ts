@@ -1,23 +1,26 @@
 import type { Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
-import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
+import { recordEnds, recordEvents } from "#modules/notifications/events/queries/record";
 import { DEFAULT_POLICY } from "../rules";
 
 export type Ended = { organizationId: string; certificateId: string; isRenewed: boolean };
 
-/** Ends what stands of certificates, in a transaction. Who was told of one hears that it is renewed; that it is revoked or retired is told by its own cause. */
-export async function writeEnds(tx: Sql, ended: Ended[], now: Date) {
+/**
+ * Records the ends of states of certificates, and renewals for those who had a notice. Of a revocation or retirement its own cause records
+ * an event.
+ */
+export async function recordExpiryEnds(tx: Sql, ended: Ended[], now: Date) {
   const at = now.toISOString();
   await tx`
     with ended as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(ended)}::text::jsonb) as given ("organizationId" uuid, "certificateId" uuid, "isRenewed" boolean)),
-    renewed as (${notify(
+    renewed as (${recordEvents(
       tx,
       "certificate_renewed",
       tx`
       select w.organization_id, w.certificate_id, jsonb_build_object('commonName', c.common_name, 'notAfter', iso(renewal.not_after)), owner.user_id,
         case when owner.user_id is null or exists (
-          select from expiry_tellings t where t.organization_id = w.organization_id and t.certificate_id = w.certificate_id and t.addressee = ${MIN_UUID})
+          select from expiry_reminders r where r.organization_id = w.organization_id and r.certificate_id = w.certificate_id and r.addressee = ${MIN_UUID})
         then coalesce(policy.role, ${DEFAULT_POLICY.role}) end
       from ended join expiry_watch w on w.organization_id = "organizationId" and w.certificate_id = "certificateId"
         join certificates c on c.organization_id = w.organization_id and c.id = w.certificate_id
@@ -34,5 +37,5 @@ export async function writeEnds(tx: Sql, ended: Ended[], now: Date) {
             where r.organization_id = w.organization_id and r.predecessor_id = w.certificate_id and r.status = 'completed') as each) as renewal
       where "isRenewed"`,
     )})
-    ${notifyEnd(tx, "certificate_expiring", tx`select "organizationId", "certificateId" from ended where not "isRenewed"`)}`;
+    ${recordEnds(tx, "certificate_expiring", tx`select "organizationId", "certificateId" from ended where not "isRenewed"`)}`;
 }

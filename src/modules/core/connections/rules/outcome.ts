@@ -1,4 +1,4 @@
-/** What the test of a connection found out. */
+/** The result of a connection's test. */
 export type Outcome = { outcome: "ok" | "failed" | "unsupported"; message: string };
 
 export const ACCEPTED = "It accepted the credentials.";

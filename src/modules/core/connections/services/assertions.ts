@@ -1,7 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import { SignJWT } from "jose";
 import type { Values } from "#catalogue/fields";
-import type { Way } from "../rules/auth-methods";
+import type { Way } from "#modules/core/connectors/rules/auth-methods";
 
 const MINUTE_S = 60;
 const NO_KEY = "must be an RSA private key in PEM.";

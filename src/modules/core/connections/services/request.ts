@@ -1,9 +1,9 @@
 import { AwsV4Signer } from "aws4fetch";
 import type { Values } from "#catalogue/fields";
+import type { Login, Way } from "#modules/core/connectors/rules/auth-methods";
+import type { Verify } from "#modules/core/connectors/rules/kinds";
 import { withoutEnd } from "#outbound/address-policy";
 import type { Call, Tls } from "#outbound/call";
-import type { Login, Way } from "../rules/auth-methods";
-import type { Verify } from "../rules/kinds";
 
 /** Replaces each `{name}` by its value, which `encode` makes fit. */
 const fill = (text: string, values: Values, encode = (value: string) => value) =>
@@ -56,7 +56,10 @@ function baseOf(verify: Verify, { base = verify.base, endpoint }: Way, values: V
   return url.href.replace("://", `://${fill(endpoint.prefix ?? "", values, encodeURIComponent)}`);
 }
 
-/** A value may be several parts of a path, such as the mount pki/team-a. Throws a TypeError for parts that lead elsewhere, which no escape keeps from that. */
+/**
+ * A value may be several parts of a path, such as the mount pki/team-a. Throws a TypeError for parts that lead elsewhere, which
+ * no escape keeps from that.
+ */
 function inPath(value: string) {
   if (/(^|\/)\.\.?(\/|$)/.test(value)) throw Object.assign(new TypeError("a value has . or .. as a part of the path"), { code: "ERR_INVALID_URL" });
   return encodeURIComponent(value).replaceAll("%2F", "/");

@@ -1,17 +1,17 @@
 import type { Values } from "#catalogue/fields";
 import type { Deps } from "#deps";
-import { exampleContent } from "#modules/notifications/channels/rules/example";
-import { urlOf } from "#modules/notifications/channels/services/attempt";
-import { deliverByHttp, type Reach } from "#modules/notifications/channels/services/http";
-import { signIn } from "#modules/notifications/channels/services/smtp";
+import { exampleContent } from "#modules/core/connectors/rules/example";
+import { BY_MESSAGE, type Kind } from "#modules/core/connectors/rules/kinds";
+import { urlOf } from "#modules/core/connectors/services/attempt";
+import { deliverByHttp, type Reach } from "#modules/core/connectors/services/http";
+import { signIn } from "#modules/core/connectors/services/smtp";
 import { describeFailure } from "#outbound/failure";
 import { type Limits, send } from "#outbound/http-client";
-import { BY_MESSAGE, type Kind } from "../rules/kinds";
 import { ACCEPTED, ANSWERED, type Outcome } from "../rules/outcome";
 import { testAccount } from "./acme";
 import { verifyByRequest } from "./verification";
 
-/** Below the five seconds that a request may take, so that the outcome can still be kept and told. */
+/** Below the five seconds that a request may take, so that the outcome can still be kept and answered. */
 const LIMIT_MS = 4_000;
 
 /** A connection that is tested, with its config and its secrets in `values`. */
@@ -45,11 +45,11 @@ async function testMailServer({ values }: Tested, limits: Limits): Promise<Outco
   return { outcome: "ok", message: values.username === undefined ? ANSWERED : ACCEPTED };
 }
 
-/** Where no request but a message tells whether an address is right. */
+/** Tests an address by sending a message: no other request shows whether it is right. */
 async function testByMessage({ kind, id, organization, values }: Tested, limits: Limits, { config, clock, reach }: Required<Needs>): Promise<Outcome> {
   const link = `/organizations/${organization.id}/core/connections/${id}`;
   const content = exampleContent({ id, link }, clock());
-  const told = { ...content, id: Bun.randomUUIDv7(), organization, url: urlOf(config, link), incident: undefined, isTest: true };
-  const outcome = await deliverByHttp({ kind, values, told, now: clock() }, limits, reach);
+  const message = { ...content, id: Bun.randomUUIDv7(), organization, url: urlOf(config, link), incident: undefined, isTest: true };
+  const outcome = await deliverByHttp({ kind, values, message, now: clock() }, limits, reach);
   return outcome.state === "delivered" ? { outcome: "ok", message: "It took a test message." } : { outcome: "failed", message: outcome.reason };
 }

@@ -1,11 +1,11 @@
 import { X509Certificate } from "node:crypto";
 import type { Values } from "#catalogue/fields";
-import type { Reach } from "#modules/notifications/channels/services/http";
+import { WAYS, type Way } from "#modules/core/connectors/rules/auth-methods";
+import { connectorOf, type Kind, type Verify } from "#modules/core/connectors/rules/kinds";
+import type { Reach } from "#modules/core/connectors/services/http";
 import type { Call, Reply, Tls } from "#outbound/call";
 import { codeOf, failure } from "#outbound/failure";
 import type { Limits } from "#outbound/http-client";
-import { WAYS, type Way } from "../rules/auth-methods";
-import { connectorOf, type Kind, type Verify } from "../rules/kinds";
 import { ACCEPTED, ANSWERED, type Outcome } from "../rules/outcome";
 import { assert } from "./assertions";
 import { sign, toCall, toLogin } from "./request";
@@ -109,7 +109,7 @@ function fingerprintOf(pem: string) {
 
 const SUCCESS = /^HTTP (\d{3})(?: with ([\w.]+)(?: (.+))?)?$/;
 
-/** What an answer lacks of the catalogue's "HTTP 200 with status ok"; undefined when it lacks nothing. */
+/** Returns what an answer lacks of the catalogue's condition, such as "HTTP 200 with status ok"; undefined when it meets it. */
 export function findFault({ success }: Pick<Verify, "success">, { status, body }: Pick<Reply, "status" | "body">) {
   const [, wanted, path, value] = SUCCESS.exec(success) ?? [];
   if (wanted === undefined) throw new Error(`The catalogue's success is not in a form that can be checked: ${success}`);

@@ -5,7 +5,7 @@ import { recountReads } from "#modules/notifications/inbox/queries";
 import { addPlatformEvent } from "#modules/people/audit/queries";
 
 /** Hears of progress, a sentence at a time. */
-type Tell = (line: string) => void;
+type Report = (line: string) => void;
 
 /** The advisory lock of the transaction that adds changes to the counts, or counts again. */
 const LOCK = 4_711_002;
@@ -16,7 +16,10 @@ const MAX_TRIES = 120;
 const IS_LOCKED = /^(55P03|40P01)$/;
 const BY = { actor: { type: "command-line" as const }, requestId: null };
 
-/** Adds to the counts what changed since, in small transactions, so that dashboards have little left to add up. Ends early once `signal` is aborted. */
+/**
+ * Adds to the counts what changed since, in small transactions, so that dashboards have little left to add up. Ends early once
+ * `signal` is aborted.
+ */
 export async function foldCounts(sql: Pool, signal?: AbortSignal) {
   for (const fold of [foldCertificateChanges, foldCoverageChanges])
     for (let folded = 1; folded > 0 && !signal?.aborted; ) folded = await sql.begin(async (tx) => ((await isLockFree(tx)) ? fold(tx) : 0));
@@ -28,8 +31,11 @@ async function isLockFree(tx: Sql) {
   return lock?.isOurs === true;
 }
 
-/** Counts everything again, from the rows themselves, while servers serve. Each kind of counts is a transaction, and an event of the platform's trail. */
-export async function rebuildCounts(sql: Pool, tell: Tell) {
+/**
+ * Counts everything again, from the rows themselves, while servers serve. Each kind of counts is a transaction, and an event of
+ * the platform's trail.
+ */
+export async function rebuildCounts(sql: Pool, report: Report) {
   for (const [targetId, recount] of Object.entries(RECOUNTS)) {
     await retryWhileLocked(() =>
       sql.begin(async (tx) => {
@@ -39,7 +45,7 @@ export async function rebuildCounts(sql: Pool, tell: Tell) {
         await addPlatformEvent(tx, BY, { action: "counts.rebuilt", targetType: "counts", targetId });
       }),
     );
-    tell(`${targetId}: counted again`);
+    report(`${targetId}: counted again`);
   }
   await foldCounts(sql);
 }

@@ -6,7 +6,7 @@ import { agentHealth, assignmentDrift, trustStoreCoverage } from "./sources/agen
 import { byIssuer, expiringTimeline, keyAlgorithms, topExpiring } from "./sources/certificates";
 import { complianceProgress, metricSeries, statusTrend } from "./sources/governance";
 
-/** Where each kind's data comes from. Settings were checked by the catalogue when they were stored. */
+/** The query of each kind's data. The catalogue checked the settings when they were stored. */
 const SOURCES: Record<Kind, (sql: Sql, ask: Ask, settings: never) => Promise<string | undefined>> = {
   expiring_certificates_timeline: expiringTimeline,
   top_expiring_certificates: topExpiring,

@@ -64,7 +64,7 @@ export async function createWidget(pool: Pool, scope: Scope, given: NewWidget): 
 }
 
 export type Stored = { kind: string; title: string; dashboard: string; settings: Values; position: Box };
-/** What the widget becomes; without a position it goes below the last one of its new dashboard. */
+/** A widget after a change; without a position it goes below the last one of its new dashboard. */
 export type Change = { title: string; dashboard: string; settings: Values; position: Box | undefined };
 
 type Decide = (stored: Stored) => Change | { invalid: string };

@@ -12,7 +12,7 @@ type Placed = Box & { title: string };
 
 export const overlaps = (a: Box, b: Box) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
-/** Where a widget goes on a dashboard with these others: where it wishes, else at the left below all of them. */
+/** Returns the place of a widget beside the others of its dashboard: the wished one, else at the left below all of them. */
 export function findPlace(others: readonly Placed[], wish: Box | undefined, { width, height }: Size): { box: Box } | { invalid: string } {
   if (others.length >= MAX_WIDGETS) return { invalid: `The dashboard has ${MAX_WIDGETS} widgets, which is as many as it may have.` };
   const box = wish ?? { x: 0, y: others.reduce((bottom, each) => Math.max(bottom, each.y + each.height), 0), width, height };

@@ -38,7 +38,7 @@ const ConnectorHealth = Answer(
   { title: "ConnectorHealthData" },
 );
 
-/** What the kinds' data look like, in the order of the catalogue. */
+/** The shapes of the kinds' data, in the order of the catalogue. */
 export const Shape = t.Union([
   ExpiringCertificatesTimeline,
   TopExpiringCertificates,

@@ -1,8 +1,8 @@
 import { Kind, Type, TypeRegistry } from "@sinclair/typebox";
 import { t } from "elysia";
 import { Answer, Body, CreatedAt, DateTime, Id, Integer, OneOf, OrganizationId, Text, UpdatedAt, Version } from "#http/schema";
-import { widgetKinds } from "#modules/core/kinds/rules/kinds";
 import { COLUMNS, MAX_HEIGHT, MAX_Y } from "../rules/grid";
+import { widgetKinds } from "../rules/kind-schemas";
 import { KINDS } from "../rules/kinds";
 import { Shape } from "./shapes";
 

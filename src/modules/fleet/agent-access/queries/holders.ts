@@ -3,7 +3,10 @@ import type { Sql } from "#db/connect";
 import type { Shown } from "../rules";
 import { type AgentProof, agentProofJson, credentialFacts, isAgentProven } from "./stamps";
 
-/** The agent that holds what was shown. With a `publicKey` only a request that is signed with that key counts. The rest proves that a server gave it out. */
+/**
+ * The agent that holds a token or credential, and the proof that a server issued it. With a `publicKey`, only requests signed
+ * with that key count.
+ */
 export type Holder = {
   organizationId: string;
   id: string;
@@ -13,7 +16,10 @@ export type Holder = {
   proof: AgentProof;
 };
 
-/** Part of a statement: the row of `agents` that holds what was shown, with the credential that it is, if it is one, and what proves both. */
+/**
+ * Part of a statement: the row of `agents` that holds what was shown, with the credential that it is, if it is one, and what
+ * proves both.
+ */
 export function holderOf(sql: Sql, { kind, hash }: Shown, now: Date) {
   const at = now.toISOString();
   if (kind === "token")

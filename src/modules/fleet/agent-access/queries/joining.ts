@@ -8,7 +8,7 @@ type JoinToken = { kind: "join-token"; refusal: string | null; facts: JoinTokenF
 type LongLived = { kind: "token"; proof: AgentProof };
 /** The agent that a host becomes by what it shows, and the proof of that; `refusal` in words where a join token does not count any more. */
 export type Entry = { organizationId: string; id: string } & (JoinToken | LongLived);
-/** What a host gets when it joins, or renews: it is this agent until then. */
+/** The access of a host that joins or renews: it is this agent until the end. */
 export type Access = { organizationId: string; agentId: string; name: string; expiresAt: string };
 
 type Host = { publicKey: string; name: string; host: object | undefined; credentialHash: string };
@@ -34,8 +34,8 @@ async function findChanging(sql: Sql, hash: string, now: Date) {
 }
 
 /**
- * Makes a host an agent, or gives the agent that the token is for the host's key in place of all that it had. Returns undefined where hosts
- * that joined meanwhile left no use of the token: each waits for the lock of its row. What the token lets in is as it was proven.
+ * Makes a host an agent, or gives the token's agent the host's key in place of its former access. Returns undefined where hosts
+ * that joined meanwhile used the token up.
  */
 export const joinByToken = (sql: Sql, stamps: Stamps, scope: Scope, token: JoinTokenFacts, { publicKey, name, host, credentialHash }: Host, now: Date) =>
   withNewKey(() => {

@@ -30,7 +30,10 @@ export const agentFactsJson = (sql: Sql, row = "agents") => {
     'accessEndsAt', iso(${a}.access_ends_at))`;
 };
 
-/** The facts of a credential that its stamp covers. Its end is none of them: it counts with the key of its agent alone, and that may have another at any time. */
+/**
+ * The facts of a credential that its stamp covers. Its end is none of them: it counts with the key of its agent alone, and that
+ * may have another at any time.
+ */
 export const credentialFacts = ({ organizationId, agentId, id, tokenHash }: CredentialFacts): Facts => [
   "agent-credential",
   organizationId,
@@ -49,9 +52,9 @@ export const joinTokenFactsJson = (sql: Sql) => sql`json_build_object('organizat
 /** The facts that prove the agent `row`, as JSON. */
 export const agentProofJson = (sql: Sql, row?: string) => {
   const a = sql.text(row ?? "agents");
-  return sql`json_build_object('facts', ${agentFactsJson(sql, row)}, 'stamp', encode(${a}.stamp, 'hex'), 'isHeld', ${a}.held_since is not null)`;
+  return sql`json_build_object('facts', ${agentFactsJson(sql, row)}, 'stamp', encode(${a}.stamp, 'hex'), 'isUnproven', ${a}.held_since is not null)`;
 };
-export type AgentProof = { facts: AgentFacts; stamp: string | null; isHeld: boolean };
+export type AgentProof = { facts: AgentFacts; stamp: string | null; isUnproven: boolean };
 
 /** True where a server gave the agent what lets it in. */
 export const isAgentProven = (stamps: Stamps, { facts, stamp }: Pick<AgentProof, "facts" | "stamp">) => stamps.hold(fromHex(stamp), agentFacts(facts));

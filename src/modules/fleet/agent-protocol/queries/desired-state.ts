@@ -4,7 +4,7 @@ import { type Holder, holderColumns, holderOf } from "#modules/fleet/agent-acces
 import type { Shown } from "#modules/fleet/agent-access/rules";
 import { pairs } from "#modules/fleet/assignments/queries/columns";
 import { currentKeyOf } from "#modules/fleet/signing-keys/queries";
-import { type AskedKey, askedJson, askedKeys, changing } from "#modules/issuance/hosts/queries/asked-keys";
+import { type AskedKey, askedJson, askedKeys, changing } from "#modules/issuance/requests/queries/asked-keys";
 import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** The agent that asks, and how: with a credential each request has a nonce. */
@@ -14,8 +14,8 @@ export type PollingAgent = Holder & { tag: string; signingKey: string | null };
 const MAX_CHAIN = 10;
 
 /**
- * The beginning of a statement that reads the desired state of the one `agent`: its assignments (`held`), the issuers of their certificates (`chain`), and a `tag` that changes whenever the response does. All of it is computed at each read, so a change cannot be
- * missed.
+ * The beginning of a statement that reads an agent's desired state: assignments (`held`), issuers (`chain`) and a `tag` that
+ * changes with the response. Computed at each read, so no change is missed.
  */
 const desiredStateCte = (sql: Sql, agent: Fragment, asked = changing(sql)) => sql`
     -- the agent
@@ -42,8 +42,8 @@ const desiredStateCte = (sql: Sql, agent: Fragment, asked = changing(sql)) => sq
       from held left join chain on leaf = certificate_id)`;
 
 /**
- * Returns the agent that holds what was shown, the tag of its desired state, and the public key that signs it. Updates last_seen_at when it is five minutes old. While another
- * transaction locks the agent's row, the next poll does that: a poll waits for no lock.
+ * Returns the agent of a token or credential, its state's tag and the key that signs it. Updates last_seen_at after five
+ * minutes, unless the row is locked: a poll waits for no lock.
  */
 export async function findPollingAgent(sql: Sql, shown: Shown, now: Date) {
   const at = now.toISOString();
@@ -68,7 +68,7 @@ export type Item = {
   policyId: string | null;
   enabled: boolean;
   isRemoving: boolean;
-  isHeld: boolean;
+  isUnproven: boolean;
   status: string;
   isRevoked: boolean;
   json: string;
@@ -82,8 +82,8 @@ export type Item = {
 type Snapshot = { tag: string; isFresh: boolean; items: Item[]; keys: AskedKey[] };
 
 /**
- * Returns all assignments of the agent with the tag of the same snapshot, and whether its nonce is fresh; undefined when the agent was
- * deleted meanwhile. The same statement writes an audit event for each private key, unless `isSent` is false: HEAD has no body.
+ * Returns the agent's assignments with the tag of the same snapshot; undefined when the agent was deleted. Writes an audit
+ * event for each private key, unless `isSent` is false: HEAD has no body.
  */
 export async function readAssignments(sql: Sql, asking: Asking, requestId: string | null, isSent: boolean): Promise<Snapshot | undefined> {
   const { organizationId, id } = asking;
@@ -96,7 +96,7 @@ export async function readAssignments(sql: Sql, asking: Asking, requestId: strin
     fresh as (${takeNonce(sql, asking)}),
     -- one row for each assignment, with what proves it
     item as (
-      select held.id, held.policy_id as "policyId", enabled, removing_since is not null as "isRemoving", held_since is not null as "isHeld", held.status::text as status, c.revoked_at is not null as "isRevoked", certificate_id,
+      select held.id, held.policy_id as "policyId", enabled, removing_since is not null as "isRemoving", held_since is not null as "isUnproven", held.status::text as status, c.revoked_at is not null as "isRevoked", certificate_id,
         fingerprint_sha256 as fingerprint, case when include_private_key and enabled and held.status = 'active' then sealed_private_key end as "sealedKey",
         held.stamp, removal_stamp as "removalStamp", c.stamp as "certificateStamp", status_stamp as "statusStamp",
         json_build_object('id', held.id, 'version', held.version, ${pairs(sql, "held", ["enabled"])}, 'keyOnHost', key_on_host, 'commonName', common_name, 'fingerprintSha256', fingerprint_sha256, 'notAfter', iso(not_after), 'pem', c.pem, 'chain', (
@@ -105,7 +105,7 @@ export async function readAssignments(sql: Sql, asking: Asking, requestId: strin
       from held join certificates c on c.organization_id = held.organization_id and c.id = certificate_id),
     -- an audit event for each private key that is sent
     released as (${audit(sql, scope, "certificate.private-key-released", releasedKeys)})
-    select tag, exists (select from fresh) as "isFresh", item.id, "policyId", enabled, "isRemoving", "isHeld", status, "isRevoked", json, fingerprint, "sealedKey", item.stamp, "removalStamp",
+    select tag, exists (select from fresh) as "isFresh", item.id, "policyId", enabled, "isRemoving", "isUnproven", status, "isRevoked", json, fingerprint, "sealedKey", item.stamp, "removalStamp",
       "certificateStamp", "statusStamp",
       case when lag(item.id) over (order by item.id) is null then (select coalesce(json_agg(json order by asked.id), '[]') from asked) end as keys
     from agent cross join state left join item on true order by item.id`;
@@ -113,11 +113,11 @@ export async function readAssignments(sql: Sql, asking: Asking, requestId: strin
   return first && { tag: first.tag, isFresh: first.isFresh, keys: first.keys, items: rows.filter((row) => row.id !== null) };
 }
 
-/** What is told of a poll: assignments that are held back from now on, each with why, and those that no longer are. */
-export type Holding = { held: { id: string; why: string }[]; released: string[] };
+/** The news of a poll: assignments that are held back from now on, each with the reason, and those that no longer are. */
+export type UnprovenNews = { held: { id: string; why: string }[]; released: string[] };
 
 /** Notes which assignments are held back from their agent, and which no longer are, each with an audit event. */
-export async function noteHolding(sql: Sql, scope: Scope, agentId: string, { held, released }: Holding) {
+export async function noteUnproven(sql: Sql, scope: Scope, agentId: string, { held, released }: UnprovenNews) {
   const isOf = sql`a.organization_id = ${scope.organizationId} and a.agent_id = ${agentId}`;
   await sql`
     with holding as (
@@ -125,8 +125,8 @@ export async function noteHolding(sql: Sql, scope: Scope, agentId: string, { hel
       where ${isOf} and a.id = given.id and held_since is null returning a.id, why),
     released as (
       update assignments a set held_since = null where ${isOf} and a.id = any(${arrayOf(released)}::uuid[]) and held_since is not null returning a.id),
-    told as (${audit(sql, scope, "assignment.held", sql`select id, jsonb_build_object('agentId', ${agentId}::text, 'reason', why) from holding`)}),
-    untold as (${audit(sql, scope, "assignment.released", sql`select id, jsonb_build_object('agentId', ${agentId}::text) from released`)})
+    audited as (${audit(sql, scope, "assignment.held", sql`select id, jsonb_build_object('agentId', ${agentId}::text, 'reason', why) from holding`)}),
+    also_audited as (${audit(sql, scope, "assignment.released", sql`select id, jsonb_build_object('agentId', ${agentId}::text) from released`)})
     select from holding`;
 }
 

@@ -1,13 +1,12 @@
 import type { Sql } from "#db/connect";
 import { auditAssignments } from "#modules/fleet/assignments/queries/events";
-import { notifyEach } from "#modules/notifications/events/queries/notify";
+import { recordEventsOfKinds } from "#modules/notifications/events/queries/record";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { AgentReport } from "../schema";
 
 /**
- * Stores the reports of an agent, all or none. Returns the index of the first report that is of none of its assignments; then nothing is
- * stored. A report gets an audit event and a row of history only when it differs from the last one. What is removing, and reported removed,
- * is deleted.
+ * Stores an agent's reports, all or none; a removed assignment is deleted, and only changed reports get an event and history.
+ * Returns the index of the first that is of none of its assignments.
  */
 export async function saveReports(sql: Sql, scope: Scope, agentId: string, { reports, host }: AgentReport, now: Date) {
   const { organizationId } = scope;
@@ -57,8 +56,8 @@ export async function saveReports(sql: Sql, scope: Scope, agentId: string, { rep
       select ${organizationId}, ${agentId}, id, new_id(), state, fingerprint, message, ${at}, observed_at from reported where is_news),
     -- an audit event for each deleted assignment
     deleting as (${auditAssignments(sql, scope, "assignment.deleted", sql`deleted`)}),
-    -- an event for each report with news that members are told of, or that ends what they were told of
-    told as (${notifyEach(sql, newsOf(sql, organizationId))}),
+    -- an event for each report with news, or that ends a state
+    recorded as (${recordEventsOfKinds(sql, newsOf(sql, organizationId))}),
     -- an audit event for each report with news
     audited as (${audit(sql, scope, "assignment.reported", news)})
     select index as unknown from missing`;
@@ -66,8 +65,8 @@ export async function saveReports(sql: Sql, scope: Scope, agentId: string, { rep
 }
 
 /**
- * Events of reports. What fails or is refused is told once, until the agent reports something else; each drift is told. The state before the
- * report says what ends.
+ * Selects the events of reports: each drift, and a failure or refusal once until the agent reports another state. The state
+ * before the report shows which one ends.
  */
 const newsOf = (sql: Sql, organizationId: string) => sql`
   select ${organizationId}::uuid, kind, is_end, r.id,

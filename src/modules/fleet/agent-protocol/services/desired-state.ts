@@ -4,20 +4,18 @@ import { fromHex, type Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { identityOf, isStatusProven } from "#modules/certificates/certificates/queries/stamps";
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
-import { fingerprintIn, isChainOf } from "#modules/certificates/certificates/x509/stored";
 import { type Order, orderOf, removalOf } from "#modules/fleet/assignments/queries/stamps";
-import { type AskedKey, isRequestProven } from "#modules/issuance/hosts/queries/asked-keys";
-import { challengeFacts } from "#modules/issuance/hosts/queries/challenge-facts";
-import { type Asking, type Holding, type Item, readAssignments } from "../queries/desired-state";
+import { type AskedKey, isRequestProven } from "#modules/issuance/requests/queries/asked-keys";
+import { challengeFacts } from "#modules/issuance/requests/queries/challenge-facts";
+import { fingerprintIn, isChainOf } from "#x509/stored";
+import { type Asking, type Item, readAssignments, type UnprovenNews } from "../queries/desired-state";
 
 type Secrets = { keyring: Keyring; stamps: Stamps };
-type Desired = { tag: string; json: string; holding: Holding };
+type Desired = { tag: string; json: string; holding: UnprovenNews };
 
 /**
- * Returns what must be installed on the agent, its enabled assignments of active certificates, and what it is asked to remove, with the tag
- * of the same snapshot. What nothing proves is in `keep`: the host stays as it is there, and asks again at each poll. Returns undefined when
- * the agent was deleted meanwhile: an empty list would tell it to remove everything. Returns `played back` for a request that was answered
- * before.
+ * Returns the agent's assignments with the tag of the same snapshot; `keep` has those that no stamp proves. Undefined when the
+ * agent was deleted; `played back` for a repeated request.
  */
 export async function findDesiredState(
   sql: Sql,
@@ -44,16 +42,16 @@ export async function findDesiredState(
     tag: held.length === 0 ? snapshot.tag : sha256(`${snapshot.tag} but ${held.map(({ id }) => id)}`),
     json: `{"items":[${itemsTo("install").map(write)}],"keep":${keep},"remove":[${itemsTo("remove").map(write)}],"keys":${JSON.stringify(keys)},"challenges":${JSON.stringify(challenges)}}`,
     holding: {
-      held: judged.flatMap(({ item, why }) => (why !== undefined && !item.isHeld ? { id: item.id, why } : [])),
-      released: judged.flatMap(({ item, why }) => (why === undefined && item.isHeld ? item.id : [])),
+      held: judged.flatMap(({ item, why }) => (why !== undefined && !item.isUnproven ? { id: item.id, why } : [])),
+      released: judged.flatMap(({ item, why }) => (why === undefined && item.isUnproven ? item.id : [])),
     },
   };
 }
 
-/** Whether a server had the challenge from the CA: a host shows no other for its names. */
+/** Returns whether a server got the challenge from the CA: a host shows no other for its names. */
 const isAsked = (stamps: Stamps, { facts, stamp }: AskedKey["challenges"][number]) => stamps.hold(fromHex(stamp), challengeFacts(facts));
 
-/** What the server does with an assignment at a poll: `held` leaves the host as it is, because nothing proves that the server ordered it. */
+/** The server's decision on an assignment at a poll; `held` leaves the host as it is, because no stamp proves the assignment. */
 type Verdict = { to: "install" | "remove" | "keep" | "leave out" | "hold"; why?: string };
 
 type Sent = Omit<Order, "organizationId" | "agentId" | "policyId" | "enabled"> & {
@@ -66,7 +64,7 @@ type Agent = { organizationId: string; id: string };
 
 function judge(stamps: Stamps, agent: Agent, item: Item): Verdict {
   const sent: Sent = JSON.parse(item.json);
-  const why = stamps.isTrusting("assignment") ? undefined : whyHeld(stamps, agent, item, sent);
+  const why = stamps.isTrusting("assignment") ? undefined : whyUnproven(stamps, agent, item, sent);
   if (why !== undefined) return { to: "hold", why };
   if (item.isRemoving) return { to: "remove" };
   if (!item.enabled) return { to: "leave out" };
@@ -75,7 +73,7 @@ function judge(stamps: Stamps, agent: Agent, item: Item): Verdict {
 }
 
 /** The first proof that is missing. A removal needs no other than its own: the agent removes what it has of that id. */
-function whyHeld(stamps: Stamps, { organizationId, id: agentId }: Agent, item: Item, sent: Sent) {
+function whyUnproven(stamps: Stamps, { organizationId, id: agentId }: Agent, item: Item, sent: Sent) {
   const order: Order = { ...sent, organizationId, agentId, policyId: item.policyId, enabled: item.enabled };
   if (item.isRemoving) return stamps.hold(item.removalStamp, removalOf(order)) ? undefined : "no server ordered its removal";
   if (!stamps.hold(item.stamp, orderOf(order))) return "no server ordered it as it is";

@@ -1,7 +1,10 @@
 import type { Pool, Sql } from "#db/connect";
 import { lockName } from "#db/locks";
 
-/** Changes of many agents, or of what many have to install, come one after the other as a whole, instead of waiting for each other row by row. */
+/**
+ * Changes of many agents, or of what many have to install, come one after the other as a whole, instead of waiting for each
+ * other row by row.
+ */
 export const lockFleet = (tx: Sql, organizationId: string) => lockName(tx, `fleet ${organizationId}`);
 
 /** A transaction under that lock. Retried once on a unique violation (23505): the second attempt sees the concurrent row. */

@@ -1,20 +1,26 @@
 import { arrayOf, type Pool } from "#db/connect";
-import { hasPoliciesOn, queueRelabelled } from "#modules/fleet/assignment-policies/queries/relabelled";
+import { MAX_LABELS } from "#labels/labels";
 import { auditMany, type Scope } from "#modules/people/audit/queries";
-import { MAX_LABELS } from "../rules/labels";
 import { lockFleet } from "./fleet-lock";
+import { hasPoliciesOn, queueRelabelled } from "./relabelled";
 
 type Labels = Record<string, string>;
-/** Whom to label: the agents with these ids, or those that have these labels. */
+/** The agents to label: those with these ids, or those that have these labels. */
 export type Choice = { agentIds: string[] } | { selector: Labels };
 type Change = { set: Labels; unset: string[]; isDryRun: boolean };
 type Report = { json: string; overfull: string | null };
+
+/** Bytes of a label in jsonb, its name and value apart. */
+const LABEL_BYTES = 8;
 
 /** Labels many agents at once, all or none: none when one of them, `overfull`, would have too many labels. */
 export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { set, unset, isDryRun }: Change): Promise<Report> {
   const { organizationId } = scope;
   const ids = "agentIds" in choice ? arrayOf(choice.agentIds) : "{}";
   const isChosen = "agentIds" in choice ? sql`id = any(${ids}::uuid[])` : sql`labels @> ${JSON.stringify(choice.selector)}::jsonb`;
+  const merged = sql`labels || ${JSON.stringify(set)}::jsonb`;
+  const wanted = unset.length > 0 ? sql`(${merged}) - ${arrayOf(unset)}::text[]` : merged;
+  const absent = "agentIds" in choice ? sql`select unnest(${ids}::uuid[]) except select id from judged` : sql`select null limit 0`;
   const details = JSON.stringify({ ...(Object.keys(set).length > 0 && { set }), ...(unset.length > 0 && { unset }) });
   const [, , [report]] = await sql.begin((tx) =>
     Promise.all([
@@ -25,10 +31,12 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
         -- the chosen agents, with the labels that they are to have
         with judged as materialized (
           select id, wanted, wanted <> labels as differs from (
-            select id, labels, (labels || ${JSON.stringify(set)}::jsonb) - ${arrayOf(unset)}::text[] as wanted
-            from agents where organization_id = ${organizationId} and ${isChosen}) as chosen),
-        -- the first agent that would have too many labels
-        overfull as (select id from judged where differs and jsonb_array_length(jsonb_path_query_array(wanted, '$.*')) > ${MAX_LABELS} order by id limit 1),
+            select id, labels, ${wanted} as wanted
+            from agents where organization_id = ${organizationId} and ${isChosen} offset 0) as chosen),
+        -- the first agent that would have too many labels, looked for among those whose labels are large: each takes eight bytes and more
+        overfull as (
+          select id from judged
+          where differs and pg_column_size(wanted) > ${LABEL_BYTES * MAX_LABELS} and jsonb_array_length(jsonb_path_query_array(wanted, '$.*')) > ${MAX_LABELS} order by id limit 1),
         -- writes the labels, unless an agent would have too many or it is a dry run
         changed as (
           update agents set labels = wanted, version = version + 1, updated_at = now() from judged
@@ -39,7 +47,7 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
         -- an audit event for each changed agent
         audited as (${auditMany(tx, scope, "agent.labels-updated", tx`select id, ${details}::jsonb from changed`)})
         select (select id from overfull) as overfull, json_build_object('matched', count(*), 'updated', count(*) filter (where differs), 'notFound', (
-          select coalesce(json_agg(id), '[]') from (select unnest(${ids}::uuid[]) except select id from judged) as absent (id)))::text as json from judged`,
+          select coalesce(json_agg(id), '[]') from (${absent}) as absent (id)))::text as json from judged`,
     ]),
   );
   if (!report) throw new Error("a change of labels reported nothing");

@@ -1,10 +1,10 @@
 import type { Sql } from "#db/connect";
 import { HEALTH } from "#modules/fleet/deployments/rules";
-import { notify } from "#modules/notifications/events/queries/notify";
+import { recordEvents } from "#modules/notifications/events/queries/record";
 
 /**
- * Looks at the agents that were due first. One that was seen meanwhile is looked at when it could be silent next; one that is silent is no
- * longer watched, until a trigger does so when it is seen again. Returns how many were looked at.
+ * Reviews the agents that are due, the longest due first, and returns how many. One seen meanwhile is due again later; a silent
+ * one is no longer watched until it is seen again.
  */
 export async function lookForSilence(sql: Sql, count: number, now: Date) {
   const at = sql`${now.toISOString()}::timestamptz`;
@@ -20,7 +20,7 @@ export async function lookForSilence(sql: Sql, count: number, now: Date) {
     ended as (
       delete from agent_watch w using judged
       where w.organization_id = judged.organization_id and w.agent_id = judged.agent_id and (judged.due_at <= ${at} or judged.due_at is null)),
-    told as (${notify(
+    recorded as (${recordEvents(
       sql,
       "agent_silent",
       sql`

@@ -18,13 +18,12 @@ import { isAnchor } from "#modules/fleet/rollouts/queries/apply-steps";
 import { auditMany, type Scope } from "#modules/people/audit/queries";
 import { isSuccessor, type Part, withMatches } from "./matches";
 
-/** What a policy says of each of its assignments, but for the certificate and the config, which a rotation may have changed. */
+/** The fields that a policy does not set on its existing assignments: a rotation may have changed them. */
 const COMMON = ["certificateId", "config"] as const;
 
 /**
- * Gives agents what the policies want of them, and takes what no policy wants any more. Runs under the fleet's lock. Locks the agents before
- * their assignments, as reports do; a statement that waited for such a lock would not see what was written meanwhile, hence the several.
- * An assignment that nothing proves stays as it is. One that cannot come to its policy's new place, because something else has it, is removed.
+ * Makes the agents' assignments as the policies want them, under the fleet's lock; unproven ones stay. Agents are locked first,
+ * by a statement of its own: a waiting one would miss changes.
  */
 export async function applyPolicies(tx: Sql, stamps: Stamps, scope: Scope, part: Part) {
   await tx`select from agents where organization_id = ${scope.organizationId} and id = any(${arrayOf(part.agentIds)}::uuid[]) order by id for no key update`;
@@ -71,8 +70,8 @@ async function removeAll(tx: Sql, stamps: Stamps, scope: Scope, removable: Remov
 }
 
 /**
- * What the other assignments of policies are to be, and those that policies lack (`was` is null); and whether something else has the place. Where
- * two are to come to one place, the older policy has it.
+ * Selects the assignments that policies change or lack (`was` is null), and whether something else has the place. Of two
+ * policies with one place the older has it.
  */
 const findDue = (tx: Sql, part: Part) => tx<Due[]>`
   ${withMatches(tx, part)},
@@ -132,7 +131,7 @@ const isTaken = (sql: Sql) => sql`exists (
   select from assignments o where o.organization_id = due.organization_id and o.agent_id = due.agent_id and o.policy_id is distinct from due.policy_id and o.removing_since is null
     and ${hasPlaceOf(sql, sql`o`, sql`due`)} offset 0)`;
 
-/** Events of changed assignments: which policy, whose own event tells the rest, and a certificate that is another. */
+/** Events of changed assignments: which policy, whose own event says the rest, and a certificate that is another. */
 function auditChanges(sql: Sql, scope: Scope) {
   const rows = sql`
     select changed.id, jsonb_build_object('policyId', policy_id, 'changes', case when certificate_id <> new

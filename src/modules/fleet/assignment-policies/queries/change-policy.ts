@@ -5,13 +5,13 @@ import { type Failure, type Resource, type Target, updateLocked } from "#db/outc
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { fromJson, pairs, setAll } from "#modules/fleet/assignments/queries/columns";
 import { targetOf } from "#modules/fleet/assignments/queries/place";
+import { stampPolicy, whyUnproven } from "#modules/fleet/rollouts/queries/policy-stamps";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { changesBetween, describeRollout, describeRotation, isOtherMaterial, type Policy, patchPolicy } from "../rules";
 import type { AssignmentPolicyPatch } from "../schema";
 import { findFault, findObstacle, type Reach } from "./judge";
 import { fromPolicies, showPolicy } from "./policies";
 import { applyFurther } from "./reconcile";
-import { stampPolicy, whyHeld } from "./stamps";
 
 type Row = Pick<Policy, "name" | "selector" | "path" | "assignment"> & { version: number; rollout: string | null; isRotating: boolean };
 
@@ -34,8 +34,8 @@ export function updatePolicy(
     return updateLocked(row, versions, async (stored): Promise<Resource | Reach | Failure> => {
       const policy = patchPolicy(stored, patch);
       if ("invalid" in policy) return policy;
-      const held = await whyHeld(tx, stamps, scope, id);
-      if (held) return { inTheWay: held };
+      const unproven = await whyUnproven(tx, stamps, scope, id);
+      if (unproven) return { inTheWay: unproven };
       const refusal = await judgeChange(tx, organizationId, id, stored, policy, isDryRun);
       if (refusal) return refusal;
       const changes = changesBetween(stored, policy);
@@ -45,7 +45,7 @@ export function updatePolicy(
   });
 }
 
-/** What does not allow the change, or in a dry run what it would do. */
+/** Returns the reason against the change, if any, or in a dry run its effect. */
 async function judgeChange(tx: Sql, organizationId: string, id: string, stored: Row, policy: Policy, isDryRun: boolean) {
   const fault = await findFault(tx, organizationId, policy, tx`c.id <> ${stored.assignment.certificateId}`);
   if (fault) return fault;
@@ -78,8 +78,8 @@ export function deletePolicy(sql: Pool, stamps: Stamps, scope: Scope, { id, vers
       select p.version, case when r.status in ('running', 'halted') then r.id end as rollout ${fromPolicies(tx, organizationId)} and p.id = ${id} for update of p`;
     return updateLocked(row, versions, async ({ rollout }) => {
       if (rollout) return { inTheWay: describeRollout(rollout) };
-      const held = await whyHeld(tx, stamps, scope, id);
-      if (held) return { inTheWay: held };
+      const unproven = await whyUnproven(tx, stamps, scope, id);
+      if (unproven) return { inTheWay: unproven };
       await tx`
         with deleted as (
           update assignment_policies set deleted_at = now(), applied_up_to = ${MIN_UUID} where organization_id = ${organizationId} and id = ${id} returning id, name, selector),

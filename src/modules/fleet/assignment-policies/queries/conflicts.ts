@@ -13,8 +13,8 @@ const occupationJson = (sql: Sql) =>
 type Reach = { matched: number; total: number; items: Occupation[]; twin: { id: string; name: string | null } | null };
 
 /**
- * Returns how many agents the policy would match, and on how many of them something else has its place: an assignment, or another policy that
- * is about to make one. An agent on which the policy `id` has such a conflict already does not count.
+ * Returns the number of agents that match, and of those whose place another assignment or policy has. Agents that already have
+ * such a conflict with the policy `id` do not count.
  */
 export async function findReach(sql: Sql, organizationId: string, { assignment, selector, path }: Policy, id: string): Promise<Reach> {
   const [reach] = await sql<Reach[]>`

@@ -5,6 +5,7 @@ import type { Failure, Resource } from "#db/outcome";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { columns, fromJson, pairs } from "#modules/fleet/assignments/queries/columns";
 import { targetOf } from "#modules/fleet/assignments/queries/place";
+import { stampPolicy } from "#modules/fleet/rollouts/queries/policy-stamps";
 import { startRollout } from "#modules/fleet/rollouts/queries/rollouts";
 import type { CompiledRing } from "#modules/fleet/rollouts/rules";
 import { audit, type Scope } from "#modules/people/audit/queries";
@@ -12,7 +13,6 @@ import type { Policy } from "../rules";
 import { findFault, findObstacle, type Reach } from "./judge";
 import { showPolicy } from "./policies";
 import { applyFurther } from "./reconcile";
-import { stampPolicy } from "./stamps";
 
 type Rings = { rings: CompiledRing[]; haltShare: number; successShare: number };
 type Created = Resource & { id: string };

@@ -1,22 +1,22 @@
 import type { Fragment, Sql } from "#db/connect";
 import { ineligibility } from "#modules/fleet/assignments/queries/assignments";
-import { describeRejection, type Ineligible } from "#modules/fleet/assignments/rules";
+import { describeIneligible, type Ineligible } from "#modules/fleet/assignments/rules";
 import { describeConflicts, describeTwin, type Policy } from "../rules";
 import { findReach } from "./conflicts";
 
-/** What a dry run answers. */
+/** The answer of a dry run. */
 export type Reach = { reach: string };
 
-/** What the certificate has against the policy. */
+/** Returns why the certificate does not suit the policy, if it does not. */
 export async function findFault(tx: Sql, organizationId: string, { assignment }: Policy, isChosen: Fragment) {
   const demands = { isChosen, material: tx`${assignment.materialType}::text`, withKey: tx`${assignment.includePrivateKey}` };
   const [judged] = await tx<{ fault: Ineligible | null }[]>`
     select case ${ineligibility(tx, demands)} end as fault
     from (values (1)) as one left join certificates c on c.organization_id = ${organizationId} and c.id = ${assignment.certificateId}`;
-  return judged?.fault ? describeRejection(judged.fault, assignment.trustStoreType) : undefined;
+  return judged?.fault ? describeIneligible(judged.fault) : undefined;
 }
 
-/** What else has its place, if so; in a dry run, whatever it would meet. */
+/** Returns the other owner of the policy's place, if any; in a dry run, all that it would meet. */
 export async function findObstacle(
   tx: Sql,
   organizationId: string,

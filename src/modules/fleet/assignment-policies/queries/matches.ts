@@ -9,10 +9,8 @@ export type Part = { organizationId: string; agentIds: string[]; policyIds: stri
 export const matches = (sql: Sql) => sql`(p.path is null or agent.labels @@ p.path)`;
 
 /**
- * The beginning of a statement about what the policies want of the agents. `wanted`: each agent with each policy that matches it. `held`: each
- * assignment of these policies, with its part: `main` where it is the policy's own, `beside` where a rotation made it, `extra` where it must
- * go, because its agent does not match any more or a rotation is over. A rotation may have given `main` the successor of the policy's certificate.
- * Postgres estimates these parts at a few rows, so no statement joins two of them row by row: what is large is looked up in an index.
+ * The beginning of a statement: agents with matching policies (`wanted`), and policies' assignments (`held`) by part: `main`,
+ * `beside` (by a rotation) or `extra` (to go). Read by index, row by row.
  */
 export const withMatches = (sql: Sql, { organizationId, agentIds, policyIds }: Part) => sql`
   -- the policies, and whether each may add assignments by itself

@@ -2,9 +2,9 @@ import type { Stamps } from "#crypto/stamps";
 import { arrayOf, type Pool, type Sql } from "#db/connect";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { hasPlaceOf } from "#modules/fleet/assignments/queries/place";
+import { standingPolicies } from "#modules/fleet/rollouts/queries/policy-stamps";
 import type { Scope } from "#modules/people/audit/queries";
 import { applyPolicies } from "./apply";
-import { standingPolicies } from "./stamps";
 
 /** Agents that one transaction looks at: less than a second of work where each gets an assignment. */
 const BATCH_SIZE = 5_000;
@@ -18,7 +18,10 @@ export const listUnsettled = (sql: Sql) => sql<{ organizationId: string }[]>`
   select organization_id as "organizationId" from relabelled_agents
   union select organization_id from assignment_policies where applied_up_to is not null order by 1`;
 
-/** Brings the agents of an organization to what its policies want, in as many transactions as that takes. Several servers may do so at once. */
+/**
+ * Brings the agents of an organization to what its policies want, in as many transactions as that takes. Several servers may do
+ * so at once.
+ */
 export async function reconcilePolicies(sql: Pool, stamps: Stamps, scope: Scope, signal: AbortSignal) {
   let isMore = true;
   while (isMore && !signal.aborted) isMore = await withFleetLock(sql, scope.organizationId, (tx) => reconcileBatch(tx, stamps, scope));
@@ -26,7 +29,17 @@ export async function reconcilePolicies(sql: Pool, stamps: Stamps, scope: Scope,
 
 /** Returns true when there may be more. */
 async function reconcileBatch(tx: Sql, stamps: Stamps, scope: Scope) {
+  if (!(await hasPolicies(tx, scope))) return false;
   return (await applyToRelabelled(tx, stamps, scope)) || (await applyNext(tx, stamps, scope));
+}
+
+/** Most organizations have agents and no policy: one statement empties their queue, so that another's agents do not wait for them. */
+async function hasPolicies(tx: Sql, { organizationId }: Scope) {
+  const [row] = await tx<{ isAny: boolean }[]>`
+    with policies as materialized (select exists (select from assignment_policies where organization_id = ${organizationId}) as is_any),
+    emptied as (delete from relabelled_agents where organization_id = ${organizationId} and not (select is_any from policies))
+    select is_any as "isAny" from policies`;
+  return row?.isAny;
 }
 
 /** Looks at the agents that are new or have other labels. */

@@ -3,7 +3,7 @@ import type { Fragment, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import type { Failure, Resource, Target } from "#db/outcome";
 import type { Scope } from "#modules/people/audit/queries";
-import { describeHolder, describeRejection, type Holder, type Ineligible, type readNewAssignment } from "../rules";
+import { describeHolder, describeIneligible, type Holder, type Ineligible, type readNewAssignment } from "../rules";
 import { columns, fromJson, pairs } from "./columns";
 import { auditAssignments } from "./events";
 import { lastReport, newestReports } from "./history";
@@ -15,7 +15,7 @@ export const assignmentJson = (sql: Sql, more = sql``) => sql`json_build_object(
   ${pairs(sql, "a")}, 'keyOnHost', a.key_on_host, 'policyId', a.policy_id, 'version', a.version, 'etag', '"' || a.version || '"', 'commonName', common_name,
   'createdAt', iso(a.created_at), 'updatedAt', iso(a.updated_at)${more})::text`;
 
-/** What lists show besides: since when the assignment is `removing`, and since when it is held. */
+/** Fields of lists alone: since when the assignment is `removing`, and since when it is held. */
 export const removal = (sql: Sql) => sql`, 'removingSince', iso(a.removing_since), 'heldSince', iso(a.held_since)`;
 
 /**
@@ -33,7 +33,10 @@ type Created = Resource & { id: string };
 /** An assignment with every default in place. */
 type Complete = Extract<ReturnType<typeof readNewAssignment>, { config: unknown }> & { agentId: string };
 
-/** Returns `not found` when there is no such agent, `conflict` when the agent has this certificate at this place of the store already; a policy that has the place is named. */
+/**
+ * Returns `not found` when there is no such agent, `conflict` when the agent has this certificate at this place of the store
+ * already; a policy that has the place is named.
+ */
 export async function createAssignment(sql: Sql, stamps: Stamps, scope: Scope, given: Complete): Promise<Created | Exclude<Failure, "stale">> {
   const { organizationId } = scope;
   const id = Bun.randomUUIDv7();
@@ -59,7 +62,7 @@ export async function createAssignment(sql: Sql, stamps: Stamps, scope: Scope, g
     select fault, holder, a.id, a.version, ${assignmentJson(sql)} as json from judged left join a on true`;
   if (!row) throw new Error("an assignment was neither made nor refused");
   if (row.fault === "no agent") return "not found";
-  if (row.fault) return describeRejection(row.fault, given.trustStoreType);
+  if (row.fault) return describeIneligible(row.fault);
   if (row.holder) return { inTheWay: describeHolder(row.holder, given.agentId) };
   return row.id === null ? "conflict" : row;
 }

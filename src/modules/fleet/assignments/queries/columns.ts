@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from "#db/connect";
 
-/** What a caller says of an assignment: each field of the JSON with its column and type. Statements list these columns from here alone. */
+/** The fields that a caller sets, each with its column and type. Statements list these columns from here alone. */
 const COLUMNS = {
   applicationId: ["application_id", "text"],
   certificateId: ["certificate_id", "uuid"],
@@ -14,10 +14,9 @@ const COLUMNS = {
 export type Field = keyof typeof COLUMNS;
 
 const FIELDS = Object.keys(COLUMNS) as Field[];
-/** What decides the place of an assignment in a store, and what does not. */
+/** The fields that decide the place of an assignment in a store. */
 export const PLACE: readonly Field[] = ["certificateId", "trustStoreType", "materialType", "config"];
-export const BESIDE_PLACE = FIELDS.filter((field) => !PLACE.includes(field));
-/** What decides what a host does, now or at a rotation (autoRenew). No agent and no job reads the rest. */
+/** The fields that decide what a host does, now or at a rotation (autoRenew). No agent and no job reads the others. */
 export const ORDERED = FIELDS.filter((field) => field !== "applicationId");
 
 function write(each: (field: Field, column: string, type: string) => string, without: readonly Field[] = []) {
@@ -37,22 +36,15 @@ export const columns = once((alias?: string, without?: readonly Field[]) => writ
 /** Pairs of field and value, for json_build_object and its like. */
 export const pairs = once((alias: string, without?: readonly Field[]) => write((field, column) => `'${field}', ${alias}.${column}`, without));
 
-/** Pairs of field and its old and new value, null where that is the same; of rows that became others. */
-export const changes = once((before: string, after: string, without: readonly Field[]) =>
-  write(
-    (field, column) =>
-      `'${field}', case when ${before}.${column} <> ${after}.${column} then jsonb_build_object('from', ${before}.${column}, 'to', ${after}.${column}) end`,
-    without,
-  ),
-);
+/** Sets each column to that of the row `alias`. */
+export const setAll = once((alias: string) => write((_, column) => `${column} = ${alias}.${column}`));
 
-/** Sets each column to that of the row `alias`, but those `without`. */
-export const setAll = once((alias: string, without?: readonly Field[]) => write((_, column) => `${column} = ${alias}.${column}`, without));
-
-/** Each column of `sent` or, where that is null, of `stored`, but those `without`. */
-export const coalesced = once((sent: string, stored: string, without: readonly Field[]) =>
-  write((_, column) => `coalesce(${sent}.${column}, ${stored}.${column}) as ${column}`, without),
-);
+/** Sets each column to the value of its field. */
+export const setValues = (sql: Sql, { config, ...values }: { [name in Exclude<Field, "config">]: string | boolean } & { config: object }) =>
+  FIELDS.map((field) => {
+    const [column, type] = COLUMNS[field];
+    return sql`${sql.text(column)} = ${field === "config" ? JSON.stringify(config) : values[field]}::${sql.text(type)}`;
+  }).reduce((all, each) => sql`${all}, ${each}`);
 
 const fields = once(() => write((field, column) => `"${field}" as ${column}`));
 const definition = once(() => write((field, _, type) => `"${field}" ${type}`));

@@ -3,7 +3,10 @@ import type { Fragment, Sql } from "#db/connect";
 /** Agents that one statement counts, so that others need not wait long for the database, and changes among which it looks for them. */
 const [AGENTS_AT_ONCE, CHANGES_AT_ONCE] = [1_000, 20_000];
 
-/** Part of a statement: the profiles of the agents that `agents` yields as (organization_id, agent_id); of those without an assignment, none. */
+/**
+ * Part of a statement: the profiles of the agents that `agents` yields as (organization_id, agent_id); of those without an
+ * assignment, none.
+ */
 const profilesOf = (sql: Sql, agents: Fragment) => sql`
   select *, id_of(jsonb_build_array(platform, stores, materials, enabled, times)::text) as id from (
     select agents.organization_id, agents.id as agent_id, coalesce(host->>'platform', 'unknown') as platform, held.*
@@ -17,8 +20,8 @@ const profilesOf = (sql: Sql, agents: Fragment) => sql`
     where stores is not null) as profile`;
 
 /**
- * Counts the changed agents in the profiles that they have now. Runs under the lock of the counts. Returns how many changes it took from
- * the queue. One statement reads one snapshot: a change that commits meanwhile stays in the queue.
+ * Counts the changed agents in their present profiles, under the lock of the counts, and returns how many changes it took from
+ * the queue. A change that commits meanwhile stays in the queue.
  */
 export async function foldCoverageChanges(sql: Sql): Promise<number> {
   const [row] = await sql<{ folded: number }[]>`

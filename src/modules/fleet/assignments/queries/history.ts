@@ -10,7 +10,10 @@ export const lastReport = (sql: Sql) => sql`case when a.reported_state is not nu
   'state', a.reported_state, 'observedFingerprint', a.reported_fingerprint, 'message', a.reported_message, 'reportedAt', iso(a.reported_at),
   'observedAt', iso(a.observed_at)) end`;
 
-/** As JSON, the reports of the assignment `a` that were news, the newest first, no more than `count`: a plain number, for the planner to see. */
+/**
+ * As JSON, the reports of the assignment `a` that were news, the newest first, no more than `count`: a plain number, for the
+ * planner to see.
+ */
 export const newestReports = (sql: Sql, count: Fragment) => sql`(
   select coalesce(json_agg(${reportJson(sql)}), '[]') from (
     select * from deployment_reports

@@ -11,15 +11,15 @@ import { removalOf } from "./stamps";
 /** SQL condition: nothing of the assignment `a` can be on its agent's host, by that agent's own word or because it has never asked. */
 export const isGoneFrom = (sql: Sql, lastSeenAt: Fragment) => sql`(${lastSeenAt} is null or not a.enabled and a.reported_state is not distinct from 'removed')`;
 
-/** What makes an assignment `removing`: its agent is to remove it. Servers of the release before see one that is not enabled. */
+/** Sets an assignment to `removing`: its agent is to remove it. Servers of the release before see one that is not enabled. */
 export const removing = (sql: Sql, stamp: Fragment) =>
   sql`removing_since = now(), removal_stamp = ${stamp}, enabled = false, version = a.version + 1, updated_at = now()`;
 
 type Judged = Resource & { isStale: boolean; isGone: boolean; owner: string | null };
 
 /**
- * Deletes an assignment of whose certificate nothing can be on the host, or any one for this `reason`; returns `done`. One of a policy stays. Any other is
- * `removing` from now on, until its agent says that it has removed it; returns the assignment.
+ * Returns `done` for an assignment that it deletes: of its certificate nothing can be on the host, or it has this `reason`.
+ * Any other, but a policy's, is `removing` until its agent has removed it.
  */
 export async function deleteAssignment(sql: Sql, stamps: Stamps, scope: Scope, { agentId, id, versions }: Target & OfAgent, reason?: string) {
   const { organizationId } = scope;

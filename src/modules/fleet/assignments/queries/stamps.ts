@@ -6,7 +6,7 @@ type Id = { organizationId: string; agentId: string; id: string };
 /** An assignment as it is ordered: what a caller says of it, the policy that it belongs to, and whether the key is its host's own. */
 export type Order = Id & { policyId: string | null; keyOnHost?: boolean } & { [name in Field]: unknown };
 
-/** What is stamped of an assignment. A field that is new and has its default must be left out: older stamps are without it. */
+/** The facts of an assignment that are stamped. A new field that has its default must be left out: older stamps are without it. */
 export const orderOf = ({ policyId, keyOnHost, ...said }: Order): Facts => [
   "assignment",
   ...idOf(said),
@@ -17,7 +17,7 @@ export const orderOf = ({ policyId, keyOnHost, ...said }: Order): Facts => [
   },
 ];
 
-/** What is stamped of a removal, whatever the assignment says: the agent removes what it has of that id. */
+/** The facts of a removal that are stamped, whatever the assignment says: the agent removes what it has of that id. */
 export const removalOf = (assignment: Id): Facts => ["removal", ...idOf(assignment)];
 
 /** As the database writes them, whatever a caller does. */
@@ -32,7 +32,7 @@ export const orderPairs = (sql: Sql, alias: string) => {
 /** The order of any row `alias` of assignments. */
 export const wholeOrderPairs = (sql: Sql, alias: string) => sql`${orderPairs(sql, alias)}, 'keyOnHost', ${sql.text(alias)}.key_on_host`;
 
-/** What is known of an assignment before a change: its order and stamp, in hexadecimal. */
+/** An assignment before a change: its order, and its stamp in hexadecimal. */
 export type Stamped = { was: Order; stamp: string | null };
 
 export const stampText = (sql: Sql, alias: string) => sql`encode(${sql.text(alias)}.stamp, 'hex')`;
@@ -43,7 +43,7 @@ export const isOrdered = (stamps: Stamps, { was, stamp }: Stamped) => stamps.hol
 /** Orders with their stamps, as statements take them. */
 export const withStamp = <Given extends Order>(stamps: Stamps, order: Given) => ({ ...order, stamp: inJson(stamps.of(orderOf(order))) });
 
-/** What asks an agent for a removal, as statements take it. */
+/** The request to an agent for a removal, as statements take it. */
 export const removalWithStamp = (stamps: Stamps, { organizationId, agentId, id }: Id) => ({
   agentId,
   id,

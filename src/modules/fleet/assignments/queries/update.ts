@@ -1,144 +1,91 @@
 import type { Stamp, Stamps } from "#crypto/stamps";
-import { arrayOf, type Sql } from "#db/connect";
-import type { Failure, Resource, Target } from "#db/outcome";
-import { whereVersion } from "#db/versions";
-import type { TrustStoreType } from "#modules/fleet/trust-stores/rules/store-types";
+import type { Pool, Sql } from "#db/connect";
+import type { Failure, Resource } from "#db/outcome";
+import { matchesVersion } from "#db/versions";
 import type { Scope } from "#modules/people/audit/queries";
-import { type ConfigPatch, describeHeld, describeHolder, describeOwner, describeRejection, type Holder, PEM_FILES_PLACES, type Rejection } from "../rules";
-import type { AssignmentPatch } from "../schema/assignments";
-import { assignmentJson, ineligibility, type OfAgent } from "./assignments";
-import { BESIDE_PLACE, coalesced, columns, fromJson, ORDERED, PLACE, setAll } from "./columns";
-import { auditChange } from "./events";
-import { differsInPlace, policyAt, targetOf } from "./place";
-import { type Order, orderOf, wholeOrderPairs } from "./stamps";
+import { compareFacts, describeHeld, describeIneligible, describeOwner, findFault, type Ineligible, patchAssignment } from "../rules";
+import type { Assignment, AssignmentPatch } from "../schema/assignments";
+import { assignmentJson, ineligibility } from "./assignments";
+import { type Field, ORDERED, PLACE } from "./columns";
+import { renameApplication } from "./rename-application";
+import { orderOf } from "./stamps";
+import { type ChangeTarget, writeChange } from "./write-change";
 
-/** The patch as it was sent, and what the rules made of it. */
-type Change = { patch: Omit<AssignmentPatch, "version" | "etag">; config: ConfigPatch | undefined; materialStores: TrustStoreType[] | undefined };
-/** What must still hold besides If-Match: what the body names. */
-type Precondition = { version?: number | undefined; etag?: string | undefined };
+type Patch = Omit<AssignmentPatch, "version" | "etag">;
+/** An assignment before a change; `commonName` is that of the certificate that it would have, `ineligible` what that one has against it. */
+type Found = { json: string; stamp: Stamp; isRemoving: boolean; commonName: string; ineligible: Ineligible | null };
 
-type Verdict = Rejection | "moved" | "held" | "stale" | "owned" | "conflict" | "same" | "changed";
-type Judged = Resource & { verdict: Verdict; trustStoreType: TrustStoreType; policyId: string | null; holder: Holder | null };
-
-/** Decides and writes in one statement, under the row's lock, with the stamp of what it makes of the row that was read before; one that changed since then is read again. A patch that orders nothing needs no such read: the stamp stays, and a row that is held stays held. Returns the assignment as it is afterwards; `conflict` when it is being removed, another one has its place, or the body names another version; a policy that it belongs to, or that has the place, is named. */
-export async function updateAssignment(
-  sql: Sql,
-  stamps: Stamps,
-  scope: Scope,
-  target: Target & OfAgent,
-  change: Change,
-  must: Precondition,
-): Promise<Resource | Failure> {
-  const { organizationId } = scope;
-  const { agentId, id, versions } = target;
-  const { patch, config, materialStores } = change;
-  const order = ORDERED.some((field) => field in patch) ? await stampChange(sql, stamps, organizationId, target, change) : NO_ORDER;
-  if (!order) return "not found";
-  const { config: _, ...sent } = patch;
-  const demands = { isChosen: sql`c.id <> a.certificate_id`, material: sql`w.material_type`, withKey: sql`w.include_private_key` };
-  const hasNoPlace = sql`w.trust_store_type = 'pem_files' and not w.config ?| ${arrayOf(PEM_FILES_PLACES)}::text[]`;
-  const { lock, locked, rest, holder, kept, place } = PLACE.some((field) => field in patch) ? moving(sql, organizationId, agentId, id, config) : staying(sql);
-  const statement = sql<Judged[]>`
-    with ${lock}
-    -- locks the assignment as it is now
-    a as (
-      select assignments.* from ${locked} where assignments.organization_id = ${organizationId} and agent_id = ${agentId} and assignments.id = ${id} for update of assignments),
-    -- the assignment as the patch makes it
-    wanted as (select ${coalesced(sql, "sent", "a", kept)}, ${rest} from a, ${fromJson(sql, sql`${JSON.stringify(sent)}::jsonb`, "sent")}),
-    -- the verdict: the first rule that fails, or whether there is a change
-    verdict as (
-      select w.*, common_name, case
-        when a.version <> ${order.version}::int then 'moved'
-        when w.trust_store_type <> all(${config ? arrayOf(config.suits) : null}::text[]) then 'unfit config' ${config ? sql`when ${hasNoPlace} then 'no place'` : sql``}
-        when w.trust_store_type <> all(${materialStores ? arrayOf(materialStores) : null}::text[]) then 'unfit material'
-        when w.material_type = 'trust_anchor' and w.include_private_key then 'anchor with key'
-        when a.key_on_host and (w.include_private_key or w.certificate_id <> a.certificate_id) then 'own key' ${ineligibility(sql, demands)}
-        when not ${whereVersion(sql, versions, sql`a.version`)} then 'stale'
-        when a.removing_since is not null then 'conflict'
-        when a.policy_id is not null then 'owned'
-        when a.version <> ${must.version ?? null}::int or '"' || a.version || '"' <> ${must.etag ?? null} then 'conflict'
-        when ${order.isHeld}::boolean then 'held'
-        when (${columns(sql, "a")}) = (${columns(sql, "w")}) then 'same'
-        else 'changed' end as verdict, ${differsInPlace(sql, sql`a`, sql`w`)} as moves
-      from a cross join wanted w left join certificates c on c.organization_id = ${organizationId} and c.id = w.certificate_id),
-    -- the same with the policy that has the new place or null
-    judged as materialized (select w.*, ${holder} as holder from verdict w),
-    -- writes the change
-    changed as (
-      update assignments set ${setAll(sql, "j", kept)}${place}, stamp = coalesce(${order.stamp}::bytea, assignments.stamp), version = assignments.version + 1, updated_at = now()
-      from judged j where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id} and verdict = 'changed' and holder is null returning assignments.*),
-    -- the audit event of the change
-    audited as (${auditChange(sql, scope, sql`a`, sql`changed`, kept)})
-    select verdict, holder, a.policy_id as "policyId", a.trust_store_type as "trustStoreType", a.version, ${assignmentJson(sql)} as json
-    from judged cross join lateral (select * from changed union all select * from a where verdict <> 'changed' or holder is not null) as a`;
-  const [judged] = await statement.catch(conflictOrThrow);
-  if (judged === undefined) return "not found";
-  if (judged === "conflict") return judged;
-  if (judged.verdict === "moved") return updateAssignment(sql, stamps, scope, target, change, must);
-  return outcomeOf(judged, judged.verdict, target, patch.config);
+/**
+ * Returns the assignment as it is afterwards; `conflict` when it is being removed, another one has its place, or the body names
+ * another version.
+ */
+export async function updateAssignment(sql: Pool, stamps: Stamps, scope: Scope, target: ChangeTarget, patch: Patch): Promise<Resource | Failure> {
+  const change = (on: Sql) =>
+    names(patch, ORDERED) ? readJudgeWrite(on, stamps, scope, target, patch) : renameApplication(on, scope, target, patch.applicationId ?? null);
+  try {
+    const outcome = await change(sql);
+    return outcome === "overtaken" ? await sql.begin((tx) => changeLocked(tx, scope.organizationId, target, patch, change)) : outcome;
+  } catch (error) {
+    if (hasTakenPlace(error)) return "conflict";
+    throw error;
+  }
 }
 
-function outcomeOf(
-  judged: Judged,
-  verdict: Exclude<Verdict, "moved">,
-  { agentId, id }: Target & OfAgent,
-  config: AssignmentPatch["config"],
-): Resource | Failure {
-  const { trustStoreType, policyId, holder } = judged;
-  if (holder) return { inTheWay: describeHolder(holder, agentId) };
-  if (verdict === "held") return { inTheWay: describeHeld(id) };
-  if (verdict === "owned") return { inTheWay: describeOwner(id, policyId ?? "") };
-  if (verdict === "changed" || verdict === "same") return judged;
-  return verdict === "stale" || verdict === "conflict" ? verdict : describeRejection(verdict, trustStoreType, config);
+const names = (patch: Patch, fields: readonly Field[]) => fields.some((field) => field in patch);
+
+/** Returns true for a unique violation: another assignment has the place. */
+const hasTakenPlace = (error: unknown) => error instanceof Error && "code" in error && error.code === "23505";
+
+/** Makes the change where nothing that it reads can change meanwhile. The agent is locked first, as by whatever applies policies. */
+async function changeLocked(
+  tx: Sql,
+  organizationId: string,
+  { agentId, id }: ChangeTarget,
+  patch: Patch,
+  change: (on: Sql) => Promise<Resource | Failure | "overtaken">,
+) {
+  if (names(patch, PLACE)) await tx`select from agents where organization_id = ${organizationId} and id = ${agentId} for no key update`;
+  if (patch.certificateId) await tx`select from certificates where organization_id = ${organizationId} and id = ${patch.certificateId} for share`;
+  await tx`select from assignments where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id} for update`;
+  const outcome = await change(tx);
+  if (outcome === "overtaken") throw new Error("an assignment that was locked was neither changed nor refused");
+  return outcome;
 }
 
-/** The version of the assignment as it is now, whether it is held, and the stamp of what the change makes of it. */
-async function stampChange(sql: Sql, stamps: Stamps, organizationId: string, { agentId, id }: OfAgent & Target, change: Change) {
-  const [row] = await sql<{ order: Order; stamp: Stamp; version: number }[]>`
-    select json_build_object(${wholeOrderPairs(sql, "a")}) as order, stamp, version from assignments a
-    where organization_id = ${organizationId} and agent_id = ${agentId} and id = ${id}`;
-  if (!row) return;
-  return { version: row.version, isHeld: !stamps.hold(row.stamp, orderOf(row.order)), stamp: stamps.of(orderOf(applyPatch(row.order, change))) };
+/** Returns `overtaken` when what it read was changed before it wrote. */
+async function readJudgeWrite(sql: Sql, stamps: Stamps, scope: Scope, target: ChangeTarget, patch: Patch): Promise<Resource | Failure | "overtaken"> {
+  const found = await read(sql, scope.organizationId, target, patch);
+  if (!found) return "not found";
+  const before: Assignment = JSON.parse(found.json);
+  const after = patchAssignment(before, patch);
+  const refusal = findRefusal(before, after, found, stamps, target, patch);
+  if (refusal) return refusal;
+  const changes = compareFacts(before, after);
+  if (Object.keys(changes).length === 0) return { json: found.json, version: before.version };
+  return writeChange(sql, scope, { before, after: { ...after, commonName: found.commonName }, changes, stamp: stamps.of(orderOf(after)) });
 }
 
-const NO_ORDER = { version: null, isHeld: false, stamp: null };
-
-/** The assignment as the statement below makes it. */
-function applyPatch(order: Order, { patch: { config: _, ...sent }, config = NO_CHANGE }: Change): Order {
-  const patched = Object.entries({ ...(order.config as object), ...config.set }).filter(([field]) => !config.remove.includes(field));
-  const defaults = config.defaults as Record<string, object>;
-  const named = Object.entries(sent).filter(([, value]) => value !== undefined);
-  return { ...order, ...Object.fromEntries(named), config: { ...defaults[String(order.trustStoreType)], ...Object.fromEntries(patched) } };
-}
-
-const NO_CHANGE: ConfigPatch = { set: {}, remove: [], defaults: {}, suits: [] };
-
-/** The parts of the statement where the assignment may move: the agent is locked before it, so that no policy takes the place meanwhile. */
-function moving(sql: Sql, organizationId: string, agentId: string, id: string, config: ConfigPatch | undefined) {
-  const { set, remove, defaults } = config ?? NO_CHANGE;
-  return {
-    lock: sql`agent as (select organization_id, id from agents where organization_id = ${organizationId} and id = ${agentId} for no key update),`,
-    locked: sql`agent join assignments on agent_id = agent.id`,
-    kept: ["config"] as const,
-    rest: sql`
-      coalesce(${JSON.stringify(defaults)}::jsonb->a.trust_store_type, '{}') || ((a.config || ${JSON.stringify(set)}::jsonb) - ${arrayOf(remove)}::text[]) as config`,
-    holder: sql`case when verdict = 'changed' and moves then ${policyAt(sql, organizationId, sql`w`, sql`${id}::uuid`)} end`,
-    place: sql`, config = j.config, target = ${targetOf(sql, sql`j`)}`,
+async function read(sql: Sql, organizationId: string, { agentId, id }: ChangeTarget, { certificateId, materialType, includePrivateKey }: Patch) {
+  const demands = {
+    isChosen: sql`c.id <> a.certificate_id`,
+    material: sql`coalesce(${materialType ?? null}::text, a.material_type)`,
+    withKey: sql`coalesce(${includePrivateKey ?? null}::boolean, a.include_private_key)`,
   };
+  const [found] = await sql<Found[]>`
+    select ${assignmentJson(sql)} as json, a.stamp, removing_since is not null as "isRemoving", common_name as "commonName", case ${ineligibility(sql, demands)} end as ineligible
+    from assignments a left join certificates c on c.organization_id = a.organization_id and c.id = coalesce(${certificateId ?? null}::uuid, a.certificate_id)
+    where a.organization_id = ${organizationId} and a.agent_id = ${agentId} and a.id = ${id}`;
+  return found;
 }
 
-/** … and where it stays, whatever else changes. */
-const staying = (sql: Sql) => ({
-  lock: sql``,
-  locked: sql`assignments`,
-  kept: PLACE,
-  rest: columns(sql, "a", BESIDE_PLACE),
-  holder: sql`null::jsonb`,
-  place: sql``,
-});
-
-/** Returns `conflict` for a unique violation (23505), because UPDATE has no ON CONFLICT: another assignment has the place. */
-function conflictOrThrow(error: unknown): ["conflict"] {
-  if (error instanceof Error && "code" in error && error.code === "23505") return ["conflict"];
-  throw error;
+/** Returns the first rule that the change breaks, as an answer; undefined where it breaks none. */
+function findRefusal(before: Assignment, after: Assignment, found: Found, stamps: Stamps, target: ChangeTarget, patch: Patch): Failure | undefined {
+  const invalid = findFault(before, after, patch);
+  if (invalid !== undefined) return { invalid };
+  if (found.ineligible) return describeIneligible(found.ineligible);
+  if (!matchesVersion(target.versions, before.version)) return "stale";
+  if (found.isRemoving) return "conflict";
+  if (before.policyId !== null) return { inTheWay: describeOwner(before.id, before.policyId) };
+  if (target.named.some((version) => version !== before.version)) return "conflict";
+  if (!stamps.hold(found.stamp, orderOf(before))) return { inTheWay: describeHeld(before.id) };
 }

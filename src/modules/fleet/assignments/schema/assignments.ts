@@ -39,7 +39,7 @@ const FIELDS = {
   fileGroup: Text(),
   verifyStartTls: Text({ examples: ["smtp"] }),
 };
-/** What each field means, and for which stores, is in the trust stores' catalogue. */
+/** The fields of a config; the meaning of each, and its stores, are in the trust stores' catalogue. */
 const CONFIG = Object.fromEntries(
   Object.entries(FIELDS).map(([name, field]) => [name, { description: fields.find((each) => each.name === name)?.meaning, ...field }]),
 ) as typeof FIELDS;
@@ -60,13 +60,13 @@ export type AssignmentConfig = typeof AssignmentConfig.static;
 const AssignmentConfigPatch = Body(NULLABLES, { title: "AssignmentConfigPatch", description: "JSON merge patch: null removes" });
 export type AssignmentConfigPatch = typeof AssignmentConfigPatch.static;
 
-/** What a caller says of an assignment, besides its config. A new one must name these: */
+/** The fields of an assignment beside its config that a new one must have. */
 const REQUIRED = {
   applicationId: Text({ description: "What uses the certificate there: a name of your own", examples: ["payments-api"] }),
   certificateId: BodyId({ description: "The certificate to install", examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] }),
   trustStoreType: TrustStoreType,
 };
-/** … and these have a default. */
+/** The fields that have a default. */
 const DEFAULTED = {
   materialType: MaterialType,
   includePrivateKey: t.Boolean({ description: "Whether the agent receives the certificate's private key" }),
@@ -107,7 +107,7 @@ export const AssignmentPatch = Body(
 );
 export type AssignmentPatch = typeof AssignmentPatch.static;
 
-/** What a caller said of an assignment, as answers show it. */
+/** The fields that a caller set, as answers show them. */
 export const ASSIGNMENT_FIELDS = {
   applicationId: t.String({ description: "What uses the certificate there: a name of your own", examples: ["payments-api"] }),
   certificateId: t.String({ description: "The certificate to install", examples: ["0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01"] }),
@@ -135,6 +135,7 @@ const assignment = {
 };
 
 export const Assignment = Answer(assignment, { title: "Assignment" });
+export type Assignment = typeof Assignment.static;
 export const HeldSince = Nullable({
   ...DateTime,
   description: "Since when the server does nothing with it, because it was changed in the database and not by a server: hosts keep what they have",

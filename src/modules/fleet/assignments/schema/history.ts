@@ -1,10 +1,13 @@
 import { t } from "elysia";
 import { Answer, DateTime, Nullable, OneOf } from "#http/schema";
 
-/** What agents report; `refused`: the policy of the host does not permit it; `kept`: it was to be removed, but the store's reader trusts it still. */
+/**
+ * States of a report. `refused`: the policy of the host does not permit it; `kept`: it was to be removed, but the store's
+ * reader trusts it still.
+ */
 export const STATES = ["installed", "failed", "drifted", "removed", "refused", "kept"] as const;
 
-/** What an agent reported of an assignment. */
+/** A report of an agent on an assignment. */
 export const EXAMPLE_REPORT = {
   state: "installed",
   observedFingerprint: "58cff3b6fb4fa64d65a8806e86a7039a632a5f78a23b71b8db1e8475b3f7bcd7",
@@ -14,7 +17,7 @@ export const EXAMPLE_REPORT = {
 };
 
 /** The report's own time, beside that of its receipt. */
-export const ObservedAt = Nullable({ ...DateTime, description: "When the agent saw it so, by the clock of its host; null where the agent told no time" });
+export const ObservedAt = Nullable({ ...DateTime, description: "When the agent saw it so, by the clock of its host; null where the agent reported no time" });
 
 export const KeptReport = Answer(
   {

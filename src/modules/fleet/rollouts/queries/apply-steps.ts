@@ -7,7 +7,7 @@ import type { Scope } from "#modules/people/audit/queries";
 import { auditPlaces, auditRenewals } from "./events";
 import { theRollout } from "./progress";
 
-/** What a step does not copy from the assignment that it starts from. */
+/** The fields that a step does not copy from its source assignment. */
 const NEW = ["certificateId", "config"] as const;
 
 /** Steps that one transaction takes: less than a second of work, even while the database is busy. */
@@ -37,8 +37,8 @@ export const renamedConfig = (sql: Sql) => sql`o.config || jsonb_strip_nulls(jso
   'certFileName', right(regexp_replace(o.config->>'certFileName', '(\\.[^.]*)?$', '-' || left(r.fingerprint_sha256, 8) || '\\1'), 200)))`;
 
 /**
- * Selects whether a first assignment of the template `o` must not be made: where the rollout is a policy's, because the agent does not match it
- * any more or has something else at the place; else because a policy has the place.
+ * Selects whether the template's first assignment `o` must not be made: a policy has the place or, in a policy's rollout, the
+ * agent no longer matches or has something else there.
  */
 const isBlocked = (sql: Sql) => sql`
   select not coalesce(r.selector_path is null or agent.labels @@ r.selector_path::jsonpath, false) or (r.policy_id is not null or there.id is null) and exists (
@@ -49,10 +49,8 @@ const isBlocked = (sql: Sql) => sql`
 type Due = { agentId: string; id: string; isDue: boolean; isNew: boolean; isThere: boolean; source: Stamped | null; becomes: Order & { target: string } };
 
 /**
- * Applies at most `BATCH_SIZE` steps of open rings. An agent gets a new assignment, in addition to the predecessor's if there is one, or
- * the predecessor's assignment gets the new certificate. A place that has the certificate already stays as it is; a step that is no longer
- * needed is deleted, and one whose assignment nothing proves. Returns true when the batch was full: there may be more. Locks the agents
- * before their assignments, in the same order as reports do. What is written was stamped before.
+ * Applies up to `BATCH_SIZE` steps of open rings, and deletes unneeded and unproven ones; true when the batch was full. Locks
+ * the agents before their assignments, as reports do.
  */
 export async function applySteps(tx: Sql, stamps: Stamps, scope: Scope, id: string) {
   await lockSteps(tx, nextSteps(tx, theRollout(tx, scope.organizationId, tx`${id}`)), tx`s.source_id`, tx`r.status = 'running'`);
@@ -76,7 +74,10 @@ const nextSteps = (sql: Sql, rollout: Fragment) => sql`${rollout} cross join lat
   where organization_id = r.organization_id and rollout_id = r.id and ring <= r.open_ring and assignment_id is null
   order by ring, agent_id, id limit ${BATCH_SIZE}) as s`;
 
-/** Locks the agents of the steps `s` of `from`, where the rollout `r` is such, and then their assignments: what is read afterwards does not change meanwhile. */
+/**
+ * Locks the agents of the steps `s` of `from`, where the rollout `r` is such, and then their assignments: what is read
+ * afterwards does not change meanwhile.
+ */
 export const lockSteps = (tx: Sql, from: Fragment, assignmentId: Fragment, where: Fragment) => tx`
   select from ${from}
   cross join lateral (select from agents where agents.organization_id = s.organization_id and agents.id = s.agent_id for no key update) as agent

@@ -2,8 +2,8 @@ import type { Fragment, Sql } from "#db/connect";
 import type { CompiledRing } from "../rules";
 
 /**
- * The rows of `items`, each as one `item`, and the `ring` of each: the first that finds the agent by its labels and takes it. Of the
- * agents that a ring finds it takes its share, rounded up, the oldest first. An item has an agent_id and labels.
+ * Returns `items` (with agent_id and labels) with the `ring` of each: the first that selects the agent and has room. A ring
+ * takes its share of the selected agents, rounded up, the oldest first.
  */
 export const assignRings = (sql: Sql, items: Fragment, rings: CompiledRing[]): Fragment =>
   rings.reduce(

@@ -11,7 +11,10 @@ export const auditPlaces = (
   rows: Fragment,
 ) => auditAssignments(sql, scope, action, rows, sql`jsonb_build_object('rolloutId', ${rolloutId}::text)`, auditMany);
 
-/** Audit events of the assignments `rows` that a rollout gave another certificate; each row has its id, and the certificates as `old` and `new`. */
+/**
+ * Audit events of the assignments `rows` that a rollout gave another certificate; each row has its id, and the certificates as
+ * `old` and `new`.
+ */
 export function auditRenewals(sql: Sql, scope: Scope, rolloutId: string, rows: Fragment) {
   const changes = sql`
     select id, jsonb_build_object('rolloutId', ${rolloutId}::text, 'changes', jsonb_build_object('certificateId', jsonb_build_object('from', old, 'to', new)))

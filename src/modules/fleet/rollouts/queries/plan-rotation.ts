@@ -5,8 +5,8 @@ import { assignRings } from "./assign-rings";
 import { theRollout } from "./progress";
 
 /**
- * Adds a step for each assignment of the predecessor that has none yet and that the successor suits, and counts the others. At the start
- * the steps are divided among the `rings`; later ones join the last ring. Returns true when there were any.
+ * Adds a step for each of the predecessor's assignments that has none and suits the successor; returns true if there were any.
+ * At the start they are divided among `rings`, later they join the last.
  */
 export async function planRotation(tx: Sql, organizationId: string, id: string, rings?: CompiledRing[]) {
   const assigned: Fragment = rings ? assignRings(tx, tx`due`, rings) : tx`select item, last_ring as ring from due as item`;

@@ -2,9 +2,8 @@ import type { Fragment, Sql } from "#db/connect";
 import type { Progress } from "../rules";
 
 /**
- * The rollout `r` with the facts of its certificate. For an organization without statistics Postgres estimates 0 rows and picks nested full
- * scans. So all statements about rollouts use `OFFSET 0`, an optimization fence, and IS NOT DISTINCT FROM, which no index serves: only the
- * assignments of the one agent are read.
+ * The rollout `r` with its certificate's facts. Where statistics are missing Postgres picks nested full scans; OFFSET 0 and IS
+ * NOT DISTINCT FROM in these statements confine it to the one agent's rows.
  */
 export const theRollout = (sql: Sql, organizationId: string, id: Fragment) => sql`(
   select r.*, c.fingerprint_sha256, c.status = 'active' as is_active, c.is_ca or c.self_signed as is_authority, c.sealed_private_key is not null as has_key,
@@ -19,9 +18,8 @@ const isHeldByPredecessor = (sql: Sql) => sql`exists (
     and (source.id, source.certificate_id) is not distinct from (s.source_id, r.predecessor_id) offset 0)`;
 
 /**
- * The beginning of a statement that reads how far a rollout is: `ring` has a row for each ring with steps, `progress` has one row with the
- * totals. An assignment counts when it is enabled and has the certificate, or will get it. A failure counts only when it is newer than the
- * last change of the assignment and the last resume of the rollout.
+ * The beginning of a statement about a rollout's progress: `ring` has a row for each ring with steps, `progress` the totals. A
+ * failure counts if newer than the assignment's change and the last resume.
  */
 export const withProgress = (sql: Sql, organizationId: string, id: Fragment) => sql`
   -- each step: whether it counts, was observed, failed or is skipped

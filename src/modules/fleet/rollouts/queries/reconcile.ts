@@ -2,15 +2,15 @@ import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Pool, Sql } from "#db/connect";
 import { retireCertificate } from "#modules/certificates/certificates/queries/certificates";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
-import { followRollout } from "#modules/fleet/assignment-policies/queries/follow-rollout";
-import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
+import { recordEnds, recordEvents } from "#modules/notifications/events/queries/record";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { type Event, nextEvent } from "../rules";
 import { applySteps } from "./apply-steps";
+import { followRollout } from "./follow-rollout";
 import { planRotation } from "./plan-rotation";
 import { readProgress } from "./progress";
 import { revertSteps, settleRollback } from "./revert-steps";
-import { stampRollout, whyHeld } from "./stamps";
+import { stampRollout, whyUnproven } from "./stamps";
 
 /** The rollouts of all organizations that may have something to do. */
 export const listActive = (sql: Sql) => sql<{ organizationId: string; id: string }[]>`
@@ -24,7 +24,7 @@ export async function reconcileRollout(sql: Pool, stamps: Stamps, scope: Scope, 
   let isMore = true;
   while (isMore && !signal.aborted)
     isMore = await withFleetLock(sql, scope.organizationId, async (tx) => {
-      if (await whyHeld(tx, stamps, scope, id)) return false;
+      if (await whyUnproven(tx, stamps, scope, id)) return false;
       if (await revertSteps(tx, stamps, scope, id)) return true;
       await settleRollback(tx, stamps, scope, id);
       return reconcileInTransaction(tx, stamps, scope, id, now);
@@ -61,7 +61,10 @@ function changesOf(sql: Sql, event: Exclude<Event, { action: "predecessor-retire
 
 type Named = { action: string; [detail: string]: unknown };
 
-/** Changes the rollout's own row, which was read under its lock with a stamp that holds, stamps it, and writes the audit event with the details of the action. Does nothing unless `isChange` holds. */
+/**
+ * Changes the rollout's own row, which was read under its lock with a stamp that holds, stamps it, and writes the audit event
+ * with the details of the action. Does nothing unless `isChange` holds.
+ */
 export async function recordTransition(
   tx: Sql,
   stamps: Stamps,
@@ -75,17 +78,20 @@ export async function recordTransition(
     with changed as (
       update rollouts set ${changes}, version = version + 1, updated_at = now()
       where organization_id = ${scope.organizationId} and id = ${id} and ${isChange} returning id, name, reason, created_by, certificate_id, predecessor_id),
-    told as (${tell(tx, scope.organizationId, action)}),
+    recorded as (${recordAction(tx, scope.organizationId, action)}),
     audited as (${audit(tx, scope, `rollout.${action}`, tx`select id, ${JSON.stringify(details)}::jsonb from changed`)})
     select id from changed`;
   if (changed) await stampRollout(tx, stamps, scope.organizationId, id);
 }
 
-/** Who started it is told that it was halted, or has finished, but for the daily affair of a renewal. Whatever else moves it ends the halt. */
-function tell(sql: Sql, organizationId: string, action: string) {
-  const told = sql`select ${organizationId}::uuid, id, jsonb_build_object('name', name, 'reason', reason), created_by, null::member_role from changed`;
+/**
+ * Records the event of a halted or finished rollout for its creator, but not for a renewal's daily one. Every other action ends
+ * the halt.
+ */
+function recordAction(sql: Sql, organizationId: string, action: string) {
+  const event = sql`select ${organizationId}::uuid, id, jsonb_build_object('name', name, 'reason', reason), created_by, null::member_role from changed`;
   const isRenewal = sql`exists (select from renewals n where n.organization_id = ${organizationId} and n.certificate_id = predecessor_id and n.successor_id = changed.certificate_id)`;
-  if (action === "halted") return notify(sql, "rollout_halted", told);
-  if (action === "completed") return notify(sql, "rollout_finished", sql`${told} where not ${isRenewal}`);
-  return notifyEnd(sql, "rollout_halted", sql`select ${organizationId}::uuid, id from changed where ${action} in ('resumed', 'rolling-back')`);
+  if (action === "halted") return recordEvents(sql, "rollout_halted", event);
+  if (action === "completed") return recordEvents(sql, "rollout_finished", sql`${event} where not ${isRenewal}`);
+  return recordEnds(sql, "rollout_halted", sql`select ${organizationId}::uuid, id from changed where ${action} in ('resumed', 'rolling-back')`);
 }

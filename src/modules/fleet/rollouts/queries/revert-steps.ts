@@ -9,14 +9,13 @@ import { auditPlaces, auditRenewals } from "./events";
 import { theRollout } from "./progress";
 import { stampRollout } from "./stamps";
 
-/** What undoes a step: its assignment is deleted, asked to be removed, or gets the predecessor back. */
+/** The undoing of a step: its assignment is deleted, asked to be removed, or gets the predecessor back. */
 type Undoing = "delete" | "ask" | "restore";
 type Due = { agentId: string; id: string; predecessorId: string | null; undoing: Undoing | null; assignment: Stamped | null };
 
 /**
- * Undoes at most `BATCH_SIZE` steps of a rollout that is rolled back: has the assignments that it made removed, and gives the predecessor
- * back to those that it changed, where that place is still free. An assignment that has another certificate by now stays as it is, and one
- * that nothing proves. Returns true when there may be more to undo.
+ * Undoes up to `BATCH_SIZE` steps, and returns true when there may be more. Their assignments are removed or get the
+ * predecessor back where its place is free; changed or unproven ones stay.
  */
 export async function revertSteps(tx: Sql, stamps: Stamps, scope: Scope, id: string) {
   await lockSteps(tx, lastSteps(tx, theRollout(tx, scope.organizationId, tx`${id}`)), tx`s.assignment_id`, tx`r.status in ('rolling_back', 'rolled_back')`);
@@ -83,8 +82,8 @@ const undoSteps = (tx: Sql, scope: Scope, id: string, { steps, gone, asked, rest
     select count(*) from deleted`;
 
 /**
- * SQL condition: the agent has done what the rollback asks of the assignment `a` with the certificate `c`, as far as it can: what is removing
- * was kept for a reason, or the certificate that it has back is observed. What was removed is no assignment any more.
+ * SQL condition: the agent has done what the rollback asks for the assignment `a` with the certificate `c`: it kept a removed
+ * one for a reason, or the restored certificate is observed.
  */
 export const hasActed = (sql: Sql) => sql`case
   when a.removing_since is not null then a.reported_state = 'kept' and a.reported_at >= a.removing_since

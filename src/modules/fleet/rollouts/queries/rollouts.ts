@@ -11,7 +11,7 @@ import { assignRings } from "./assign-rings";
 import { withProgress } from "./progress";
 import { reconcileInTransaction, recordTransition } from "./reconcile";
 import { hasActed, revertSteps, settleRollback } from "./revert-steps";
-import { stampRollout, whyHeld } from "./stamps";
+import { stampRollout, whyUnproven } from "./stamps";
 
 /** The columns that every answer shows, as json text; `more` adds names and values. */
 const rolloutJson = (sql: Sql, more: Fragment) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'status', status,
@@ -29,7 +29,10 @@ const ringsJson = (sql: Sql) => sql`(
 /** Agents that a rollback names, at most. */
 const MAX_NAMED = 100;
 
-/** How far a rollback is: how many assignments wait for their agents, and the agents that fail or keep it, the first by id; null before one. */
+/**
+ * How far a rollback is: how many assignments wait for their agents, and the agents that fail or keep it, the first by id; null
+ * before one.
+ */
 const rollbackJson = (sql: Sql) => sql`(
   select case when progress.status in ('rolling_back', 'rolled_back') then json_build_object('pending', count(*) filter (where not has_acted),
     'failing', coalesce(json_agg(json_build_object('agentId', agent_id, 'agentName', name, 'assignmentId', asked.id, 'state', state, 'message', message)
@@ -118,8 +121,8 @@ export const resumeRollout = (sql: Pool, stamps: Stamps, scope: Scope, target: T
   });
 
 /**
- * Rolls a rollout back: agents remove what it installed, and it is rolled back once they have. A rotation whose predecessor is revoked or retired cannot be rolled back: its
- * agents would have no valid certificate left.
+ * Rolls a rollout back: agents remove its installations. A rotation whose predecessor is revoked or retired cannot be rolled
+ * back: its agents would have no valid certificate left.
  */
 export const rollBack = (sql: Pool, stamps: Stamps, scope: Scope, target: Target) =>
   transition(sql, stamps, scope, target, sql`r.status not in ('rolling_back', 'rolled_back') and (old.id is null or old.status = 'active')`, async (tx) => {
@@ -140,8 +143,8 @@ export function transition(sql: Pool, stamps: Stamps, scope: Scope, { id, versio
       where r.organization_id = ${organizationId} and r.id = ${id} for update of r`;
     return updateLocked(current, versions, async (row) => {
       if (!row.may) return "conflict" as const;
-      const held = await whyHeld(tx, stamps, scope, id);
-      if (held) return { inTheWay: held };
+      const unproven = await whyUnproven(tx, stamps, scope, id);
+      if (unproven) return { inTheWay: unproven };
       await change(tx);
       return show(tx, organizationId, id);
     });

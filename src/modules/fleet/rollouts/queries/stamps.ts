@@ -5,15 +5,15 @@ import { audit, type Scope } from "#modules/people/audit/queries";
 
 type Row = { facts: Record<string, unknown>; stamp: Stamp };
 
-/** What is stamped of a rollout: all that decides what it brings where, how far it is, and when it ends. */
+/** The stamped facts of a rollout: all that decides its contents, places, progress and end. */
 export const rolloutFacts = (facts: Row["facts"]): Facts => ["rollout", facts];
 
 export const rolloutJson = (sql: Sql) => sql`json_build_object('organizationId', organization_id, 'id', id, 'certificateId', certificate_id,
   'predecessorId', predecessor_id, 'assignment', assignment, 'rings', rings, 'openRing', open_ring, 'haltShare', halt_share, 'successShare', success_share,
   'status', status, 'retireShare', retire_share, 'holdSeconds', hold_seconds, 'reachedAt', iso(reached_at))`;
 
-/** Locks the rollout. Returns why it goes no further, where its stamp does not hold; an audit event tells it once. */
-export async function whyHeld(tx: Sql, stamps: Stamps, { organizationId, requestId }: Scope, id: string) {
+/** Locks the rollout. Returns why it goes no further, where its stamp does not hold; which is audited once. */
+export async function whyUnproven(tx: Sql, stamps: Stamps, { organizationId, requestId }: Scope, id: string) {
   const [row] = await tx<Row[]>`select ${rolloutJson(tx)} as facts, stamp from rollouts where organization_id = ${organizationId} and id = ${id} for update`;
   if (!row || stamps.hold(row.stamp, rolloutFacts(row.facts))) return;
   await tx`

@@ -12,7 +12,7 @@ type Answer = { status: number; content?: string };
 const MAX_KEYS = 1_000;
 
 /**
- * Signs desired states. An open key stays in memory; which one signs now is told by the statement that reads the state, so that a rotation
+ * Signs desired states. An open key stays in memory; which one signs now is said by the statement that reads the state, so that a rotation
  * on another server counts at once.
  */
 export function createStateSigner({ sql, config: { keyring }, clock }: Pick<Deps, "sql" | "config" | "clock">) {

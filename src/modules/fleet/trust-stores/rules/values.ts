@@ -96,7 +96,10 @@ const FORMS = new Map<string, Form>(Object.entries(VALUES));
 const PATHS: readonly string[] = ["trustStorePath", "keyDirectory", "keychainPath", "pythonVenvPath", "envFilePath"] satisfies (keyof typeof VALUES)[];
 export const isPath = (field: string) => PATHS.includes(field);
 
-/** Returns what a field's value must be, where it is not that in a store of the type, or in any store without one; never the value itself. */
+/**
+ * Returns what a field's value must be, where it is not that in a store of the type, or in any store without one; never the
+ * value itself.
+ */
 export function valueFault(field: string, value: unknown, type?: TrustStoreType) {
   const form = type === undefined ? FORMS.get(field) : Object.entries(STORE_VALUES[type] ?? {}).find(([name]) => name === field)?.[1];
   const words = [value].flat().filter((each) => typeof each === "string");

@@ -1,12 +1,10 @@
 import type { Fragment, Sql } from "#db/connect";
 
-type Position = { limit: number; after: string | undefined };
+type MetricPage = { limit: number; after: string | undefined };
 
-/**
- * Metrics of a system by name, with their latest sample: one more than `limit`; undefined when there is no such system.
- * Each name is one look into the primary key for the next greater one, however many samples there are.
- */
-export async function listMetrics(sql: Sql, organizationId: string, system: string, { limit, after }: Position) {
+/** Returns metrics of a system by name, with their latest sample, one more than `limit`; undefined when there is no such system. */
+export async function listMetrics(sql: Sql, organizationId: string, system: string, { limit, after }: MetricPage) {
+  // Each name is one look into the primary key for the next greater one, however many samples there are.
   const next = (beyond: Fragment) => sql`
     select metric from metric_samples where organization_id = ${organizationId} and system_id = system.id and metric > ${beyond} order by metric limit 1`;
   const rows = await sql<{ metric: string | null; json: string }[]>`

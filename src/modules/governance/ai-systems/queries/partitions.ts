@@ -4,10 +4,7 @@ const LOCK = 4_711_002;
 
 type Month = { name: string; from: string; to: string };
 
-/**
- * Makes the partitions of this month and of the next ones, one process at a time. Returns the names of the new ones.
- * Samples of such a month that the default partition took meanwhile move over.
- */
+/** Makes the partitions of this month and of the next ones, moves samples of these months there, and returns the names of the new ones. */
 export async function makePartitions(sql: Pool, now: Date, monthsAhead: number) {
   const months = Array.from({ length: monthsAhead + 1 }, (_, index) => monthAfter(now, index));
   if ((await findMissing(sql, months)).length === 0) return [];

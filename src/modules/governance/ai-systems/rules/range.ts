@@ -2,7 +2,7 @@ import { readMoment, writeMoment } from "#db/moments";
 
 /** From `from` up to, not including, `to`, in steps of so many seconds. */
 export type Range = { from: string; to: string; step: number };
-type Wish = { from?: string; to?: string; step?: string };
+type RangeQuery = { from?: string; to?: string; step?: string };
 
 const DAY = 86_400;
 const MAX_STEPS = 10_000;
@@ -11,7 +11,7 @@ const DURATION = /^P(?:(\d{1,9})W|(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})
 const UNITS = [7 * 86_400, 86_400, 3_600, 60, 1];
 
 /** The range that a query asks for, or what is wrong with it. */
-export function readRange({ from, to, step = "3600" }: Wish, now: Date): Range | { invalid: string } {
+export function readRange({ from, to, step = "3600" }: RangeQuery, now: Date): Range | { invalid: string } {
   const end = readMoment(to ?? now.toISOString());
   const start = from === undefined ? { ...end, seconds: end.seconds - DAY } : readMoment(from);
   const length = end.seconds - start.seconds + (end.micros - start.micros) / 1e6;
@@ -24,7 +24,7 @@ export function readRange({ from, to, step = "3600" }: Wish, now: Date): Range |
   return { from: writeMoment(start), to: writeMoment(end), step: seconds };
 }
 
-/** Seconds; NaN for what is no duration. Months and years have no length of their own. */
+/** Returns seconds; NaN for what is no duration, and for months and years, which have no length of their own. */
 function readStep(step: string) {
   if (/^\d{1,9}$/.test(step)) return Number(step);
   const parts = DURATION.exec(step)?.slice(1);

@@ -13,8 +13,8 @@ import {
   type ShownEvidence,
   UNTOUCHED,
 } from "../rules/controls";
+import { recordChange } from "./events";
 import { joinEvidence } from "./evidence";
-import { tellOfChange } from "./telling";
 
 type Stored = ControlState & { version: number; updatedAt: string | null };
 type Assessed = { evidence: ShownEvidence[]; needsAttention: boolean };
@@ -66,8 +66,8 @@ export async function findControlWithHistory(sql: Sql, organizationId: string, i
 type Target = { framework: FrameworkKey; control: CatalogueControl; versions: Versions };
 
 /**
- * Decides and writes; a concurrent change makes it decide again, because a control that was never touched has no row to lock.
- * A change that changes nothing keeps the version. `invalid` when the control or what the change names does not allow it.
+ * Changes a control, deciding again after a concurrent change: an untouched control has no row to lock. The same values keep
+ * the version; `invalid` when the control or a named thing forbids it.
  */
 export async function changeControl(
   sql: Sql,
@@ -126,7 +126,7 @@ async function writeControl(sql: Sql, scope: Scope, { framework, control, versio
     recorded as (
       insert into control_changes (organization_id, control_id, version, status, note, evidence, owner_id, due_date, actor)
       select organization_id, control_id, version, status, note, evidence, owner_id, due_date, ${JSON.stringify(scope.actor)}::jsonb from stored),
-    ${tellOfChange(sql, { framework, control, previous, next }, now)},
+    ${recordChange(sql, { framework, control, previous, next }, now)},
     audited as (${audit(sql, scope, "control.changed", sql`select control_id, ${JSON.stringify(details)}::jsonb from stored`)})
     select version, iso(updated_at) as "updatedAt", ${assessedJson(sql)} as assessed from stored ${joinEvidence(sql, sql`stored`, now)}`;
   return row;

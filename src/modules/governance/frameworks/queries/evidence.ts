@@ -2,8 +2,8 @@ import type { Fragment, Sql } from "#db/connect";
 import { statusOf } from "#modules/certificates/certificates/queries/certificates";
 
 /**
- * A join to `shown`: the evidence of a row of `of` as it is good now. Each certificate has its current status, and
- * `needs_attention` is true when one of them is not active. History keeps evidence as it was written.
+ * A join to `shown`: a row's evidence with the present status of each certificate; `needs_attention` when one of them is not
+ * active. History keeps evidence as it was written.
  */
 export const joinEvidence = (sql: Sql, of: Fragment, now: Date) => sql`cross join lateral (
   select coalesce(jsonb_agg(case when c.id is null then entry else entry || jsonb_build_object('certificateStatus', ${statusOf(sql, now)}) end order by position), '[]') as entries,

@@ -1,11 +1,11 @@
 import type { Pool, Sql } from "#db/connect";
 import { statusOf } from "#modules/certificates/certificates/queries/certificates";
 import type { FrameworkKey } from "../rules/catalogue";
-import { tellOfControls } from "./telling";
+import { recordControlEvents } from "./events";
 
 type Due = { organizationId: string; controlId: string; framework: FrameworkKey; ownerId: string | null; dueDate: string; isOverdue: boolean };
 
-/** Tells of the controls that are due within seven days, or overdue, in UTC. Returns how many were looked at. */
+/** Records events of controls that are due within seven days, or overdue, in UTC. Returns how many were judged. */
 export const lookAtDueDates = (sql: Pool, count: number, now: Date) =>
   sql.begin(async (tx) => {
     const today = tx`${now.toISOString().slice(0, 10)}::date`;
@@ -15,7 +15,7 @@ export const lookAtDueDates = (sql: Pool, count: number, now: Date) =>
       update controls c set look_on = case when due_date >= ${today} then due_date + 1 end from due
       where c.organization_id = due.organization_id and c.control_id = due.control_id
       returning c.organization_id as "organizationId", c.control_id as "controlId", framework, owner_id as "ownerId", due_date::text as "dueDate", due_date < ${today} as "isOverdue"`;
-    await tellOfControls(
+    await recordControlEvents(
       tx,
       due.map(({ dueDate, isOverdue, ...each }) => ({ ...each, kind: isOverdue ? "control_overdue" : "control_due", isEnd: false, facts: { dueDate } })),
     );
@@ -33,11 +33,14 @@ const HAPPENED = new Map([
   ["retired", "was retired"],
 ]);
 
-/** Tells of the controls whose evidence is good no longer, and ends that where it is again. Returns how many certificates were looked at. */
+/**
+ * Tells of the controls whose evidence is good no longer, and ends that where it is again. Returns how many certificates were
+ * looked at.
+ */
 export const lookAtEvidence = (sql: Pool, count: number, now: Date) =>
   sql.begin(async (tx) => {
     const controls = await judgeEvidence(tx, count, now);
-    await tellOfControls(
+    await recordControlEvents(
       tx,
       controls.flatMap(({ begins, ends, commonName, status, count: _, ...each }) => {
         const reason = `The certificate ${commonName}, which is its evidence, ${HAPPENED.get(status ?? "") ?? "is not active"}.`;

@@ -3,7 +3,7 @@ import type { STATUSES as CERTIFICATE_STATUSES } from "#modules/certificates/cer
 export const STATUSES = ["not_started", "in_progress", "implemented", "not_applicable"] as const;
 export type ControlStatus = (typeof STATUSES)[number];
 
-/** Where it can be seen: at an address, or in a certificate of the organization. */
+/** The place of evidence: an address, or a certificate of the organization. */
 type Evidence = { title: string; url?: string; certificateId?: string };
 /** As a control shows it: a certificate with its status at this moment. */
 export type ShownEvidence = Evidence & { certificateStatus?: (typeof CERTIFICATE_STATUSES)[number] };
@@ -12,7 +12,7 @@ export type ControlChange = { status: ControlStatus } & { [Field in keyof Omit<C
 
 export const UNTOUCHED: ControlState = { status: "not_started", note: null, evidence: [], ownerId: null, dueDate: null };
 
-/** What is wrong with the change by itself, as a sentence. */
+/** Returns the fault of the change by itself, as a sentence. */
 export function findFault({ evidence = [] }: ControlChange) {
   const index = evidence.findIndex((each) => (each.url === undefined) === (each.certificateId === undefined));
   if (index >= 0) return `body.evidence.${index} must have either a url or a certificateId.`;

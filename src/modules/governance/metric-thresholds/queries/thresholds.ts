@@ -48,7 +48,7 @@ export async function findThreshold(sql: Sql, organizationId: string, id: string
   return row;
 }
 
-/** What is not named stays, and null removes. The newest sample is judged once more, by the new range. */
+/** Changes the named ends; null removes one. The new range judges the newest sample again. */
 export const updateThreshold = (pool: Pool, scope: Scope, { id, versions }: Target, patch: { [End in keyof Range]?: Range[End] }) =>
   pool.begin(async (tx) => {
     const [current] = await tx<(Row & Range)[]>`

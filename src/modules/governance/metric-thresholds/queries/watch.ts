@@ -1,6 +1,6 @@
 import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
-import { notifyEach } from "#modules/notifications/events/queries/notify";
+import { recordEventsOfKinds } from "#modules/notifications/events/queries/record";
 
 /** Thresholds of one statement, so that none is long, and samples that are read for each. */
 const AT_ONCE = 200;
@@ -14,8 +14,8 @@ export async function watchMetrics({ sql }: { sql: Pool }, signal: AbortSignal) 
 }
 
 /**
- * Judges the thresholds after a place; returns the place of the last one, unless there are no more. A new range is judged by the newest sample
- * alone. What left its range and came back between two looks is told, and has ended.
+ * Judges thresholds after a place, and returns the last one's place while there are more. A new range judges the newest sample
+ * alone; a breach that ended between two turns is recorded, with its end.
  */
 async function judgeSome(sql: Sql, after: Place): Promise<Place | undefined> {
   const rows = await sql<Place[]>`
@@ -43,7 +43,7 @@ async function judgeSome(sql: Sql, after: Place): Promise<Place | undefined> {
         select ctid as place from metric_thresholds own where own.organization_id = judged.organization_id and own.id = judged.id offset 0) as own
       where t.ctid = own.place and t.version = judged.version and t.judged_at is not distinct from judged.judged_at
       returning t.id),
-    told as (${notifyEach(
+    recorded as (${recordEventsOfKinds(
       sql,
       sql`
       select organization_id, 'metric_threshold', is_end, id, jsonb_strip_nulls(jsonb_build_object(

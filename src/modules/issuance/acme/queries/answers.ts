@@ -13,7 +13,7 @@ export const answerFacts = (facts: AnswerFacts): Facts => ["http-answer", facts]
 export const answerFactsJson = (sql: Sql) => sql`json_build_object('organizationId', organization_id, 'requestId', request_id, 'token', token,
   'keyAuthorization', key_authorization, 'name', name, 'domain', domain, 'expiresAt', iso(expires_at))`;
 
-/** Keeps what is answered for a token. Returns false where another request has the token. What has expired of the organization goes. */
+/** Keeps the answer for a token, and deletes expired ones of the organization. Returns false where another request has the token. */
 export async function keepAnswer(sql: Sql, stamps: Stamps, answer: Answer) {
   const { organizationId, requestId, token, keyAuthorization, name, domain } = answer;
   const expiresAt = answer.expiresAt.toISOString();
@@ -34,8 +34,8 @@ export async function forgetAnswer(sql: Sql, { organizationId, requestId, token 
 }
 
 /**
- * Returns the key authorization of a token, and whether it may be given to who asks by one of these names: it proves that name alone, but
- * where the server has a single organization. Undefined where no order waits for the token, or no server had it from a CA for this account.
+ * Returns the key authorization of a token, and whether it may be given to a client that asks by one of these names; undefined where no
+ * order waits for the token.
  */
 export async function findAnswer(sql: Sql, stamps: Stamps, token: string, names: string[]) {
   const [row] = await sql<

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { HostProofType } from "#modules/issuance/hosts/rules";
-import type { Name } from "#modules/issuance/requests/rules/driver";
+import type { Name } from "#modules/issuance/issuing/rules/driver";
+import type { HostProofType } from "#modules/issuance/issuing/rules/host-proofs";
 import { Fault, isRecord } from "./problems";
 import type { Proof } from "./progress";
 import type { AcmeSettings } from "./settings";
@@ -19,7 +19,10 @@ export const recordOf = (proof: Pick<Proof, "name" | "token" | "thumbprint">) =>
 
 type Way = Pick<Proof, "type" | "challenge">;
 
-/** Returns the ways to prove control, in the order in which they are tried: by the host of the request, where it does, and then the issuer's own. */
+/**
+ * Returns the ways to prove control, in the order in which they are tried: by the host of the request, where it does, and then the issuer's
+ * own.
+ */
 export const waysOf = (hostProof: HostProofType | null, challenges: AcmeSettings["challenges"]): Way[] => [
   ...(hostProof === null ? [] : [{ type: hostProof, challenge: "host" as const }]),
   ...challenges.map(({ type }, challenge) => ({ type, challenge })),

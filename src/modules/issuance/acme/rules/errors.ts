@@ -1,4 +1,4 @@
-import type { Faulted, Name } from "#modules/issuance/requests/rules/driver";
+import type { Faulted, Name } from "#modules/issuance/issuing/rules/driver";
 import { Fault, Problem, Unusable } from "./problems";
 import { AFRESH } from "./progress";
 

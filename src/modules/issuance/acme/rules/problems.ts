@@ -53,7 +53,7 @@ export class Problem extends Error {
   }
 }
 
-/** What keeps an order from going on, beside what a CA says in a problem document. With `isFinal` the next try would meet it again. */
+/** A reason why an order does not go on, beside those in problem documents of a CA. With `isFinal` the next try would meet it again. */
 export class Fault extends Error {
   constructor(
     message: string,
@@ -103,7 +103,7 @@ function readFacts(document: Record<string, unknown>): Facts {
   };
 }
 
-/** Makes one line of text that somebody else wrote. */
+/** Makes one line of text that others wrote. */
 const clean = (text: string) =>
   text
     .slice(0, 4 * MAX_DETAIL)

@@ -1,6 +1,6 @@
 import type { ChallengeType } from "./settings";
 
-/** What an issuer keeps of its account. `thumbprint` is that of its key, `contact` what the CA was told. */
+/** The account of an issuer. `thumbprint` is that of its key, `contact` the one that the CA has. */
 export type Account = { directoryUrl: string; url: string; thumbprint: string; contact: string[] };
 
 /** How control of one name is proven. */
@@ -12,11 +12,11 @@ export type Proof = {
   challenge: number | "host";
   challengeUrl: string;
   token: string;
-  /** Where it is presented, which a CNAME may lead elsewhere later; undefined where that is the name itself. */
+  /** The name at which it is presented, where a CNAME leads there; undefined where that is the name itself. */
   target?: string | undefined;
   /** Of the account key, so that what was presented can be taken away after the key has changed. */
   thumbprint: string;
-  /** `told` once the CA was asked to look. */
+  /** `told` once the challenge was answered: the CA was asked to look. */
   state: "planned" | "presented" | "told";
 };
 
@@ -25,7 +25,7 @@ export type Ordered = {
   stage: "ordered";
   since: string;
   orderUrl: string;
-  /** Whose order it is: no other account of the issuer can do anything with it. */
+  /** The account of the order: no other account of the issuer can do anything with it. */
   accountUrl: string;
   /** Undefined until every authorization was read. */
   proofs?: Proof[];
@@ -41,7 +41,7 @@ export type Ordered = {
   restarts?: number;
 };
 
-/** What a request's progress holds. `ordering` is kept before an order is made. */
+/** The progress of a request. `ordering` is kept before an order is made. */
 export type Progress = { stage: "ordering"; since: string; withoutReplaces?: boolean; restarts?: number } | Ordered;
 
 /** Returns the progress as it was kept; undefined before the first step, and after an order was given up for another. */

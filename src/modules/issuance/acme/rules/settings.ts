@@ -1,4 +1,4 @@
-import type { HostProofType } from "#modules/issuance/hosts/rules";
+import type { HostProofType } from "#modules/issuance/issuing/rules/host-proofs";
 import { isRecord, Unusable } from "./problems";
 
 const CHALLENGE_TYPES = ["http-01", "dns-01"] as const;
@@ -7,7 +7,7 @@ export type ChallengeType = (typeof CHALLENGE_TYPES)[number] | HostProofType;
 /** A way to prove control of names; what else it holds is for its solver. */
 export type ChallengeSettings = { type: ChallengeType } & Record<string, unknown>;
 
-/** What the config and the secrets of an ACME issuer say. */
+/** The config and the secrets of an ACME issuer. */
 export type AcmeSettings = {
   directoryUrl: string;
   /** Mail addresses as URLs. */
@@ -18,15 +18,15 @@ export type AcmeSettings = {
   profile: string | undefined;
   challenges: ChallengeSettings[];
   accountKeyPem: string;
-  /** What the account is to be known by from now on. */
+  /** The next key of the account, from now on. */
   nextAccountKeyPem: string | undefined;
   externalAccount: { keyId: string; hmacKey: string } | undefined;
 };
 
-type Given = { config: Record<string, unknown>; secrets: Record<string, string> };
+type StoredSettings = { config: Record<string, unknown>; secrets: Record<string, string> };
 
 /** Returns the settings of an issuer; an issuer that cannot be used throws. */
-export function readSettings({ config, secrets }: Given): AcmeSettings {
+export function readSettings({ config, secrets }: StoredSettings): AcmeSettings {
   const { accountKeyPem, nextAccountKeyPem, externalAccountHmacKey: hmacKey } = secrets;
   const keyId = text(config.externalAccountKeyId);
   const directoryUrl = text(config.directoryUrl);
@@ -49,7 +49,7 @@ export function readSettings({ config, secrets }: Given): AcmeSettings {
 }
 
 /** Returns how the issuer proves control of names, in the order in which that is tried. */
-export const readChallenges = ({ challenges }: Given["config"]) => list(challenges).filter(isChallenge);
+export const readChallenges = ({ challenges }: StoredSettings["config"]) => list(challenges).filter(isChallenge);
 
 const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

@@ -33,6 +33,6 @@ function read(pem: string) {
     const publicJwk = createPublicKey(key).export({ format: "jwk" }) as JWK;
     const alg = jwk.kty === "RSA" ? "RS256" : ALGORITHMS[jwk.crv ?? ""];
     if (alg) return { jwk, publicJwk, alg };
-  } catch {} // told below
+  } catch {} // answered below
   throw new Unusable("The account key must be an EC (P-256, P-384, P-521), RSA or Ed25519 private key in PEM.", true);
 }

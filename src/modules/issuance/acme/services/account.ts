@@ -5,8 +5,8 @@ import { type AccountKey, bindAccount } from "./account-key";
 import type { Client, Signer } from "./directory";
 
 /**
- * Returns who signs for the account of a key: the one that is kept, or that the directory already has of this key, or a new one. The directory is
- * told of new contacts. What is new goes to `save`.
+ * Returns the signer for the account of a key: the one that is kept, or that the directory has of this key, or a new one. New
+ * contacts go to the directory, a new account to `save`.
  */
 export async function ensureAccount(client: Client, key: AccountKey, settings: AcmeSettings, kept: unknown, save: (account: Account) => Promise<void>) {
   const saved = kept as Account | null | undefined;
@@ -33,7 +33,10 @@ async function register(client: Client, key: AccountKey, { contact, termsOfServi
   return location;
 }
 
-/** Has the account go by another key from now on (RFC 8555, 7.3.5). Where it already does, because a killed server came so far, nothing happens. */
+/**
+ * Has the account go by another key from now on (RFC 8555, 7.3.5). Where it already does, because a killed server came so far, nothing
+ * happens.
+ */
 export async function rollOverKey(client: Client, { key, accountUrl }: Required<Signer>, next: AccountKey) {
   const { keyChange, newAccount } = await client.directory();
   if (!keyChange) throw new Unusable("The CA changes no account keys.", true);

@@ -16,7 +16,7 @@ const NONCE = /^[\w-]{1,512}$/;
 /** Of what a CA may answer where a chain is asked for. */
 const MAX_CHAIN = 262_144;
 
-/** What a process remembers of a directory for one issuer. */
+/** The memory of a process of a directory, for one issuer. */
 type Session = { directory?: { value: Directory; until: number } | undefined; nonces: string[] };
 export type Directory = Record<"newNonce" | "newAccount" | "newOrder", string> & {
   revokeCert?: string;
@@ -38,7 +38,7 @@ export type Answer = {
   link: string | undefined;
   retryAfter: string | undefined;
 };
-/** Who signs: an account by its address, or a key that the CA is to know by itself. */
+/** A signer: an account by its address, or a key that the CA is to know by itself. */
 export type Signer = { key: AccountKey; accountUrl?: string };
 export type Client = ReturnType<typeof createClient>;
 

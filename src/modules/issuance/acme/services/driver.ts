@@ -1,5 +1,5 @@
-import { reasonCodeOf } from "#modules/issuance/pki/rules";
-import type { Driver, Faulted, Issuing, Name, OpenIssuer, Step } from "#modules/issuance/requests/rules/driver";
+import type { Driver, Faulted, Issuing, Name, OpenIssuer, Step } from "#modules/issuance/issuing/rules/driver";
+import { reasonCodeOf } from "#x509/revocation-reasons";
 import { stepOf } from "../rules/errors";
 import { Fault, Problem } from "../rules/problems";
 import { type Account, beginsAfresh, type Proof, readProgress } from "../rules/progress";
@@ -15,7 +15,7 @@ import { takeStep } from "./steps";
 type IssuerId = Pick<OpenIssuer, "organizationId" | "id">;
 type RequestId = Pick<Issuing, "organizationId" | "issuerId" | "requestId">;
 
-/** What outlives a step. */
+/** The state that outlives a step. */
 export type Keep = {
   /** Null where the CA does not know the account any more. */
   saveAccount: (issuer: IssuerId, account: Account | null) => Promise<void>;
@@ -23,16 +23,18 @@ export type Keep = {
   hasOtherKeys: (issuer: Pick<OpenIssuer, "organizationId" | "id" | "secrets">) => Promise<boolean>;
   /** Makes the issuer's next account key its account key. */
   changeKey: (issuer: IssuerId, nextKeyPem: string, account: Account) => Promise<void>;
-  /** Notes that the request is about to make its order. Returns true where that was noted before: the order may be there, and not be kept. */
+  /**
+   * Notes that the request is about to make its order. Returns true where that was noted before: the order may be there, and not be kept.
+   */
   beginOrder: (request: RequestId) => Promise<boolean>;
   /** Returns those of these orders that no other request has. */
   unclaimed: (request: RequestId, orderUrls: string[]) => Promise<string[]>;
 };
 
-type Given = { allowPrivate: boolean; clock: () => Date; keep: Keep; solvers: Solvers };
+type AcmeDriverDeps = { allowPrivate: boolean; clock: () => Date; keep: Keep; solvers: Solvers };
 
-/** What has certificates issued by ACME directories (RFC 8555). */
-export function createAcmeDriver({ allowPrivate, clock, keep, solvers }: Given) {
+/** Returns the driver of ACME directories (RFC 8555). */
+export function createAcmeDriver({ allowPrivate, clock, keep, solvers }: AcmeDriverDeps) {
   const sessions: Sessions = new Map();
   const server = crypto.randomUUID();
 
@@ -76,7 +78,7 @@ export function createAcmeDriver({ allowPrivate, clock, keep, solvers }: Given) 
     return solver;
   }
 
-  /** What an error means, which may be that the account is another by now. */
+  /** Returns the outcome of a step that failed, which may be that the account is another by now. */
   async function explain(error: unknown, issuer: OpenIssuer, names: Name[]): Promise<Faulted> {
     const step = stepOf(error, names, clock());
     if (!(error instanceof Problem)) return step;

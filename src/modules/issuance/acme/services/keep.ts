@@ -1,5 +1,5 @@
 import type { Deps } from "#deps";
-import { findStored } from "#modules/issuance/issuers/queries";
+import { findStored } from "#modules/issuance/issuers/queries/issuers";
 import { openIssuer, sealSecrets } from "#modules/issuance/issuers/services/secrets";
 import { beginOrder, changeKey, findUnclaimed, saveAccount } from "../queries/orders";
 import { createAcmeDriver, type Keep } from "./driver";

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import type { Name } from "#modules/issuance/requests/rules/driver";
+import type { Name } from "#modules/issuance/issuing/rules/driver";
 import { leadsTo, linksTo, readChain } from "../rules/chains";
 import { Problem, Unusable } from "../rules/problems";
 import type { AcmeSettings } from "../rules/settings";
@@ -23,7 +23,10 @@ export type Order = {
 
 type Wanted = { names: Name[]; profile: string | null; replaces: string | null };
 
-/** Makes an order. The certificate that it renews, and the profile, are named where the directory knows such (RFC 9773, draft-aaron-acme-profiles). */
+/**
+ * Makes an order. The certificate that it renews, and the profile, are named where the directory knows such (RFC 9773,
+ * draft-aaron-acme-profiles).
+ */
 export async function newOrder(client: Client, signer: Signer, { names, profile, replaces }: Wanted): Promise<string> {
   const { newOrder, renewalInfo, meta } = await client.directory();
   if (profile !== null && meta.profiles && !Object.hasOwn(meta.profiles, profile))
@@ -39,7 +42,9 @@ export async function newOrder(client: Client, signer: Signer, { names, profile,
   return location;
 }
 
-/** Returns the addresses of the account's orders of exactly these names that wait for something; none where the directory lists no orders. */
+/**
+ * Returns the addresses of the account's orders of exactly these names that wait for something; none where the directory lists no orders.
+ */
 export async function findOrders(client: Client, signer: Required<Signer>, names: Name[]): Promise<string[]> {
   const account = await client.post(signer.accountUrl, undefined, signer).catch(undefinedIfUnknown);
   const found: string[] = [];
@@ -97,7 +102,10 @@ export async function readAuthorization(client: Client, signer: Signer, url: str
   return json;
 }
 
-/** Has the CA revoke a certificate (RFC 8555, 7.6); `reason` is a CRLReason, which a CA need not take. One that is revoked already is as good. */
+/**
+ * Has the CA revoke a certificate (RFC 8555, 7.6); `reason` is a CRLReason, which a CA need not take. One that is revoked already is as
+ * good.
+ */
 export async function revokeAt(client: Client, signer: Signer, pem: string, reason: number | undefined): Promise<void> {
   const { revokeCert } = await client.directory();
   if (revokeCert === undefined) throw new Unusable("The CA revokes no certificates.", true);
@@ -111,7 +119,9 @@ export async function revokeAt(client: Client, signer: Signer, pem: string, reas
   }
 }
 
-/** Returns the chain of an order that has been issued: the first that leads to the preferred issuer, or else what the CA sends by itself. */
+/**
+ * Returns the chain of an order that has been issued: the first that leads to the preferred issuer, or else what the CA sends by itself.
+ */
 export async function downloadChain(client: Client, signer: Signer, { certificate }: Order, { preferredChain }: Pick<AcmeSettings, "preferredChain">) {
   if (certificate === undefined) throw new Unusable("The CA calls the order valid and has no certificate for it.", true);
   const { body, link, url } = await client.post(certificate, undefined, signer, true);

@@ -1,9 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { isMoment } from "#db/moments";
-import { children, contentOf, context, readOne, TAG } from "#modules/certificates/certificates/x509/der";
-import { readKeyIdentifiers } from "#modules/certificates/certificates/x509/key-identifiers";
-import type { RenewalWindow } from "#modules/issuance/requests/rules/driver";
+import type { RenewalWindow } from "#modules/issuance/issuing/rules/driver";
 import { readRetryAfter } from "#outbound/call";
+import { children, contentOf, context, readOne, TAG } from "#x509/der";
+import { readKeyIdentifiers } from "#x509/key-identifiers";
 import { isRecord, Unusable } from "../rules/problems";
 import type { Client } from "./directory";
 
@@ -32,7 +32,10 @@ export async function readRenewalWindow(client: Client, pem: string, now: Date):
   };
 }
 
-/** Returns what a CA calls a certificate: the key identifier of its issuer and its serial number (RFC 9773, 4.1); undefined where it names no such key. */
+/**
+ * Returns what a CA calls a certificate: the key identifier of its issuer and its serial number (RFC 9773, 4.1); undefined where it names
+ * no such key.
+ */
 export function certificateIdOf(pem: string) {
   const { raw } = new X509Certificate(pem);
   const { authority } = readKeyIdentifiers(raw);

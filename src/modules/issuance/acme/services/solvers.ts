@@ -5,7 +5,7 @@ import { createDnsSolver } from "#modules/issuance/dns/services/solver";
 import { findStanding } from "#modules/issuance/domains/queries";
 import { domainOf, findHttpFault } from "#modules/issuance/domains/rules";
 import { ownNames } from "#modules/issuance/domains/services/own-names";
-import { findChallenge, forgetChallenge, keepChallenge } from "#modules/issuance/hosts/queries/challenges";
+import { findChallenge, forgetChallenge, keepChallenge } from "#modules/issuance/requests/queries/challenges";
 import { forgetAnswer, keepAnswer } from "../queries/answers";
 import { keyAuthorizationOf, recordOf } from "../rules/challenges";
 import { Fault } from "../rules/problems";
@@ -28,10 +28,13 @@ export type Solver = {
 /** Returns what proves control in this way, for one certificate request. */
 export type Solvers = (settings: ChallengeSettings, secrets: Record<string, string>, request: Request) => Solver;
 
-/** How long an answer at http-01 is there, where nothing takes it away. */
+/** The time for which an answer at http-01 is there, where nothing takes it away. */
 const ANSWER_MS = 7 * 86_400_000;
 
-/** http-01 by the servers of this database: an answer is there on all of them once it is kept. None is for a domain of another organization, or of the server. */
+/**
+ * http-01 by the servers of this database: an answer is there on all of them once it is kept. None is for a domain of another organization,
+ * or of the server.
+ */
 export const http01 = (
   { sql, stamps, clock, ownNames }: Pick<Deps, "sql" | "stamps" | "clock"> & { ownNames: () => readonly string[] },
   { organizationId, requestId }: Request,
@@ -49,21 +52,21 @@ export const http01 = (
   isVisible: async () => ({ visible: true }),
 });
 
-type Given = Pick<Deps, "clock"> & { allowPrivate: boolean };
+type Dns01Deps = Pick<Deps, "clock"> & { allowPrivate: boolean };
 
 /** dns-01 by the provider that the challenge names. */
-function dns01({ clock, allowPrivate }: Given, { type: _, provider, ...config }: ChallengeSettings, secrets: Record<string, string>): Solver {
+function dns01({ clock, allowPrivate }: Dns01Deps, { type: _, provider, ...config }: ChallengeSettings, secrets: Record<string, string>): Solver {
   const solver = createDnsSolver({ provider: provider as ProviderKey, config, secrets, allowPrivate, clock });
   const placed = (proof: Proof) => ({ ...recordOf(proof), target: proof.target, token: proof.token, keyAuthorization: keyAuthorizationOf(proof) });
   return {
-    locate: (proof, signal) => telling(solver.locate(recordOf(proof).name, signal)),
-    present: (proof, signal) => telling(solver.present(placed(proof), signal)),
-    remove: (proof, signal) => telling(solver.remove(placed(proof), signal)),
-    isVisible: (proof, signal) => telling(solver.isVisible(placed(proof), signal)),
+    locate: (proof, signal) => toFault(solver.locate(recordOf(proof).name, signal)),
+    present: (proof, signal) => toFault(solver.present(placed(proof), signal)),
+    remove: (proof, signal) => toFault(solver.remove(placed(proof), signal)),
+    isVisible: (proof, signal) => toFault(solver.isVisible(placed(proof), signal)),
   };
 }
 
-async function telling<Value>(work: Promise<Value>) {
+async function toFault<Value>(work: Promise<Value>) {
   try {
     return await work;
   } catch (error) {
@@ -72,8 +75,8 @@ async function telling<Value>(work: Promise<Value>) {
 }
 
 /**
- * A challenge that the request's agent answers. It is shown for the issuer's own account alone, whose key is sealed: a thumbprint that was
- * written into the database would let another account prove control of the host's names.
+ * Returns the solver of challenges that the request's agent answers, for the issuer's own account, whose key is sealed: no thumbprint in
+ * the database lets another account prove the names.
  */
 const byHost = ({ sql, stamps }: Pick<Deps, "sql" | "stamps">, { accountKeyPem = "" }: Record<string, string>, request: Request): Solver => ({
   async present({ name, token }) {

@@ -1,5 +1,6 @@
-import type { Issuing, Step } from "#modules/issuance/requests/rules/driver";
+import type { Issuing, Step } from "#modules/issuance/issuing/rules/driver";
 import { readRetryAfter } from "#outbound/call";
+import { backoff } from "#runtime/backoff";
 import { planProof, waysOf } from "../rules/challenges";
 import { Problem } from "../rules/problems";
 import { AFRESH, type Ordered, type Progress, type Proof } from "../rules/progress";
@@ -83,7 +84,7 @@ async function makeOrder(work: Work, { since, withoutReplaces, restarts = 0 }: P
       "validating",
       { stage: "ordering", since, withoutReplaces: true, restarts },
       0,
-      "The certificate was renewed before; the CA is told of no predecessor.",
+      "The certificate was renewed before; the CA is given no predecessor.",
     );
   }
 }
@@ -110,7 +111,10 @@ async function advance(work: Work, progress: Ordered): Promise<Step> {
   return poll(work, "issuing", progress, issued);
 }
 
-/** Has a request fail whose order the CA gave up; or makes another order, where the server was restarted that was to show the proofs meanwhile. */
+/**
+ * Has a request fail whose order the CA gave up; or makes another order, where the server was restarted that was to show the proofs
+ * meanwhile.
+ */
 async function giveUp({ client, signer, server, now }: Work, { proofs = [], lookedBy, isFinalizing, restarts = 0 }: Ordered, order: Order): Promise<Step> {
   const reason = await describeInvalid(client, signer, order);
   const isShownHere = proofs.some(({ type, challenge }) => type === "http-01" && challenge !== "host");
@@ -123,7 +127,7 @@ const namesOf = ({ proofs = [] }: Ordered, kind: Proof["type"]) => proofs.flatMa
 
 /** Asks again: when the CA says, or after 1, 2, 4 … seconds, at last 30. */
 function poll(work: Work, to: "validating" | "issuing", progress: Ordered, { retryAfter }: Order): Step {
-  const wait = readRetryAfter(retryAfter, work.now, ORDER_MS) ?? Math.min(POLL_MS.first * 2 ** Math.min(progress.polls, 10), POLL_MS.longest);
+  const wait = readRetryAfter(retryAfter, work.now, ORDER_MS) ?? backoff(POLL_MS, progress.polls + 1);
   return goOn(work, to, { ...progress, polls: progress.polls + 1 }, wait);
 }
 
@@ -154,7 +158,7 @@ async function prove(work: Work, progress: Ordered, all: Proof[]): Promise<Step>
   }
   const seen = await inGroups(batch, async (proof) => ({ proof, ...(await work.solverOf(proof).isVisible(proof, signal)) }));
   const visible = seen.filter((each) => each.visible).map(({ proof }) => proof);
-  const looks = await inGroups(visible, ({ challengeUrl }) => tell(client, signer, challengeUrl));
+  const looks = await inGroups(visible, ({ challengeUrl }) => answerChallenge(client, signer, challengeUrl));
   const proofs = all.map((proof): Proof => (batch.includes(proof) ? { ...proof, state: visible.includes(proof) ? "told" : "presented" } : proof));
   const { hiddenSince = work.now.toISOString(), ...rest } = progress;
   const isFirst = looks.every(Boolean) && (rest.lookedBy === work.server || all.every(({ state }) => state !== "told"));
@@ -171,7 +175,7 @@ async function prove(work: Work, progress: Ordered, all: Proof[]): Promise<Step>
 }
 
 /** Has the CA look at a challenge. Returns false where it is looking at it, or has looked, because a killed server had it do so. */
-async function tell(client: Client, signer: Signer, challengeUrl: string) {
+async function answerChallenge(client: Client, signer: Signer, challengeUrl: string) {
   try {
     await client.post(challengeUrl, {}, signer);
     return true;

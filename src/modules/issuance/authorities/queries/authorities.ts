@@ -2,14 +2,14 @@ import type { Stamp, Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import type { Resource } from "#db/outcome";
-import { noteChange } from "#modules/issuance/requests/queries/requests";
+import { noteChange } from "#modules/issuance/issuing/queries";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { NameConstraints } from "../rules/names";
 import type { Profile } from "../rules/profiles";
 import { type InIso, withDates } from "./dates";
 import { authorityFactsJson, pemOf, stampAuthority } from "./stamps";
 
-/** Whether its certificate, or one above it, is revoked. */
+/** SQL condition: its certificate, or one above it, is revoked. */
 const isRevoked = (sql: Sql) => sql`exists (
   with recursive chain as (
     select organization_id, issuer_id, revoked_at, 0 as depth from certificates
@@ -19,7 +19,7 @@ const isRevoked = (sql: Sql) => sql`exists (
     join certificates as above on above.organization_id = chain.organization_id and above.id = chain.issuer_id where depth < 10)
   select from chain where revoked_at is not null)`;
 
-/** What every answer shows of a row called `authority`. */
+/** The JSON of every answer, from a row called `authority`. */
 const authorityJson = (sql: Sql, now: Date) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'kind', kind,
   'status', case when status = 'pending' then 'pending' when not_after <= ${now.toISOString()} then 'expired' when ${isRevoked(sql)} then 'revoked'
     when not enabled then 'disabled' else 'active' end,
@@ -69,7 +69,10 @@ export type StoredAuthority = {
   version: number;
 };
 
-/** What no answer shows. `hold` keeps others from deleting (`share`) or changing it (`update`) until the transaction ends. */
+/**
+ * Returns the stored row, with parts that no answer shows. `hold` keeps others from deleting (`share`) or changing it
+ * (`update`) until the transaction ends.
+ */
 export async function findStored(sql: Sql, organizationId: string, id: string, hold?: "share" | "update"): Promise<StoredAuthority | undefined> {
   const [row] = await sql<InIso<StoredAuthority>[]>`
     select organization_id as "organizationId", id, name, kind, status, enabled, public_key as "publicKey", sealed_private_key as "sealedPrivateKey",
@@ -167,7 +170,10 @@ export async function writeChange(
 const issuersOf = (sql: Sql, organizationId: string, id: string) =>
   sql`select id from issuers where organization_id = ${organizationId} and kind = 'internal' and config->>'authorityId' = ${id}::text`;
 
-/** What still needs the authority, as a sentence: an authority below it, an issuer, its certificates until they have expired. */
+/**
+ * Returns, as a sentence, what still needs the authority: an authority below it, an issuer, or its certificates until they have
+ * expired.
+ */
 export async function findDependents(sql: Sql, organizationId: string, id: string, now: Date) {
   const [row] = await sql<{ live: boolean; child: string | null; issuer: string | null }[]>`
     select exists (
@@ -182,7 +188,10 @@ export async function findDependents(sql: Sql, organizationId: string, id: strin
     : undefined;
 }
 
-/** Its key, and what it published, are gone with it; the certificates stay. The authority above it is rid of a certificate whose key nobody has. */
+/**
+ * Removes an authority with its key and publications; its certificates stay. The authority above it also forgets the
+ * certificate, whose key no longer exists.
+ */
 export const removeAuthority = (sql: Sql, scope: Scope, id: string) => sql`
   with deleted as (delete from authorities where organization_id = ${scope.organizationId} and id = ${id} returning *),
   publications as (delete from authority_publications where organization_id = ${scope.organizationId} and authority_id = ${id}),

@@ -1,11 +1,14 @@
 import type { Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { insertRows, toRow } from "#modules/certificates/certificates/queries/insert";
-import type { ParsedCertificate } from "#modules/certificates/certificates/x509/facts";
 import { audit, type Scope } from "#modules/people/audit/queries";
+import type { ParsedCertificate } from "#x509/facts";
 import { type InIso, withDates } from "./dates";
 
-/** Stores a certificate as one of the organization, with its issuer where that is stored. Returns its id, also where it was there before. */
+/**
+ * Stores a certificate as one of the organization, with its issuer where that is stored. Returns its id, also where it was
+ * there before.
+ */
 export async function storeCertificate(sql: Sql, stamps: Stamps, scope: Scope, parsed: ParsedCertificate, issuerId: string | undefined) {
   const stored = await insertRows(sql, scope, [toRow(stamps, scope.organizationId, parsed, null, issuerId)]);
   const row = stored.get(parsed.fingerprintSha256);
@@ -29,7 +32,7 @@ export type Issue = {
   certificateId: string;
   requestId: string | null;
   notAfter: Date;
-  /** What the audit trail keeps besides. */
+  /** Further details for the audit trail. */
   details: Record<string, unknown>;
 };
 
@@ -46,7 +49,7 @@ export async function keepIssued(sql: Sql, scope: Scope, { authorityId, serialNu
 
 export type Issued = { certificateId: string; serialNumber: string; notAfter: Date; pem: string; authorityId: string };
 
-/** What was issued for an order. */
+/** Returns the certificate that was issued for an order. */
 export async function findIssued(sql: Sql, organizationId: string, requestId: string) {
   const [row] = await sql<InIso<Issued>[]>`
     select certificate_id as "certificateId", serial_number as "serialNumber", iso(issued.not_after) as "notAfter", pem, authority_id as "authorityId"

@@ -5,7 +5,7 @@ import type { Sql } from "#db/connect";
 export const pemOf = (sql: Sql) => sql`(
   select pem from certificates where certificates.organization_id = authority.organization_id and certificates.id = authority.certificate_id)`;
 
-/** What is stamped of a row called `authority`: which certificate it has, and what it may issue. */
+/** The stamped facts of a row called `authority`: its certificate, and what it may issue. */
 export const authorityFacts = (facts: Record<string, unknown>): Facts => ["authority", facts];
 export const authorityFactsJson = (
   sql: Sql,

@@ -6,7 +6,7 @@ export type Name = { type: "dns" | "ip"; value: string };
 /** RFC 5280, 4.2.1.10: a domain stands for itself and all below it, an address range is written as CIDR. */
 export type NameConstraints = { permittedDomains: string[]; excludedDomains: string[]; permittedAddresses: string[]; excludedAddresses: string[] };
 
-/** What a profile allows; null allows any. */
+/** The names that a profile allows; null allows any. */
 export type AllowedNames = { allowedDomains: string[] | null; allowedAddresses: string[] | null; allowsWildcards: boolean };
 
 const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
@@ -48,7 +48,7 @@ const isInNetwork = (address: string, network: string) => {
   return parsed.kind() === range[0].kind() && parsed.match(range);
 };
 
-/** What is wrong with a name that an authority is to certify, as the rest of a sentence. */
+/** Returns why an authority must not certify a name, as the rest of a sentence. */
 export function nameFault({ type, value }: Name, constraints: readonly NameConstraints[], allowed: AllowedNames) {
   const judge = type === "dns" ? domainFault : addressFault;
   return judge(value, constraints, allowed);

@@ -3,12 +3,12 @@ import { type AllowedNames, listFault } from "./names";
 export const USAGES = ["server", "client", "both"] as const;
 const DAY = 86_400;
 
-/** What certificates an authority issues. Lifetimes are in seconds. */
+/** The kind of certificates that an authority issues. Lifetimes are in seconds. */
 export type Profile = AllowedNames & { name: string; usage: (typeof USAGES)[number]; defaultLifetimeSeconds: number; maxLifetimeSeconds: number };
 
 export const LIFETIME = { min: 60, max: 825 * DAY, default: 90 * DAY, defaultMax: 398 * DAY };
 
-/** What a new authority has where nothing is said. */
+/** The profiles of a new authority that names none. */
 export const DEFAULT_PROFILES: Profile[] = USAGES.map((usage) => readProfile({ name: usage, usage }));
 
 type Given = { [Field in keyof Profile]?: Profile[Field] | undefined } & Pick<Profile, "name" | "usage">;

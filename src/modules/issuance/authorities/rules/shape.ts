@@ -6,7 +6,7 @@ import { subjectFault } from "./subject";
 type Field = keyof NewAuthority;
 type Ways = Record<NewAuthority["kind"], { needs: Field[]; takes: Field[] }>;
 
-/** What each way of coming to an authority needs, and what it takes besides. */
+/** The fields that each kind of new authority needs, and those that it may have. */
 const WAYS: Ways = {
   root: { needs: ["subject"], takes: ["keyAlgorithm", "lifetimeDays", "pathLength", "nameConstraints", "profiles", "issuing"] },
   issuing: { needs: ["subject", "parentId"], takes: ["keyAlgorithm", "lifetimeDays", "pathLength", "nameConstraints", "profiles"] },
@@ -15,7 +15,7 @@ const WAYS: Ways = {
 };
 const ALWAYS: Field[] = ["kind", "name", "publicUrl"];
 
-/** What is missing in a new authority of this kind, or is not for it, as a sentence that names the field. */
+/** Returns the missing or superfluous field of a new authority, in a sentence. */
 export function shapeFault(body: NewAuthority) {
   const { needs, takes } = WAYS[body.kind];
   const missing = needs.find((each) => body[each] === undefined);

@@ -1,6 +1,9 @@
 import type { NewAuthority } from "../schema";
 
-/** Control characters, line and paragraph ends, changes of direction, and code points that are no characters, which readers of certificates refuse. */
+/**
+ * Control characters, line and paragraph ends, changes of direction, and code points that are no characters, which readers of
+ * certificates refuse.
+ */
 const UNFIT = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}]/u;
 
 /** Returns what is wrong with the characters of a subject, as a sentence that names the field. */

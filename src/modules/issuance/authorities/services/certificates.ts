@@ -1,44 +1,26 @@
 import type { KeyObject } from "node:crypto";
 import type { Extension as ExtensionOf, JsonNameParams, Name as LibraryName, X509CertificateCreateParams } from "@peculiar/x509";
-import { sequence, tagged } from "#crypto/der";
-import { children, readOne, TAG } from "#modules/certificates/certificates/x509/der";
-import { hash } from "#modules/certificates/certificates/x509/facts";
+import { children, readOne, TAG } from "#x509/der";
+import { sequence, tagged } from "#x509/der-writer";
+import { hash } from "#x509/facts";
 import { type NameConstraints, type Name as NameOf, networkBytes } from "../rules/names";
 import type { Profile } from "../rules/profiles";
 import type { NewIssuing } from "../schema";
 import { publicKeyOf, signatureOf, webKeyOf } from "./keys";
 import { library } from "./library";
 
-const {
-  AuthorityInfoAccessExtension,
-  AuthorityKeyIdentifierExtension,
-  BasicConstraintsExtension,
-  CRLDistributionPointsExtension,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  Extension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  Name,
-  Pkcs10CertificateRequestGenerator,
-  SubjectAlternativeNameExtension,
-  SubjectKeyIdentifierExtension,
-  X509CertificateGenerator,
-} = library;
-
-/** Who signs: its key, its name in DER, its key identifier in hexadecimal, and where what it publishes is found. */
+/** A signer: its key, its name in DER, its key identifier in hexadecimal, and the addresses of its publications. */
 export type Signer = { key: KeyObject; subject: Uint8Array; keyId: string; urls: { certificate: string; crl: string; ocsp: string } | undefined };
 export type Validity = { notBefore: Date; notAfter: Date };
 type Subject = NonNullable<NewIssuing["subject"]>;
 
-/** Certificates begin a minute ago, so that a host whose clock is a little late takes them; of a short lifetime at most this share is lost to that. */
+/**
+ * Certificates begin a minute ago, so that a host whose clock is a little late takes them; of a short lifetime at most this
+ * share is lost to that.
+ */
 const BACKDATED_MS = 60_000;
 const BACKDATED_SHARE = 1 / 10;
-const USAGES = {
-  server: [ExtendedKeyUsage.serverAuth],
-  client: [ExtendedKeyUsage.clientAuth],
-  both: [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth],
-};
+const USAGES = { server: ["serverAuth"], client: ["clientAuth"], both: ["serverAuth", "clientAuth"] } as const;
 
 /** Returns when a certificate begins that is made at this moment, and lives so long. */
 export const beginAt = (now: Date, lifetimeMs = Number.POSITIVE_INFINITY) =>
@@ -47,7 +29,7 @@ export const beginAt = (now: Date, lifetimeMs = Number.POSITIVE_INFINITY) =>
 /** 128 random bits, in hexadecimal. */
 export const newSerialNumber = () => Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("hex");
 
-/** What identifies a public key (RFC 5280, 4.2.1.2): the SHA-1 of its bits, in hexadecimal. No signature depends on it. */
+/** Returns the identifier of a public key (RFC 5280, 4.2.1.2): the SHA-1 of its bits, in hexadecimal. No signature depends on it. */
 export const keyIdOf = (publicKey: Uint8Array) => hash("sha1", keyBitsOf(publicKey));
 
 export function keyBitsOf(publicKey: Uint8Array) {
@@ -63,6 +45,7 @@ export function nameOf({ commonName, organization, organizationalUnit, country }
     ...(organizationalUnit === undefined ? [] : [{ OU: [{ utf8String: organizationalUnit }] }]),
     { CN: [{ utf8String: commonName }] },
   ];
+  const { Name } = library();
   return new Uint8Array(new Name(parts).toArrayBuffer());
 }
 
@@ -86,6 +69,7 @@ export function issueLeaf(
     usage: Profile["usage"];
   },
 ) {
+  const { ExtendedKeyUsage, ExtendedKeyUsageExtension, KeyUsageFlags, KeyUsagesExtension, Name, SubjectAlternativeNameExtension } = library();
   const commonName = names[0]?.value ?? "";
   const hasSubject = commonName.length <= MAX_COMMON_NAME;
   return certify(signer, {
@@ -94,7 +78,7 @@ export function issueLeaf(
     subject: new Name(hasSubject ? [{ CN: [{ utf8String: commonName }] }] : []),
     extensions: [
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature | (isRsa && usage !== "client" ? KeyUsageFlags.keyEncipherment : 0), true),
-      new ExtendedKeyUsageExtension(USAGES[usage]),
+      new ExtendedKeyUsageExtension(USAGES[usage].map((each) => ExtendedKeyUsage[each])),
       new SubjectAlternativeNameExtension(
         names.map(({ type, value }) => ({ type, value })),
         !hasSubject,
@@ -105,36 +89,49 @@ export function issueLeaf(
 
 type Authority = { subject: Uint8Array; publicKey: Uint8Array; pathLength: number | null; constraints: NameConstraints | undefined };
 
-const authorityExtensions = ({ pathLength, constraints }: Pick<Authority, "pathLength" | "constraints">) => [
-  new BasicConstraintsExtension(true, pathLength ?? undefined, true),
-  new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-  ...(constraints ? [new Extension("2.5.29.30", true, encodeConstraints(constraints))] : []),
-];
+function authorityExtensions({ pathLength, constraints }: Pick<Authority, "pathLength" | "constraints">) {
+  const { BasicConstraintsExtension, Extension, KeyUsageFlags, KeyUsagesExtension } = library();
+  return [
+    new BasicConstraintsExtension(true, pathLength ?? undefined, true),
+    new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+    ...(constraints ? [new Extension("2.5.29.30", true, encodeConstraints(constraints))] : []),
+  ];
+}
 
 /** The certificate of an authority, in DER. */
-export const issueAuthority = (signer: Signer, { subject, publicKey, pathLength, constraints, ...rest }: Authority & Validity & { serialNumber: string }) =>
-  certify(signer, { ...rest, publicKey, subject: new Name(subject), extensions: authorityExtensions({ pathLength, constraints }) });
+export function issueAuthority(signer: Signer, { subject, publicKey, pathLength, constraints, ...rest }: Authority & Validity & { serialNumber: string }) {
+  const { Name } = library();
+  return certify(signer, { ...rest, publicKey, subject: new Name(subject), extensions: authorityExtensions({ pathLength, constraints }) });
+}
 
-/** The certificate of who answers OCSP requests for an authority (RFC 6960, 4.2.2.2), in DER. Nobody asks whether it is revoked. */
-export const issueResponder = (signer: Signer, { publicKey, ...rest }: Validity & { serialNumber: string; publicKey: Uint8Array }) =>
-  certify(
-    { ...signer, urls: undefined },
-    {
-      ...rest,
-      publicKey,
-      subject: new Name([{ CN: [{ utf8String: "OCSP responder" }] }]),
-      extensions: [
-        new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-        new ExtendedKeyUsageExtension([ExtendedKeyUsage.ocspSigning]),
-        new Extension("1.3.6.1.5.5.7.48.1.5", false, Uint8Array.of(5, 0)),
-      ],
-    },
-  );
+/** Issues the certificate of an authority's OCSP responder (RFC 6960, 4.2.2.2), in DER. Clients do not check whether it is revoked. */
+export function issueResponder(signer: Signer, { publicKey, ...rest }: Validity & { serialNumber: string; publicKey: Uint8Array }) {
+  const { ExtendedKeyUsage, ExtendedKeyUsageExtension, Extension, KeyUsageFlags, KeyUsagesExtension, Name } = library();
+  const content = {
+    ...rest,
+    publicKey,
+    subject: new Name([{ CN: [{ utf8String: "OCSP responder" }] }]),
+    extensions: [
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.ocspSigning]),
+      new Extension("1.3.6.1.5.5.7.48.1.5", false, Uint8Array.of(5, 0)),
+    ],
+  };
+  return certify({ ...signer, urls: undefined }, content);
+}
 
 type Hashed = NonNullable<X509CertificateCreateParams["signingAlgorithm"]>;
 type Content = Validity & { serialNumber: string; subject: LibraryName; publicKey: Uint8Array; extensions: ExtensionOf[] };
 
 async function certify({ key, subject: issuer, keyId, urls }: Signer, { publicKey, extensions, ...rest }: Content): Promise<Uint8Array> {
+  const {
+    AuthorityInfoAccessExtension,
+    AuthorityKeyIdentifierExtension,
+    CRLDistributionPointsExtension,
+    Name,
+    SubjectKeyIdentifierExtension,
+    X509CertificateGenerator,
+  } = library();
   const isOwn = publicKeyOf(key).equals(publicKey);
   const made = await X509CertificateGenerator.create({
     ...rest,
@@ -157,6 +154,7 @@ async function certify({ key, subject: issuer, keyId, urls }: Signer, { publicKe
 /** A request for an authority elsewhere, in DER: the name, the key, and what the certificate is to say. */
 export async function requestAuthority(key: KeyObject, { subject, publicKey, ...wanted }: Authority) {
   const { hash: hashName, web } = signatureOf(key);
+  const { Name, Pkcs10CertificateRequestGenerator } = library();
   const request = await Pkcs10CertificateRequestGenerator.create({
     name: new Name(subject),
     keys: { privateKey: await webKeyOf(key), publicKey: await crypto.subtle.importKey("spki", Buffer.from(publicKey), web, true, ["verify"]) },

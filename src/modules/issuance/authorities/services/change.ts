@@ -6,13 +6,13 @@ import { isAuthorityProven } from "../queries/stamps";
 import { readProfiles } from "../rules/profiles";
 import type { AuthorityPatch } from "../schema";
 import type { Needs } from "./draft";
-import { heldSentence } from "./signer";
+import { unprovenSentence } from "./signer";
 
-/** What is not named stays; what it says already changes nothing. */
+/** Changes the named fields alone; a patch that repeats the present values writes nothing. */
 export const changeAuthority = ({ sql, stamps, clock }: Needs, scope: Scope, { id, versions }: Target, patch: typeof AuthorityPatch.static) =>
   sql.begin(async (tx) =>
     updateLocked(await findStored(tx, scope.organizationId, id, "update"), versions, async (stored) => {
-      if (!isAuthorityProven(stamps, stored)) return { inTheWay: heldSentence(stored.name) };
+      if (!isAuthorityProven(stamps, stored)) return { inTheWay: unprovenSentence(stored.name) };
       const read = patch.profiles ? readProfiles("body.profiles", patch.profiles) : { profiles: stored.profiles };
       if ("invalid" in read) return read;
       const { name = stored.name, enabled = stored.enabled, publicUrl = stored.publicUrl } = patch;

@@ -1,8 +1,8 @@
 import type { Sql } from "#db/connect";
 import type { Resource } from "#db/outcome";
 import type { Deps } from "#deps";
-import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
 import type { Scope } from "#modules/people/audit/queries";
+import { parseCertificate } from "#x509/facts";
 import { type AuthorityRow, findStored, insertAuthority, type StoredAuthority } from "../queries/authorities";
 import { keepIssued, storeCertificate } from "../queries/issued";
 import type { Profile } from "../rules/profiles";
@@ -22,7 +22,10 @@ type Makes = Needs & Pick<Deps, "keyMaker">;
 const DAY_MS = 86_400_000;
 const LIFETIME_DAYS = { root: 3_650, issuing: 1_825 };
 
-/** The circumstances of a new authority: `at` is the address of this server, for what names no other; `signal` ends once the caller has gone. */
+/**
+ * The circumstances of a new authority: `at` is the address of this server, for what names no other; `signal` ends once the
+ * caller has gone.
+ */
 type Place = { at: string; signal: AbortSignal };
 
 /** Keys are made last, and before the transaction: they take their time, and what is refused needs none. */

@@ -20,7 +20,7 @@ export type Plan = {
 /** The same with its key. */
 export type Draft = Plan & { key: KeyObject; publicKey: Uint8Array };
 
-/** What is the same of every authority, with its key sealed. */
+/** Returns the columns that all kinds of authorities share, with the key sealed. */
 export function rowOf(
   keyring: Needs["config"]["keyring"],
   organizationId: string,

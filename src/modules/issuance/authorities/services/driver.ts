@@ -1,12 +1,12 @@
-import type { Driver, OpenIssuer } from "#modules/issuance/requests/rules/driver";
-import { profileNameOf, termsOf } from "#modules/issuance/requests/rules/terms";
+import type { Driver, OpenIssuer } from "#modules/issuance/issuing/rules/driver";
 import { findStored } from "../queries/authorities";
 import { findProfile, type Profile } from "../rules/profiles";
+import { profileNameOf, termsOf } from "../rules/terms";
 import type { Needs } from "./draft";
 import { issueCertificate } from "./issue";
 import { issuingFault } from "./signer";
 
-/** What an issuer of the kind `internal` says: which authority, and which of its profiles where an order names none. */
+/** Returns the config of an issuer of the kind `internal`: its authority, and the profile for orders that name none. */
 function readConfig({ config }: OpenIssuer) {
   return { authorityId: String(config.authorityId), profile: profileNameOf(null, config) };
 }

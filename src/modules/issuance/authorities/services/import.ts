@@ -1,10 +1,10 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import type { Sql } from "#db/connect";
 import { type Target, updateLocked } from "#db/outcome";
-import { DerError } from "#modules/certificates/certificates/x509/der";
-import { isSignedBy, type ParsedCertificate, parseCertificate, publicKeyOf as publicKeyIn } from "#modules/certificates/certificates/x509/facts";
-import { readPem } from "#modules/certificates/certificates/x509/pem";
 import type { Scope } from "#modules/people/audit/queries";
+import { DerError } from "#x509/der";
+import { isSignedBy, type ParsedCertificate, parseCertificate, publicKeyOf as publicKeyIn } from "#x509/facts";
+import { readPem } from "#x509/pem";
 import { activateAuthority, findStored, insertAuthority, type StoredAuthority } from "../queries/authorities";
 import { hasRevoked, storeCertificate } from "../queries/issued";
 import { isAuthorityProven } from "../queries/stamps";
@@ -12,7 +12,7 @@ import type { NameConstraints } from "../rules/names";
 import type { Profile } from "../rules/profiles";
 import { type Needs, rowOf } from "./draft";
 import { algorithmOf, publicKeyOf } from "./keys";
-import { derOf, heldSentence, partsOf } from "./signer";
+import { derOf, partsOf, unprovenSentence } from "./signer";
 
 /** A CA and those above it: more is no chain that a client takes. */
 const MAX_CHAIN = 10;
@@ -54,7 +54,7 @@ export async function activateByCertificate({ sql, stamps, clock }: Needs, scope
 }
 
 const readOwnChain = (stamps: Needs["stamps"], pending: StoredAuthority, pem: string) =>
-  isAuthorityProven(stamps, pending) ? readChain(pem) : { invalid: heldSentence(pending.name) };
+  isAuthorityProven(stamps, pending) ? readChain(pem) : { invalid: unprovenSentence(pending.name) };
 
 /** Why a certificate is not what a pending authority asked for. */
 function activationFault(chain: Chain, { publicKey, pathLength: asked }: StoredAuthority, now: Date) {

@@ -1,7 +1,7 @@
 import type { Sql } from "#db/connect";
 import { lockName } from "#db/locks";
-import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
 import type { Scope } from "#modules/people/audit/queries";
+import { parseCertificate } from "#x509/facts";
 import { findStored, type StoredAuthority } from "../queries/authorities";
 import { findIssued, type Issued, keepIssued, storeCertificate } from "../queries/issued";
 import { type Name, nameFault } from "../rules/names";
@@ -20,7 +20,7 @@ export type Wanted = {
   /** Null for the first profile. */
   profile: string | null;
   notAfter?: Date;
-  /** The order. What it was issued it is given again, whoever asks, and whichever server was killed meanwhile. */
+  /** The order: it always gets the same certificate, on any server and after a kill. */
   requestId: string | null;
   /** Returns true where the order was approved for this profile; without it, for any. */
   isApproved?: (profile: Profile) => boolean;
@@ -36,8 +36,8 @@ const MAX_NAMES = 100;
 const LEAST_LEFT_MS = 60_000;
 
 /**
- * Has an authority issue a certificate, which is stored with it as one of the organization, in one transaction: what is signed and not kept
- * is given to nobody. `invalid` is a sentence for a person; `isOther`: the profile is not the one that was approved.
+ * Has an authority issue a certificate and stores it, in one transaction: none is given out that is not stored. `invalid` is a
+ * sentence for a person; `isOther`: the profile was not the approved one.
  */
 export const issueCertificate = (deps: Needs, wanted: Wanted, { actor, requestId }: Pick<Scope, "actor" | "requestId"> = SERVER) =>
   deps.sql.begin(async (tx): Promise<IssuedCertificate | Refusal> => {
@@ -75,7 +75,7 @@ async function issue(deps: Needs, tx: Sql, scope: Scope, authority: StoredAuthor
 
 type Terms = Validity & { profile: Profile; key: { publicKey: Uint8Array; isRsa: boolean } };
 
-/** What a certificate is to be, or why there is none. */
+/** Returns the terms of a certificate, or why there is none. */
 function judge(deps: Needs, authority: StoredAuthority, { csr, names, profile: wantedProfile, notAfter, isApproved }: Wanted): Terms | Refusal {
   const fault = issuingFault(deps, authority);
   if (fault || !authority.notAfter) return { invalid: fault ?? "" };

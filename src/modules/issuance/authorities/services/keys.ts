@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign as signBytes } from "node:crypto";
-import { oid, sequence } from "#crypto/der";
 import type { Keyring } from "#crypto/keyring";
+import { oid, sequence } from "#x509/der-writer";
 import type { KEY_ALGORITHMS } from "../schema";
 
 export type KeyAlgorithm = (typeof KEY_ALGORITHMS)[number];
@@ -36,7 +36,7 @@ const contextOf = ({ organizationId, id, publicKey }: KeyRow) => `authority-key 
 
 export const sealKey = (keyring: Keyring, key: KeyObject, row: KeyRow) => keyring.seal(key.export({ type: "pkcs8", format: "pem" }).toString(), contextOf(row));
 
-/** The one place where the key of an authority is opened. Whoever calls it leaves an audit event of what was signed. */
+/** Opens an authority's key; no other place does. Callers leave an audit event of each signature. */
 export const openKey = (keyring: Keyring, { sealedPrivateKey, ...row }: SealedKey) => createPrivateKey(keyring.unseal(sealedPrivateKey, contextOf(row)));
 
 /** Signs beside the event loop. */

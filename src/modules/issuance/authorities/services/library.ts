@@ -1,6 +1,13 @@
-// By `require`, one after the other: packages in CommonJS that are imported are evaluated as they arrive, in any order, and the library's
-// container of services needs the metadata there.
-require("reflect-metadata");
+type Library = typeof import("@peculiar/x509");
 
-/** The library that builds certificates and requests. */
-export const library = require("@peculiar/x509") as typeof import("@peculiar/x509");
+let loaded: Library | undefined;
+
+/** Returns the library that builds certificates and requests; loads it at the first call, because that takes a seventh of a start. */
+export function library(): Library {
+  if (!loaded) {
+    // One after the other: packages in CommonJS that are imported are evaluated in any order, and the library needs the metadata there.
+    require("reflect-metadata");
+    loaded = require("@peculiar/x509") as Library;
+  }
+  return loaded;
+}

@@ -1,7 +1,7 @@
-import { toPem } from "#crypto/der";
-import { readOne } from "#modules/certificates/certificates/x509/der";
-import { formatName, readName } from "#modules/certificates/certificates/x509/names";
 import type { Scope } from "#modules/people/audit/queries";
+import { readOne } from "#x509/der";
+import { toPem } from "#x509/der-writer";
+import { formatName, readName } from "#x509/names";
 import { insertAuthority } from "../queries/authorities";
 import { requestAuthority } from "./certificates";
 import { type Draft, type Needs, rowOf } from "./draft";

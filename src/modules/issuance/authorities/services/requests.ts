@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import { children, contentOf, type Der, DerError, readOne, TAG } from "#modules/certificates/certificates/x509/der";
-import { readSignatureAlgorithm } from "#modules/certificates/certificates/x509/keys";
-import { judgeKey } from "#modules/issuance/requests/rules/key-strength";
+import { judgeKey } from "#modules/issuance/issuing/rules/key-strength";
+import { children, contentOf, type Der, DerError, readOne, TAG } from "#x509/der";
+import { readSignatureAlgorithm } from "#x509/keys";
 
 /** The public key of a request, as SubjectPublicKeyInfo in DER. */
 type RequestedKey = { publicKey: Uint8Array; isRsa: boolean };
@@ -25,7 +25,7 @@ export function readRequest(der: Uint8Array): RequestedKey | { invalid: string }
   }
 }
 
-/** What is wrong with a key that is to be certified. Browsers take no certificates of Ed25519. */
+/** Returns why a key cannot be certified. Browsers take no certificates of Ed25519. */
 function keyFault(key: KeyObject | undefined) {
   if (!key) return "The key of the certificate request cannot be read.";
   const strength = judgeKey(key);

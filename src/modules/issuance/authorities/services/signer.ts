@@ -1,11 +1,11 @@
 import type { Keyring } from "#crypto/keyring";
 import type { Deps } from "#deps";
-import { children, context, type Der, readOne, TAG } from "#modules/certificates/certificates/x509/der";
-import { readExtensions } from "#modules/certificates/certificates/x509/facts";
-import { readKeyIdentifiers } from "#modules/certificates/certificates/x509/key-identifiers";
-import { readNameConstraints } from "#modules/certificates/certificates/x509/name-constraints";
-import { readPem } from "#modules/certificates/certificates/x509/pem";
 import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
+import { children, context, type Der, readOne, TAG } from "#x509/der";
+import { readExtensions } from "#x509/facts";
+import { readKeyIdentifiers } from "#x509/key-identifiers";
+import { readNameConstraints } from "#x509/name-constraints";
+import { readPem } from "#x509/pem";
 import type { StoredAuthority } from "../queries/authorities";
 import { isAuthorityProven } from "../queries/stamps";
 import { formatNetwork, type NameConstraints } from "../rules/names";
@@ -19,7 +19,7 @@ export function derOf(pem: string) {
   return block.bytes;
 }
 
-/** What others need of the certificate of an authority: its name and key in DER, its key identifier, its name constraints. */
+/** Returns the parts of an authority's certificate that others need: name and key in DER, key identifier, name constraints. */
 export function partsOf(der: Uint8Array) {
   const [toBeSigned] = children(readOne(der), TAG.sequence);
   const fields = children(toBeSigned, TAG.sequence).filter((each) => each.tag !== context(0));
@@ -56,15 +56,15 @@ export function openSigner(keyring: Keyring, authority: StoredAuthority): Signer
   return { key: openKey(keyring, authority), subject, keyId, urls: urlsOf(authority) };
 }
 
-/** What follows a certificate of this authority in a chain: the root is left out, clients have it. */
+/** Returns the certificates that follow one of this authority in a chain; without the root, which clients have. */
 export const chainBelow = ({ kind, pem, chainPem }: Pick<StoredAuthority, "kind" | "pem" | "chainPem">) => (kind === "root" ? "" : `${pem}${chainPem}`);
 
-export const heldSentence = (name: string) => `The authority "${name}" ${UNPROVEN}. ${TO_TRUST}`;
+export const unprovenSentence = (name: string) => `The authority "${name}" ${UNPROVEN}. ${TO_TRUST}`;
 
 /** Why an authority issues nothing, as a sentence. */
 export function issuingFault({ stamps, clock }: Pick<Deps, "stamps" | "clock">, authority: StoredAuthority) {
   const { name, status, enabled, isRevoked, notAfter } = authority;
-  if (!isAuthorityProven(stamps, authority)) return heldSentence(name);
+  if (!isAuthorityProven(stamps, authority)) return unprovenSentence(name);
   if (status === "pending") return `The authority "${name}" waits for its certificate.`;
   if (!notAfter || notAfter <= clock()) return `The authority "${name}" has ended.`;
   if (isRevoked) return `The authority "${name}" is revoked, or one above it.`;

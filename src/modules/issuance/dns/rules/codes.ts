@@ -18,7 +18,7 @@ const CODES: Record<number, { name: string; words: string; isFinal?: true }> = {
   10: { name: "NOTZONE", words: "says that the name is not in the zone", isFinal: true },
 };
 
-/** What a response code says, of a server and what it was asked to do. */
+/** Returns the fault of a server's response code to a task, as a sentence. */
 export function codeFault(server: string, code: number, task: string) {
   const { name = `code ${code}`, words = "answered with an error", isFinal = false } = CODES[code] ?? {};
   return new DnsFault(`${server} ${words} (${name}) when asked ${task}.`, { isFinal });

@@ -20,7 +20,7 @@ export const bracketed = (host: string) => (host.includes(":") ? `[${host}]` : h
 
 export const describeEndpoint = ({ host, port }: Endpoint) => (port === DNS_PORT ? host : `${bracketed(host)}:${port}`);
 
-/** What is wrong with a server's address, as the end of a sentence. */
+/** Returns the fault in a server's address, as the end of a sentence. */
 export function endpointFault(text: string, { allowPrivate, isAddress }: { allowPrivate: boolean; isAddress: boolean }) {
   const endpoint = readEndpoint(text);
   if (!endpoint || (isAddress && isIP(endpoint.host) === 0)) {

@@ -1,4 +1,4 @@
-/** What went wrong with a proof over DNS. The message is a sentence for a person, without secrets. */
+/** A failed proof over DNS. The message is a sentence for a person, without secrets. */
 export class DnsFault extends Error {
   override name = "DnsFault";
   /** True where the same request would meet it again: a wrong key, a name that is not delegated. */

@@ -15,7 +15,7 @@ type ProviderFields = {
   secretFields: Field[];
 };
 
-/** Fields that every provider has: how names are looked up, whoever keeps them. */
+/** The fields of every provider: how names are looked up. */
 const COMMON: Field[] = [
   {
     name: "followCname",

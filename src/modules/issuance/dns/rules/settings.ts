@@ -6,7 +6,7 @@ import { readDnsName } from "./wire/names";
 
 export type DnsSettings = { provider: ProviderKey; config: Values; secrets: Values };
 type Given = { provider: ProviderKey; config: Values; secrets: Values };
-/** Where the config and the secrets stand in the body, for the sentence. */
+/** The places of the config and the secrets in the body, for the sentence. */
 type Rules = { allowPrivate: boolean; configAt: string; secretsAt: string };
 
 const MAX_TEXT = 253;
@@ -30,7 +30,7 @@ export function readDnsSettings({ provider, config, secrets }: Given, { allowPri
   return { provider, config: read.values, secrets: opened.values };
 }
 
-/** What is wrong with a field beyond its type. */
+/** Returns a field's fault beyond its type. */
 function findFault({ server, resolvers, nameservers, ...names }: Values, allowPrivate: boolean) {
   const { keyName, fullDomain } = names;
   const faults = [

@@ -84,7 +84,7 @@ function digest({ algorithm, secret }: TsigKey, parts: Buffer[]) {
   return hmac.digest();
 }
 
-/** What of the signature's record is signed with the message (RFC 8945, 4.3.3). */
+/** Returns the part of the signature's record that is signed with the message (RFC 8945, 4.3.3). */
 const variables = ({ name }: TsigKey, { algorithm, time, fudge, error, other }: Omit<Tsig, "mac" | "originalId">) =>
   Buffer.concat([
     encodeName(name),

@@ -12,7 +12,7 @@ const ASK_MS = 5_000;
 
 type Asked = { name: string; type: RecordType; isRecursive: boolean };
 
-/** What a server answers to one question: over UDP, over TCP where the answer is too long for that. Throws a DnsFault that names the server. */
+/** Returns a server's answer to one question: over UDP, or over TCP where it is too long. Throws a DnsFault that names the server. */
 export async function ask(server: Endpoint, { name, type, isRecursive }: Asked, { allowPrivate, signal }: Limits, label = nameOf(server)): Promise<Message> {
   const id = newId();
   const question = { name, type: TYPE[type] };
@@ -76,7 +76,7 @@ async function exchangeFramed({ host, port }: Endpoint, message: Buffer, limits:
   }
 }
 
-/** Does `work`; what fails is told as a fault of the server. */
+/** Does `work`; what fails is thrown as a fault of the server. */
 async function explaining<Value>(label: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();

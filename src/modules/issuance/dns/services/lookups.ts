@@ -19,7 +19,7 @@ export type Lookups = ReturnType<typeof createLookups>;
 /** `nameserverPort`: where the name servers that NS records name listen, 53 but in a lab. */
 type Given = { config: Values; allowPrivate: boolean; nameserverPort?: number | undefined };
 
-/** What resolvers know of names: where they lead, which zone they are in, which servers have that zone. */
+/** The lookups by resolvers: the targets of names, their zones, and the servers of a zone. */
 export function createLookups({ config, allowPrivate, nameserverPort = DNS_PORT }: Given) {
   const chosen = config.resolvers as string[] | undefined;
   const isChosen = chosen !== undefined && chosen.length > 0;

@@ -11,7 +11,7 @@ import { type Lookups, type Nameserver, toEndpoints } from "./lookups";
 export type Visible = { visible: true } | { visible: false; reason: string };
 type Sought = { target: string; value: string };
 
-/** Whether each authoritative server of the zone that `target` is in has the value; if not, which one lacks it, or what kept this from being asked. */
+/** Returns whether each authoritative server of `target`'s zone has the value; if not, which one lacks it, or why it could not be asked. */
 export async function findVisible({ config, lookups }: { config: Values; lookups: Lookups }, sought: Sought, limits: Limits): Promise<Visible> {
   const servers = await findServers(config, lookups, sought.target, limits.signal);
   const lacks = await Promise.all(servers.map((server) => findLack(server, sought, limits)));

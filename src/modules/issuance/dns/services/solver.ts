@@ -60,7 +60,7 @@ export function createDnsSolver({ provider, config, secrets, allowPrivate, clock
       const limits = limit(signal);
       await remove(await place(proof, limits.signal), limits);
     },
-    /** Whether every authoritative server shows the proof, and if not, why. */
+    /** Returns whether every authoritative server shows the proof, and if not, why. */
     async isVisible(proof: Proof, signal: AbortSignal): Promise<Visible> {
       const limits = limit(signal);
       try {

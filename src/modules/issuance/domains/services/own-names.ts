@@ -1,8 +1,8 @@
 import { readTlsPair, type TlsFiles } from "#crypto/tls-files";
 import type { Deps } from "#deps";
-import { parseCertificate } from "#modules/certificates/certificates/x509/facts";
-import { readPem } from "#modules/certificates/certificates/x509/pem";
-import { readName } from "#modules/issuance/requests/rules/names";
+import { readName } from "#modules/issuance/issuing/rules/names";
+import { parseCertificate } from "#x509/facts";
+import { readPem } from "#x509/pem";
 
 /** Returns the names by which clients reach this server, as certificates write them: of PUBLIC_URL, and of the certificate of TLS_CERT. */
 export function ownNames({ publicUrl, tls }: Pick<Deps["config"], "publicUrl" | "tls">) {

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { getCACertificates } from "node:tls";
-import { createPause } from "#slices";
+import { createPause } from "#runtime/slices";
 
 /** Returns the authorities that this machine trusts: Mozilla's, the system's, and those of NODE_EXTRA_CA_CERTS. */
 export const trustedRoots = () => [...new Set((["bundled", "system", "extra"] as const).flatMap((which) => getCACertificates(which)))];

@@ -4,7 +4,10 @@ import { findUnnamed } from "../queries";
 import { domainOf } from "../rules";
 import { ownNames } from "./own-names";
 
-/** Returns a warning where several organizations share the server and staff has named none for its domains; undefined where nothing is to be done. */
+/**
+ * Returns a warning where several organizations share the server and staff has named none for its domains; undefined where
+ * nothing is to be done.
+ */
 export async function findSharedDomain(sql: Sql, config: Pick<Deps["config"], "publicUrl" | "tls">) {
   const domains = [...new Set(ownNames(config).map(domainOf))];
   const unnamed = await findUnnamed(sql, domains);

@@ -9,7 +9,7 @@ type Fields = { configFields: readonly Field[]; secretFields: readonly SecretFie
 
 const text = (name: string, rest: Partial<Field> = {}): Field => ({ name, type: "string", required: false, ...rest });
 
-/** What the config and the secrets of each kind of issuer may hold; the challenges of ACME are in `challenges.ts`. */
+/** The config and secrets of each kind of issuer; the challenges of ACME are in `challenges.ts`. */
 export const FIELDS: Record<IssuerKind, Fields> = {
   acme: {
     configFields: [

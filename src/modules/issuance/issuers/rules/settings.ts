@@ -59,7 +59,7 @@ function isAccountKey(pem: string) {
 type Patch = { name?: string | undefined; config?: Values | undefined; secrets?: Values | undefined };
 type Current = { kind: IssuerKind; name: string; config: Values; secretNames: string[]; secrets: Values };
 
-/** What an issuer becomes by a patch, and which parts are new. `isElsewhere` when it has no account there yet: another directory or key. */
+/** Returns the issuer after a patch, and its new parts. `isElsewhere` when it has no account there yet: another directory or key. */
 export function applyPatch({ kind, ...current }: Current, { name = current.name, ...patch }: Patch, allowPrivate: boolean) {
   const config = mergePatch(current.config, patch.config ?? {});
   const isMoved = config.directoryUrl !== current.config.directoryUrl;
@@ -75,7 +75,7 @@ export function applyPatch({ kind, ...current }: Current, { name = current.name,
   return { next, changed, isElsewhere: isMoved || read.secrets.accountKeyPem !== current.secrets.accountKeyPem };
 }
 
-/** What is wrong with keeping secrets where the config decides anew whither they go. */
+/** Returns the fault of a patch that sends kept secrets to another address. */
 function findUnsent({ kind, config: current, secretNames }: Pick<Current, "kind" | "config" | "secretNames">, config: Values, sent: Values = {}) {
   for (const { name, goesBy } of secretsOf(kind)) {
     if (!secretNames.includes(name) || Object.hasOwn(sent, name)) continue;

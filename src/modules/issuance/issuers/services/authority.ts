@@ -8,7 +8,10 @@ import type { IssuerKind } from "../rules/kinds";
 
 type Fault = { invalid: string } | { inTheWay: string };
 
-/** Why an issuer of this config would issue nothing: the authority that it names is not there, or does not issue. It stays there until the transaction ends. */
+/**
+ * Why an issuer of this config would issue nothing: the authority that it names is not there, or does not issue. It stays there
+ * until the transaction ends.
+ */
 export async function findAuthorityFault(
   deps: Pick<Deps, "stamps" | "clock">,
   tx: Sql,

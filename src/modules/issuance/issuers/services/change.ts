@@ -1,6 +1,6 @@
 import type { Sql } from "#db/connect";
 import type { Deps } from "#deps";
-import type { StoredIssuer } from "../queries";
+import type { StoredIssuer } from "../queries/issuers";
 import { applyPatch } from "../rules/settings";
 import type { IssuerPatch } from "../schema";
 import { findAuthorityFault } from "./authority";

@@ -3,21 +3,24 @@ import type { Keyring } from "#crypto/keyring";
 import { makeEcdsaKey } from "#crypto/private-keys";
 import { openRecord, sealRecord } from "#crypto/sealed-record";
 import type { Deps } from "#deps";
-import type { OpenIssuer } from "#modules/issuance/requests/rules/driver";
-import { HELD_ISSUER, issuerFacts, type StoredIssuer } from "../queries";
+import type { OpenIssuer } from "#modules/issuance/issuing/rules/driver";
+import { issuerFacts, type StoredIssuer, UNPROVEN_ISSUER } from "../queries/issuers";
 import type { IssuerKind } from "../rules/kinds";
 
 type Row = { organizationId: string; id: string };
 
-/** What sealed secrets are bound to: they open in no other organization and for no other issuer. */
+/** Returns the context that sealed secrets are bound to: they open in no other organization and for no other issuer. */
 export const issuerContext = ({ organizationId, id }: Row) => `issuer-secrets ${organizationId} ${id}`;
 
 export const sealSecrets = (keyring: Keyring, secrets: Values, row: Row) => sealRecord(keyring, secrets, issuerContext(row));
 
-/** Returns an issuer with its secrets; or why they are not opened: no server has set its config, which decides where they go, or no key opens them. */
+/**
+ * Returns an issuer with its secrets; or why they are not opened: no server has set its config, which decides where they go, or
+ * no key opens them.
+ */
 export function openIssuer({ config: { keyring }, stamps }: Pick<Deps, "config" | "stamps">, stored: StoredIssuer): OpenIssuer | { fault: string } {
   const { organizationId, id, kind, name, config, sealedSecrets, account, stamp } = stored;
-  if (!stamps.hold(stamp, issuerFacts(stored))) return { fault: HELD_ISSUER };
+  if (!stamps.hold(stamp, issuerFacts(stored))) return { fault: UNPROVEN_ISSUER };
   const secrets = openRecord(keyring, sealedSecrets, issuerContext({ organizationId, id }));
   if (!secrets) return { fault: "The issuer's secrets were sealed with another SECRETS_KEY. Set them again." };
   return { organizationId, id, kind, name, config, secrets: secrets as Record<string, string>, account };

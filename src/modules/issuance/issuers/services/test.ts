@@ -1,9 +1,9 @@
 import type { Deps } from "#deps";
-import { driverOf } from "#modules/issuance/requests/services/drivers";
-import type { StoredIssuer } from "../queries";
+import { driverOf } from "#modules/issuance/issuing/services/drivers";
+import type { StoredIssuer } from "../queries/issuers";
 import { openIssuer } from "./secrets";
 
-/** Below the five seconds that a request may take, so that the outcome can still be kept and told. */
+/** Below the five seconds that a request may take, so that the outcome can still be kept and answered. */
 const LIMIT_MS = 4_000;
 
 /** Asks whether the issuer would issue. */

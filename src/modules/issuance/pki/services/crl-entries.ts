@@ -1,10 +1,10 @@
 import { verify } from "node:crypto";
 import type { Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
-import { children, type Der, readInteger, readOne, TAG } from "#modules/certificates/certificates/x509/der";
 import type { Signer } from "#modules/issuance/authorities/services/certificates";
 import { signatureOf } from "#modules/issuance/authorities/services/keys";
-import { createPause } from "#slices";
+import { createPause } from "#runtime/slices";
+import { children, type Der, readInteger, readOne, TAG } from "#x509/der";
 import { findStatuses, type IssuedStatus, listRevoked, type Publication } from "../queries";
 import { endOf, provenStatus } from "./status";
 
@@ -13,8 +13,8 @@ export type Entry = { serialNumber: string; revokedAt: Date; reason: string | nu
 type Revoked = { serialNumber: string; revokedAt: Date; reason: string | null };
 
 /**
- * Returns what the next CRL lists, but for what ended before `since`: what rows say is revoked, unless a stamped status says that it is not,
- * and what the CRL before lists, unless a stamped status lets it go. So who writes to the database takes nothing out of a CRL.
+ * Returns the next CRL's entries, without those that ended before `since`. Rows revoke, and the CRL before counts, unless a
+ * stamped status says otherwise: database access alone removes no entry.
  */
 export async function listEntries(tx: Sql, stamps: Stamps, { key }: Signer, published: Publication, since: Date, now: Date): Promise<Entry[]> {
   const pause = createPause();

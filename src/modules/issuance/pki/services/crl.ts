@@ -1,11 +1,11 @@
-import { bits, integer, octets, oid, sequence, tagged, time } from "#crypto/der";
 import type { Sql } from "#db/connect";
 import type { Deps } from "#deps";
 import type { Signer } from "#modules/issuance/authorities/services/certificates";
 import { sign, signatureOf } from "#modules/issuance/authorities/services/keys";
-import { createPause } from "#slices";
+import { createPause } from "#runtime/slices";
+import { bits, integer, octets, oid, sequence, tagged, time } from "#x509/der-writer";
+import { encodeReason } from "#x509/revocation-reasons";
 import { findPublication, type Publication, saveCrl } from "../queries";
-import { encodeReason } from "../rules";
 import { earlier, type Needs, openAuthority, scopeOf } from "./authority";
 import { type Entry, listEntries } from "./crl-entries";
 
@@ -25,13 +25,13 @@ export async function currentCrl(deps: Needs & Pick<Deps, "clockCheck">, authori
   return ours.getOrInsertComputed(authorityId, () => renewDue(deps, authorityId).finally(() => ours.delete(authorityId)));
 }
 
-/** CRLs that are being signed, by database: whoever asks meanwhile waits for the same one, and takes no connection from others. */
+/** CRLs that are being signed, by database: further callers wait for the same one, and take no connection from others. */
 const renewing = new WeakMap<Needs["sql"], Map<string, Promise<Crl | undefined>>>();
 
 const renewDue = (deps: Needs, authorityId: string) =>
   deps.sql.begin(async (tx) => {
-    const held = await findPublication(tx, authorityId, "wait");
-    return held && (isCrlDue(held, deps.clock()) ? renewCrl(deps, tx, held) : crlOf(held));
+    const locked = await findPublication(tx, authorityId, "wait");
+    return locked && (isCrlDue(locked, deps.clock()) ? renewCrl(deps, tx, locked) : crlOf(locked));
   });
 
 export const isCrlDue = ({ crl, crlDueAt, notAfter }: Publication, now: Date) => notAfter > now && (!crl || (crlDueAt !== null && crlDueAt <= now));
@@ -54,8 +54,8 @@ export async function renewCrl(deps: Needs, tx: Sql, published: Publication): Pr
 type Content = { number: number; thisUpdate: Date; nextUpdate: Date; entries: readonly Entry[] };
 
 /**
- * A CRL in DER (RFC 5280, 5). Not by the generator of the library, which compares each entry with all before it: 100,000 entries would keep
- * the event loop for minutes. Here they are written in slices.
+ * Signs a CRL in DER (RFC 5280, 5), in slices. The library's generator compares each entry with all before it, which blocks the
+ * event loop for minutes at 100,000 entries.
  */
 export async function signCrl({ key, subject, keyId }: Signer, { number, thisUpdate, nextUpdate, entries }: Content) {
   const { identifier } = signatureOf(key);

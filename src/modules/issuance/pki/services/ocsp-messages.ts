@@ -1,15 +1,15 @@
-import { bits, generalizedTime, integer, octets, oid, sequence, tagged } from "#crypto/der";
-import { children, contentOf, context, DerError, readInteger, readOid, readOne, TAG } from "#modules/certificates/certificates/x509/der";
-import { hash } from "#modules/certificates/certificates/x509/facts";
 import { keyBitsOf } from "#modules/issuance/authorities/services/certificates";
 import { sign, signatureOf } from "#modules/issuance/authorities/services/keys";
 import { partsOf } from "#modules/issuance/authorities/services/signer";
-import { encodeReason } from "../rules";
+import { children, contentOf, context, DerError, readInteger, readOid, readOne, TAG } from "#x509/der";
+import { bits, generalizedTime, integer, octets, oid, sequence, tagged } from "#x509/der-writer";
+import { hash } from "#x509/facts";
+import { encodeReason } from "#x509/revocation-reasons";
 import type { OpenResponder } from "./responder";
 
 /** A certificate that a request asks about (RFC 6960, 4.1.1): its serial number, by whom it is, and the CertID as it was sent. */
 export type Asked = { serialNumber: string; issuer: string; raw: Uint8Array };
-/** What is known of a certificate. */
+/** The status of a certificate. */
 export type Known = { revokedAt: Date | null; reason: string | null };
 export type Single = { certId: Uint8Array; known: Known | undefined };
 
@@ -25,7 +25,7 @@ export const REFUSALS = {
   unauthorized: sequence(Buffer.from([0x0a, 1, 6])),
 };
 
-/** What a request asks about; undefined where it is none. Its nonce, if any, is not looked at: answers are signed ahead. */
+/** Returns the certificates that a request asks about; undefined where it is no request. Its nonce is ignored: answers are signed ahead. */
 export function readOcspRequest(bytes: Uint8Array): Asked[] | undefined {
   try {
     const [toBeSigned] = children(readOne(bytes), TAG.sequence);

@@ -1,10 +1,10 @@
 import type { Sql } from "#db/connect";
 import type { Deps } from "#deps";
 import { derOf } from "#modules/issuance/authorities/services/signer";
-import { createPause } from "#slices";
+import { createPause } from "#runtime/slices";
 import { findPublication, findStatuses, type IssuedStatus, type Publication, type SignedAnswer, saveAnswers, takeDueAnswers } from "../queries";
 import { type Asked, certIdsOf, type Issuers, isOf, issuersOf, REFUSALS, readOcspRequest, signAnswer } from "./ocsp-messages";
-import { type OpenResponder, openHeld, openResponder } from "./responder";
+import { type OpenResponder, openLocked, openResponder } from "./responder";
 import { provenStatus, UnprovenStatus } from "./status";
 
 type Needs = Pick<Deps, "sql" | "config" | "clock" | "clockCheck" | "stamps" | "reads" | "log">;
@@ -30,8 +30,8 @@ export async function answerOcsp(deps: Needs, ...asked: Asking): Promise<Answer 
 type Asking = [authorityId: string, bytes: Uint8Array, charge: () => void];
 
 /**
- * Answers an OCSP request: with what was signed ahead or, for what is due, unknown or asked together, with what is signed now. `charge` is
- * called before a signature that anybody can ask for at will. Undefined where there is no such authority.
+ * Answers an OCSP request with an answer signed ahead, or signs one if it is due, unknown or for several certificates, after
+ * `charge`. Undefined where there is no such authority.
  */
 async function answerProven(deps: Needs, ...[authorityId, bytes, charge]: Asking): Promise<Answer | undefined> {
   const published = await findPublication(deps.sql, authorityId);
@@ -96,7 +96,10 @@ function count({ reads }: Needs, { organizationId, authorityId }: Pick<Publicati
 /** When an answer is due again that could not be signed. */
 const RETRY_MS = 300_000;
 
-/** Signs some answers that are due, in the transaction that locks their rows. Returns how many were, and adds why some could not be signed. */
+/**
+ * Signs some answers that are due, in the transaction that locks their rows. Returns how many were, and adds why some could not
+ * be signed.
+ */
 export async function signDueAnswers(deps: Needs, tx: Sql, limit: number, failures: unknown[]) {
   const now = deps.clock();
   const due = await takeDueAnswers(tx, now, limit);
@@ -129,7 +132,7 @@ export async function signDueAnswers(deps: Needs, tx: Sql, limit: number, failur
 }
 
 async function signStatuses(deps: Needs, tx: Sql, authorityId: string, statuses: readonly IssuedStatus[]) {
-  const responder = await openHeld(deps, tx, authorityId);
+  const responder = await openLocked(deps, tx, authorityId);
   const issuers = issuersOf(derOf((await findPublication(tx, authorityId))?.pem ?? ""));
   const pause = createPause();
   const signed: SignedAnswer[] = [];

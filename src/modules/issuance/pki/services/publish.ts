@@ -2,15 +2,15 @@ import type { Deps } from "#deps";
 import { endPublication, findPublication, listDue } from "../queries";
 import { isCrlDue, renewCrl } from "./crl";
 import { signDueAnswers } from "./ocsp";
-import { openHeld } from "./responder";
+import { openLocked } from "./responder";
 
 /** Rows of one transaction, so that none is long. */
 const ANSWERS_AT_ONCE = 200;
 const MAX_AUTHORITIES = 10_000;
 
 /**
- * Signs CRLs, responders' certificates and OCSP answers before they end, and at once what a revocation has made untrue. An authority of which
- * the key does not open holds up no other: the job fails at the end of its turn.
+ * Signs CRLs, responders' certificates and OCSP answers before they end, and at once after a revocation. A key that does not
+ * open stops no other authority: the job fails at the end of its turn.
  */
 export async function publish(deps: Deps, signal: AbortSignal) {
   const failures: unknown[] = [];
@@ -25,9 +25,9 @@ export async function publish(deps: Deps, signal: AbortSignal) {
 
 const publishOne = (deps: Deps, authorityId: string) =>
   deps.sql.begin(async (tx) => {
-    const held = await findPublication(tx, authorityId, "skip");
-    if (!held) return; // another server is at it
-    if (held.notAfter <= deps.clock()) return void (await endPublication(tx, held));
-    if (isCrlDue(held, deps.clock())) await renewCrl(deps, tx, held);
-    await openHeld(deps, tx, authorityId);
+    const locked = await findPublication(tx, authorityId, "skip");
+    if (!locked) return; // another server is at it
+    if (locked.notAfter <= deps.clock()) return void (await endPublication(tx, locked));
+    if (isCrlDue(locked, deps.clock())) await renewCrl(deps, tx, locked);
+    await openLocked(deps, tx, authorityId);
   });

@@ -11,21 +11,21 @@ const DAY_MS = 86_400_000;
 const LIFE_MS = 30 * DAY_MS;
 const RENEWED_AFTER_MS = 20 * DAY_MS;
 
-/** Who signs the answers for an authority: a P-256 key of its own, so that the key of the authority signs only certificates and CRLs. */
+/** The signer of an authority's answers: a P-256 key of its own, so that the authority's key signs only certificates and CRLs. */
 export type OpenResponder = { key: KeyObject; certificate: Uint8Array };
 
 const contextOf = ({ organizationId, authorityId }: Publication) => `ocsp-responder-key ${organizationId} ${authorityId}`;
 
 /** Returns the responder of an authority, renewed first where that is due. */
 export async function openResponder(deps: Needs, published: Publication): Promise<OpenResponder> {
-  return isDue(published, deps.clock()) ? deps.sql.begin((tx) => openHeld(deps, tx, published.authorityId)) : open(deps, published);
+  return isDue(published, deps.clock()) ? deps.sql.begin((tx) => openLocked(deps, tx, published.authorityId)) : open(deps, published);
 }
 
 /** The same in a transaction. */
-export async function openHeld(deps: Needs, tx: Sql, authorityId: string): Promise<OpenResponder> {
-  const held = await findPublication(tx, authorityId, "wait");
-  if (!held) throw new Error("an authority is gone while it answers");
-  return isDue(held, deps.clock()) ? renewResponder(deps, tx, held) : open(deps, held);
+export async function openLocked(deps: Needs, tx: Sql, authorityId: string): Promise<OpenResponder> {
+  const locked = await findPublication(tx, authorityId, "wait");
+  if (!locked) throw new Error("an authority is gone while it answers");
+  return isDue(locked, deps.clock()) ? renewResponder(deps, tx, locked) : open(deps, locked);
 }
 
 const isDue = ({ responderCertificate, responderDueAt }: Publication, now: Date) => !responderCertificate || (responderDueAt !== null && responderDueAt <= now);

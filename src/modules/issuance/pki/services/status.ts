@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
 import type { Stamps } from "#crypto/stamps";
 import { isStatusProven } from "#modules/certificates/certificates/queries/stamps";
-import { fingerprintIn } from "#modules/certificates/certificates/x509/stored";
 import { UNPROVEN } from "#modules/people/roles/rules";
+import { fingerprintIn } from "#x509/stored";
 import type { IssuedStatus } from "../queries";
 import { earlier } from "./authority";
 import type { Known } from "./ocsp-messages";
@@ -15,8 +15,8 @@ export class UnprovenStatus extends Error {
 }
 
 /**
- * Returns whether the certificate of this serial number is revoked, as its stamped status says: a row that says otherwise is changed by who
- * writes to the database. Throws UnprovenStatus where no stamp says it.
+ * Returns whether the certificate is revoked, by its stamped status alone: a row that differs was changed outside the server.
+ * Throws UnprovenStatus where no stamp proves it.
  */
 export function provenStatus(stamps: Stamps, issued: IssuedStatus, now: Date): Known {
   const { organizationId, serialNumber, revokedAt, reason, certificate } = issued;

@@ -1,18 +1,19 @@
 import { inJson, type Stamps } from "#crypto/stamps";
 import { arrayOf, type Fragment, type Sql } from "#db/connect";
-import { isRequestProven, type RequestProof, requestFacts, requestFactsJson, requestProofJson } from "#modules/issuance/hosts/queries/asked-keys";
-import { addSteps, firstDue, firstReason, wakeIssuer } from "#modules/issuance/requests/queries/requests";
+import { wakeIssuer } from "#modules/issuance/issuers/queries/due";
+import { addSteps } from "#modules/issuance/issuing/queries";
+import { isRequestProven, type RequestProof, requestFacts, requestFactsJson, requestProofJson } from "#modules/issuance/requests/queries/asked-keys";
+import { firstDue, firstReason } from "#modules/issuance/requests/queries/requests";
 import { auditMany, type Scope } from "#modules/people/audit/queries";
 
 /** SQL condition: what a renewal would follow was issued, or waits for no approval; and no person cancelled or refused it. */
 export const mayFollow = (sql: Sql, template: Fragment) => sql`(${template}.approval in ('none', 'given') and ${template}.status <> 'cancelled')`;
 
 /**
- * Orders successors of certificates from the issuer that looks after them, as they were ordered before. Nobody approves them again: who approved the first
- * one approved its renewal, as long as the issuer is what it was then. Returns the certificates of which an order was made; an open one for the same names is in the way of the others. The issuer and
- * the renewals are locked.
+ * Requests successors of certificates, whose locks it needs, as they were requested before, and returns those. An open request
+ * for the same names is in the way.
  */
-export async function orderSuccessors(tx: Sql, scope: Scope, issuerId: string, certificateIds: string[]) {
+export async function requestSuccessors(tx: Sql, stamps: Stamps, scope: Scope, issuerId: string, certificateIds: string[]) {
   const details = tx`jsonb_build_object('issuerId', issuer_id, 'names', names, 'keyLocation', key_location, 'replaces', replaces, 'approval', approval)`;
   const rows = await tx<{ replaces: string }[]>`
     with created as (
@@ -33,13 +34,15 @@ export async function orderSuccessors(tx: Sql, scope: Scope, issuerId: string, c
       update renewals w set request_id = created.id, updated_at = now() from created
       where w.organization_id = created.organization_id and w.certificate_id = created.replaces)
     select replaces from created`;
-  return new Set(rows.map(({ replaces }) => replaces));
+  const ordered = rows.map(({ replaces }) => replaces);
+  await stampSuccessors(tx, stamps, scope.organizationId, ordered);
+  return new Set(ordered);
 }
 
 type Copied = { id: string; facts: Record<string, unknown>; template: RequestProof };
 
 /** Stamps the requests that were made for these certificates, where the requests that they follow are stamped, as such that may begin. */
-export async function stampSuccessors(tx: Sql, stamps: Stamps, organizationId: string, certificateIds: string[]) {
+async function stampSuccessors(tx: Sql, stamps: Stamps, organizationId: string, certificateIds: string[]) {
   const copied = await tx<Copied[]>`
     select r.id, ${requestFactsJson(tx)} as facts, ${requestProofJson(tx, tx`t`)} as template from renewals w
     join certificate_requests r on r.organization_id = w.organization_id and r.id = w.request_id

@@ -1,11 +1,11 @@
 import type { Sql } from "#db/connect";
-import type { KeyFacts } from "#modules/certificates/certificates/x509/keys";
-import { type RequestProof, requestProofJson } from "#modules/issuance/hosts/queries/asked-keys";
-import type { Name } from "#modules/issuance/requests/rules/driver";
-import type { KeyLocation } from "#modules/issuance/requests/rules/policy";
+import type { Name } from "#modules/issuance/issuing/rules/driver";
+import type { KeyLocation } from "#modules/issuance/issuing/rules/policy";
+import { type RequestProof, requestProofJson } from "#modules/issuance/requests/queries/asked-keys";
+import type { KeyFacts } from "#x509/keys";
 import type { State } from "../rules/next";
 
-/** What is known of a certificate that is to be renewed. */
+/** A certificate that is to be renewed. */
 export type Renewable = {
   status: "active" | "revoked" | "retired";
   isCa: boolean;
@@ -17,15 +17,15 @@ export type Renewable = {
   /** Of the issuer that looks after it; null where none does. */
   issuerId: string | null;
   state: State | null;
-  /** What its issuer issued it for. */
+  /** The order that its issuer issued it for. */
   template: Template | null;
-  /** What proves that. */
+  /** The proof of that order. */
   templateProof: RequestProof | null;
   /** The request that renews it already. */
   openId: string | null;
   /** The certificate that comes in its place. */
   successorId: string | null;
-  /** Where it is, two at most. */
+  /** Its assignments, two at most. */
   places: (Deployment & { agentId: string })[];
 };
 type Deployment = { applicationId: string; trustStoreType: string; materialType: string; config: object };
@@ -49,7 +49,7 @@ export async function findIssuerOf(sql: Sql, organizationId: string, certificate
 }
 
 /** Finds a certificate, and locks it and its renewal. */
-export async function holdRenewable(tx: Sql, organizationId: string, certificateId: string): Promise<Renewable | undefined> {
+export async function lockRenewable(tx: Sql, organizationId: string, certificateId: string): Promise<Renewable | undefined> {
   await tx`select from certificates where organization_id = ${organizationId} and id = ${certificateId} for no key update`;
   await tx`select from renewals where organization_id = ${organizationId} and certificate_id = ${certificateId} for update`;
   const isOurs = tx`organization_id = c.organization_id`;
@@ -69,10 +69,10 @@ export async function holdRenewable(tx: Sql, organizationId: string, certificate
   return row;
 }
 
-type Ordered = { certificateId: string; issuerId: string; requestId: string };
+type SuccessorRequest = { certificateId: string; issuerId: string; requestId: string };
 
 /** Notes that a person ordered the successor. Where no issuer looks after the certificate, this one does from now on. */
-export async function saveOrdered(tx: Sql, organizationId: string, { certificateId, issuerId, requestId }: Ordered) {
+export async function saveRequested(tx: Sql, organizationId: string, { certificateId, issuerId, requestId }: SuccessorRequest) {
   await tx`
     insert into renewals (organization_id, certificate_id, issuer_id, template_id, state, request_id, renew_at, late_at, look_at)
     select organization_id, id, ${issuerId}, ${requestId}, 'ordered', ${requestId}, now(), now(), now() from certificates where organization_id = ${organizationId} and id = ${certificateId}

@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
+import { recordEnds, recordEvents } from "#modules/notifications/events/queries/record";
 
 /** A renewal whose successor is to come to the hosts. */
 export type Issued = {
@@ -9,7 +9,7 @@ export type Issued = {
   notBefore: string;
   notAfter: string;
   isActive: boolean;
-  /** When the successor was issued, and when the certificate is to be retired. */
+  /** The moments at which the successor was issued, and the certificate is to be retired. */
   issuedAt: string;
   retireAt: string | null;
   /** A rotation brings a successor, perhaps one that was started before a crash. */
@@ -38,10 +38,10 @@ export const claimIssued = (sql: Sql, count: number, now: Date) => sql<Issued[]>
   from claimed w cross join lateral (select * from certificates where organization_id = w.organization_id and id = w.certificate_id offset 0) as c
     cross join lateral (select * from certificates where organization_id = w.organization_id and id = w.successor_id offset 0) as s`;
 
-/** Notes when the certificate is to be retired, if it is known, and when it is looked at again. */
-export async function saveWaiting(sql: Sql, { organizationId, certificateId }: Issued, retireAt: Date | null, lookAt: Date) {
+/** Notes when the certificate is to be retired, if it is known, and its next review. */
+export async function saveWaiting(sql: Sql, { organizationId, certificateId }: Issued, retireAt: Date | null, reviewAt: Date) {
   await sql`
-    update renewals set retire_at = ${retireAt?.toISOString() ?? null}, look_at = ${lookAt.toISOString()}
+    update renewals set retire_at = ${retireAt?.toISOString() ?? null}, look_at = ${reviewAt.toISOString()}
     where organization_id = ${organizationId} and certificate_id = ${certificateId} and state = 'issued'`;
 }
 
@@ -51,16 +51,16 @@ export async function saveRotated(sql: Sql, { organizationId, certificateId }: I
     with changed as (
       update renewals set state = 'renewed', look_at = null, retire_at = null, failure = null, updated_at = now()
       where organization_id = ${organizationId} and certificate_id = ${certificateId} and state = 'issued' returning organization_id, certificate_id)
-    ${notifyEnd(sql, "certificate_renewal_failed", sql`select organization_id, certificate_id from changed`)}`;
+    ${recordEnds(sql, "certificate_renewal_failed", sql`select organization_id, certificate_id from changed`)}`;
 }
 
-/** Notes why the rotation could not start, and has members told. */
-export async function saveUnrotated(sql: Sql, { organizationId, certificateId }: Issued, failure: string, lookAt: Date) {
+/** Saves why the rotation could not start, with its event. */
+export async function saveUnrotated(sql: Sql, { organizationId, certificateId }: Issued, failure: string, reviewAt: Date) {
   await sql`
     with changed as (
-      update renewals set failure = ${failure}, look_at = ${lookAt.toISOString()}, updated_at = now()
+      update renewals set failure = ${failure}, look_at = ${reviewAt.toISOString()}, updated_at = now()
       where organization_id = ${organizationId} and certificate_id = ${certificateId} and state = 'issued' returning organization_id, certificate_id)
-    ${notify(
+    ${recordEvents(
       sql,
       "certificate_renewal_failed",
       sql`

@@ -1,12 +1,12 @@
 import { arrayOf, type Sql } from "#db/connect";
-import type { RenewalWindow } from "#modules/issuance/requests/rules/driver";
+import type { RenewalWindow } from "#modules/issuance/issuing/rules/driver";
 import type { Room } from "#modules/platform/jobs/rules";
 
 /** A certificate whose CA is to be asked when it wants it renewed. */
-export type Asked = { organizationId: string; certificateId: string; issuerId: string; pem: string };
+export type AskedCertificate = { organizationId: string; certificateId: string; issuerId: string; pem: string };
 
 /** Takes certificates of the issuer with room that was not asked for the longest time; a killed server lets them go after five minutes. */
-export const claimWindows = (sql: Sql, { fullOrganizations, fullTargets }: Room, count: number, now: Date) => sql<Asked[]>`
+export const claimWindows = (sql: Sql, { fullOrganizations, fullTargets }: Room, count: number, now: Date) => sql<AskedCertificate[]>`
   with first as (
     select organization_id, issuer_id from renewals
     where ask_window_at <= ${now.toISOString()} and organization_id <> all(${arrayOf(fullOrganizations)}::uuid[]) and issuer_id <> all(${arrayOf(fullTargets)}::uuid[])
@@ -21,14 +21,14 @@ export const claimWindows = (sql: Sql, { fullOrganizations, fullTargets }: Room,
   from claimed w cross join lateral (select pem from certificates where organization_id = w.organization_id and id = w.certificate_id offset 0) as c`;
 
 /** Notes when the CA is asked again; null: never. */
-export async function saveAsked(sql: Sql, { organizationId, certificateId }: Asked, askAgainAt: Date | null) {
+export async function saveAsked(sql: Sql, { organizationId, certificateId }: AskedCertificate, askAgainAt: Date | null) {
   await sql`
     update renewals set ask_window_at = ${askAgainAt?.toISOString() ?? null}
     where organization_id = ${organizationId} and certificate_id = ${certificateId} and state in ('scheduled', 'failed')`;
 }
 
-/** Keeps what the CA said. Another window than before has the job plan the renewal anew. */
-export async function saveWindow(sql: Sql, { organizationId, certificateId }: Asked, { start, end, explanationUrl, askAgainAt }: RenewalWindow) {
+/** Keeps what the CA said. Another window than before has the job plan the renewal once more. */
+export async function saveWindow(sql: Sql, { organizationId, certificateId }: AskedCertificate, { start, end, explanationUrl, askAgainAt }: RenewalWindow) {
   const [from, until] = [start.toISOString(), end.toISOString()];
   await sql`
     update renewals set ask_window_at = ${askAgainAt.toISOString()}, window_start = ${from}, window_end = ${until}, explanation_url = ${explanationUrl ?? null},

@@ -1,3 +1,5 @@
+import { backoff } from "#runtime/backoff";
+
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -12,32 +14,36 @@ const SHORTEST = 10_000;
 type Failed = { failures: number; notBefore: Date; notAfter: Date };
 
 /**
- * Returns when a renewal is ordered again after so many requests in a row that failed for good: after 1, 2, 4 … hours, a day at last, sooner where
- * little is left, or was there ever. `chance` is from 0 to 1.
+ * Returns when a renewal is ordered again after so many requests in a row that failed for good: after 1, 2, 4 … hours, a day at last,
+ * sooner where little is left. `chance` is from 0 to 1.
  */
 export function retryAfter({ failures, notBefore, notAfter }: Failed, now: Date, chance: number) {
   const left = notAfter.getTime() - now.getTime();
   const most = Math.max(left > 0 ? left * OF_WHAT_IS_LEFT : (notAfter.getTime() - notBefore.getTime()) * OF_LIFETIME, SHORTEST);
-  return new Date(now.getTime() + Math.round(Math.min(HOUR * 2 ** Math.min(failures - 1, 10), DAY, most) * (1 + JITTER * chance)));
+  return new Date(now.getTime() + Math.round(Math.min(backoff({ first: HOUR, longest: DAY }, failures), most) * (1 + JITTER * chance)));
 }
 
-/** So many renewals of one issuer may fail in a row before it is spared: then one is tried alone, after each rest. */
-export const FORGIVEN = 5;
+/** The number of renewals of one issuer that may fail in a row before it rests: then one is tried alone, after each rest. */
+export const FAILURES_ALLOWED = 5;
 
-/** Returns for how many milliseconds no renewal is ordered of an issuer of which so many have failed in a row: 5, 10, 20 … minutes, an hour at last. */
-export const restAfter = (failures: number) => (failures < FORGIVEN ? 0 : Math.min(5 * MINUTE * 2 ** Math.min(failures - FORGIVEN, 10), HOUR));
+/**
+ * Returns for how many milliseconds no renewal is ordered of an issuer of which so many have failed in a row: 5, 10, 20 …
+ * minutes, an hour at last.
+ */
+export const restAfter = (failures: number) =>
+  failures < FAILURES_ALLOWED ? 0 : backoff({ first: 5 * MINUTE, longest: HOUR }, failures - FAILURES_ALLOWED + 1);
 
-/** Returns when it is looked again whether a host has what was issued at `since`: soon at first, after an hour at last. */
-export const lookAgain = (since: Date, now: Date) => new Date(now.getTime() + Math.min(Math.max((now.getTime() - since.getTime()) / 4, SHORTEST), HOUR));
+/** Returns the next review of whether a host has a certificate that was issued at `since`: soon at first, after an hour at last. */
+export const reviewAgainAt = (since: Date, now: Date) => new Date(now.getTime() + Math.min(Math.max((now.getTime() - since.getTime()) / 4, SHORTEST), HOUR));
 
-/** How the renewals of an issuer fare. Nothing is ordered before `restsUntil`. */
-export type Fare = { failures: number; restsUntil: Date | null };
+/** The standing of an issuer: failures of its renewals in a row. Nothing is ordered before `restsUntil`. */
+export type Standing = { failures: number; restsUntil: Date | null };
 
-/** Judges how an issuer's renewals fare, from what has come of some requests since. */
-export function fareOf({ failures, restsUntil }: Fare, outcomes: (string | undefined)[], now: Date): Fare {
+/** Returns the standing of an issuer after the outcomes of some more requests. */
+export function standingOf({ failures, restsUntil }: Standing, outcomes: (string | undefined)[], now: Date): Standing {
   if (outcomes.includes("issued")) return { failures: 0, restsUntil: null };
   const failed = outcomes.filter((each) => each === "failed").length;
   if (failed === 0) return { failures, restsUntil };
-  const rest = restAfter(failures + failed);
-  return { failures: failures + failed, restsUntil: rest === 0 ? restsUntil : new Date(now.getTime() + rest) };
+  const restMs = restAfter(failures + failed);
+  return { failures: failures + failed, restsUntil: restMs === 0 ? restsUntil : new Date(now.getTime() + restMs) };
 }

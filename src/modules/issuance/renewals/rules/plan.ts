@@ -1,17 +1,20 @@
 import { sha256 } from "#crypto/sha256";
 
 const HOUR = 3_600_000;
-/** Of the lifetime: when a certificate is renewed at the latest, and how much earlier some are, so that what was issued together is not renewed together. */
+/**
+ * Of the lifetime: when a certificate is renewed at the latest, and how much earlier some are, so that what was issued together is not
+ * renewed together.
+ */
 const LATEST = 2 / 3;
 const SPREAD = 1 / 30;
-/** Of the lifetime: what is left at least for whatever goes wrong, whoever asked for a later moment. */
+/** Of the lifetime: what is left at least for whatever goes wrong, also where a later moment was asked for. */
 const RESERVE = 1 / 12;
 
-/** When a CA wants a certificate to be renewed (RFC 9773). */
+/** The time in which a CA wants a certificate to be renewed (RFC 9773). */
 export type Window = { start: Date; end: Date };
 export type Validity = { certificateId: string; notBefore: Date; notAfter: Date };
 type Wishes = {
-  /** What the request for the certificate says, in place of two thirds of the lifetime. */
+  /** The moment that the request for the certificate says, in place of two thirds of the lifetime. */
   askedAt: Date | null;
   window: Window | null;
   /** It is revoked, so that nothing is left to wait for. */
@@ -19,7 +22,10 @@ type Wishes = {
 };
 export type Plan = { renewAt: Date; lateAt: Date };
 
-/** Plans when a certificate is renewed, and since when that is late: at the end of the CA's window, or once half of what was left then has passed. */
+/**
+ * Plans when a certificate is renewed, and since when that is late: at the end of the CA's window, or once half of what was left then has
+ * passed.
+ */
 export function planRenewal({ certificateId, notBefore, notAfter }: Validity, { askedAt, window, isUrgent }: Wishes, now: Date): Plan {
   const [begin, end] = [notBefore.getTime(), notAfter.getTime()];
   const place = placeOf(certificateId);

@@ -1,6 +1,6 @@
-import type { KeyFacts } from "#modules/certificates/certificates/x509/keys";
-import { KEY_ALGORITHMS } from "#modules/issuance/requests/rules/key-algorithms";
-import { readNames } from "#modules/issuance/requests/rules/names";
+import { KEY_ALGORITHMS } from "#modules/issuance/issuing/rules/key-algorithms";
+import { readNames } from "#modules/issuance/issuing/rules/names";
+import type { KeyFacts } from "#x509/keys";
 
 type Named = { commonName: string; alternativeNames: Record<"dns" | "ip" | "email" | "uri", string[]> };
 

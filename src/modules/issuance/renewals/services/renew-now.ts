@@ -3,13 +3,14 @@ import type { Sql } from "#db/connect";
 import type { Failure, Resource } from "#db/outcome";
 import type { Deps } from "#deps";
 import { keyContext } from "#modules/certificates/certificates/rules/key-context";
-import { HELD_REQUEST, isRequestProven, stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
-import { findPolicy, lockIssuer } from "#modules/issuance/requests/queries/requests";
-import { DEFAULT_POLICY, type KeyLocation } from "#modules/issuance/requests/rules/policy";
-import { type Asked, addRequest } from "#modules/issuance/requests/services/create";
+import { lockIssuer } from "#modules/issuance/issuers/queries/due";
+import { DEFAULT_POLICY, type KeyLocation } from "#modules/issuance/issuing/rules/policy";
+import { isRequestProven, stampRequest, UNPROVEN_REQUEST } from "#modules/issuance/requests/queries/asked-keys";
+import { findPolicy } from "#modules/issuance/requests/queries/requests";
+import { addRequest, type WantedRequest } from "#modules/issuance/requests/services/create";
 import { requestOf } from "#modules/issuance/requests/services/keys";
 import type { Scope } from "#modules/people/audit/queries";
-import { findIssuerOf, holdRenewable, type Renewable, saveKey, saveOrdered } from "../queries/renew";
+import { findIssuerOf, lockRenewable, type Renewable, saveKey, saveRequested } from "../queries/renew";
 import { algorithmOf, namesOf } from "../rules/template";
 import type { Renew } from "../schema";
 
@@ -24,11 +25,11 @@ export async function renewNow(deps: Deps, scope: Scope, certificateId: string, 
     const issuerId = wish.issuerId ?? found.issuerId;
     if (issuerId === null) return { inTheWay: "No issuer looks after this certificate: name one in body.issuerId." };
     await lockIssuer(tx, organizationId, issuerId); // before the certificate, as everybody does
-    const held = await holdRenewable(tx, organizationId, certificateId);
-    if (!held) return "not found";
-    const asked = findHindrance(deps.stamps, held) ?? readTemplate(held, wish, issuerId);
+    const renewable = await lockRenewable(tx, organizationId, certificateId);
+    if (!renewable) return "not found";
+    const asked = findHindrance(deps.stamps, renewable) ?? readTemplate(renewable, wish, issuerId);
     if (!("names" in asked)) return asked;
-    return order(deps, tx, scope, { certificateId, held, asked: { ...asked, replaces: certificateId }, wish });
+    return requestSuccessor(deps, tx, scope, { certificateId, renewable, asked: { ...asked, replaces: certificateId }, wish });
   });
 }
 
@@ -37,29 +38,29 @@ function findHindrance(stamps: Stamps, { status, isCa, openId, successorId, temp
   if (successorId !== null) return { inTheWay: `The certificate has a successor already: ${successorId}.` };
   if (status === "retired") return { inTheWay: "The certificate is retired." };
   if (isCa) return { inTheWay: "The certificate is an authority's, which no issuer renews." };
-  if (templateProof && !isRequestProven(stamps, templateProof)) return { inTheWay: `It cannot be ordered as before. ${HELD_REQUEST}` };
+  if (templateProof && !isRequestProven(stamps, templateProof)) return { inTheWay: `It cannot be ordered as before. ${UNPROVEN_REQUEST}` };
 }
 
-/** What is ordered: what was ordered before or, without that, what the certificate says; but for what is wished. */
-function readTemplate(held: Renewable, wish: Renew, issuerId: string): Asked | Refusal {
-  const { template } = held;
-  const read = template ?? namesOf(held);
+/** Returns the request for the successor: as it was ordered before or, without that, as the certificate says; but for what is wished. */
+function readTemplate(renewable: Renewable, wish: Renew, issuerId: string): WantedRequest | Refusal {
+  const { template } = renewable;
+  const read = template ?? namesOf(renewable);
   if ("invalid" in read) return read;
   const location = wish.key?.location ?? template?.keyLocation ?? "server";
-  const invalid = findKeyFault(held, wish, location);
+  const invalid = findKeyFault(renewable, wish, location);
   if (invalid !== undefined) return { invalid };
-  const host = location === "agent" ? findHost(held) : { agentId: null, deployment: null };
+  const host = location === "agent" ? findHost(renewable) : { agentId: null, deployment: null };
   if ("inTheWay" in host) return host;
   const isSameKind = template !== null && template.keyLocation === location && !wish.reuseKey;
   return {
     issuerId,
     names: read.names,
     keyLocation: location,
-    keyAlgorithm: wish.key?.algorithm ?? (isSameKind ? template.keyAlgorithm : algorithmOf(held.key)),
+    keyAlgorithm: wish.key?.algorithm ?? (isSameKind ? template.keyAlgorithm : algorithmOf(renewable.key)),
     csr: location === "csr" && template?.csr ? Buffer.from(template.csr, "base64") : null,
     agentId: host.agentId,
     deployment: host.deployment,
-    profile: issuerId === held.issuerId ? (template?.profile ?? null) : null,
+    profile: issuerId === renewable.issuerId ? (template?.profile ?? null) : null,
     autoRenew: true,
     renewAt: null,
     replaces: null,
@@ -77,7 +78,7 @@ function findKeyFault({ template, sealedPrivateKey }: Renewable, { key, reuseKey
 }
 
 /** The host that is to make the key: the one that made it before, else the one where the certificate is. */
-function findHost({ template, places: [place, another] }: Renewable): Pick<Asked, "agentId" | "deployment"> | Extract<Refusal, { inTheWay: string }> {
+function findHost({ template, places: [place, another] }: Renewable): Pick<WantedRequest, "agentId" | "deployment"> | Extract<Refusal, { inTheWay: string }> {
   if (template?.agentId) return template;
   if (!place || another) {
     const where = place ? "in several places" : "nowhere";
@@ -87,17 +88,17 @@ function findHost({ template, places: [place, another] }: Renewable): Pick<Asked
   return { agentId, deployment };
 }
 
-type Order = { certificateId: string; held: Renewable; asked: Asked; wish: Renew };
+type Successor = { certificateId: string; renewable: Renewable; asked: WantedRequest; wish: Renew };
 
-async function order({ config: { keyring }, stamps }: Deps, tx: Sql, scope: Scope, { certificateId, held, asked, wish }: Order) {
+async function requestSuccessor({ config: { keyring }, stamps }: Deps, tx: Sql, scope: Scope, { certificateId, renewable, asked, wish }: Successor) {
   const { organizationId } = scope;
   const added = await addRequest(tx, stamps, scope, asked, (await findPolicy(tx, organizationId)) ?? DEFAULT_POLICY);
   if (!("id" in added)) return added;
-  if (wish.reuseKey && asked.keyLocation === "server" && held.sealedPrivateKey) {
-    const pem = keyring.unseal(held.sealedPrivateKey, keyContext(organizationId, held.fingerprintSha256));
+  if (wish.reuseKey && asked.keyLocation === "server" && renewable.sealedPrivateKey) {
+    const pem = keyring.unseal(renewable.sealedPrivateKey, keyContext(organizationId, renewable.fingerprintSha256));
     await saveKey(tx, organizationId, added.id, await requestOf(keyring, asked.names, pem, { organizationId, id: added.id }));
     await stampRequest(tx, stamps, organizationId, added.id);
   }
-  await saveOrdered(tx, organizationId, { certificateId, issuerId: asked.issuerId, requestId: added.id });
+  await saveRequested(tx, organizationId, { certificateId, issuerId: asked.issuerId, requestId: added.id });
   return added;
 }

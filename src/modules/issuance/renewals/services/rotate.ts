@@ -1,9 +1,9 @@
 import type { Deps } from "#deps";
 import { retireCertificate } from "#modules/certificates/certificates/queries/certificates";
-import { startRotation, type Unsuited } from "#modules/certificates/rotations/queries";
+import { startRotation, type Unsuited } from "#modules/fleet/rotations/queries";
 import type { Scope } from "#modules/people/audit/queries";
 import { claimIssued, type Issued, saveRotated, saveUnrotated, saveWaiting } from "../queries/rotate";
-import { lookAgain } from "../rules/backoff";
+import { reviewAgainAt } from "../rules/backoff";
 import { holdSecondsOf } from "../rules/plan";
 
 /** Below what can be done within the time of a claim. */
@@ -18,7 +18,10 @@ const UNSUITED: Record<Unsuited, string> = {
   circle: "the certificate is itself a successor of it",
 };
 
-/** Has successors that were issued come to the hosts of their certificates, all at once; each certificate is retired once every host has its successor. */
+/**
+ * Has successors that were issued come to the hosts of their certificates, all at once; each certificate is retired once every host has its
+ * successor.
+ */
 export async function startRotations(deps: Deps, signal: AbortSignal) {
   const failures: unknown[] = [];
   for (let count = AT_ONCE; count === AT_ONCE && !signal.aborted; ) {
@@ -44,7 +47,7 @@ async function retire({ sql, stamps, clock }: Deps, issued: Issued) {
   const now = clock();
   const retireAt = issued.retireAt === null ? new Date(now.getTime() + holdOf(issued) * 1_000) : new Date(issued.retireAt);
   if (!isActive) return saveRotated(sql, issued);
-  if (!isObserved) return saveWaiting(sql, issued, null, lookAgain(new Date(issuedAt), now));
+  if (!isObserved) return saveWaiting(sql, issued, null, reviewAgainAt(new Date(issuedAt), now));
   if (retireAt > now) return saveWaiting(sql, issued, retireAt, retireAt);
   await retireCertificate(sql, stamps, scopeOf(issued), { id, versions: undefined }, now);
   await saveRotated(sql, issued);

@@ -1,12 +1,15 @@
 import type { Deps } from "#deps";
-import { findStored } from "#modules/issuance/issuers/queries";
+import { findStored } from "#modules/issuance/issuers/queries/issuers";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
-import type { Driver } from "#modules/issuance/requests/rules/driver";
-import { type Drivers, driverOf } from "#modules/issuance/requests/services/drivers";
+import type { Driver } from "#modules/issuance/issuing/rules/driver";
+import { type Drivers, driverOf } from "#modules/issuance/issuing/services/drivers";
 import type { Take } from "#modules/platform/jobs/rules";
-import { type Asked, claimWindows, saveAsked, saveWindow } from "../queries/windows";
+import { type AskedCertificate, claimWindows, saveAsked, saveWindow } from "../queries/windows";
 
-/** Certificates that are taken at once, all of one issuer, and asked about one after the other: below what can be asked within the time of a claim. */
+/**
+ * Certificates that are taken at once, all of one issuer, and asked about one after the other: below what can be asked within the time of a
+ * claim.
+ */
 const AT_ONCE = 40;
 const CALL_MS = 5_000;
 /** When a CA that did not answer is asked again. */
@@ -26,7 +29,7 @@ export const asking =
   };
 
 /** Asks one issuer of all these. One that does not answer is asked no more for now. */
-async function askIssuer(deps: Deps, drivers: Drivers | undefined, asked: Asked[], stopping: AbortSignal) {
+async function askIssuer(deps: Deps, drivers: Drivers | undefined, asked: AskedCertificate[], stopping: AbortSignal) {
   const { sql, clock, log } = deps;
   const { organizationId = "", issuerId = "" } = asked[0] ?? {};
   const stored = await findStored(sql, organizationId, issuerId);
@@ -44,7 +47,7 @@ async function askIssuer(deps: Deps, drivers: Drivers | undefined, asked: Asked[
   }
 }
 
-async function askOne({ sql, clock }: Deps, issuer: ReturnType<typeof openIssuer> | undefined, driver: Driver | undefined, asked: Asked) {
+async function askOne({ sql, clock }: Deps, issuer: ReturnType<typeof openIssuer> | undefined, driver: Driver | undefined, asked: AskedCertificate) {
   if (!driver?.findRenewalWindow) return saveAsked(sql, asked, null);
   if (!issuer || "fault" in issuer) throw new Error(issuer?.fault ?? "its issuer is gone");
   const window = await driver.findRenewalWindow(issuer, asked.pem, AbortSignal.timeout(CALL_MS));

@@ -1,11 +1,11 @@
 import { arrayOf, type Pool, type Sql } from "#db/connect";
-import { type RequestProof, requestProofJson } from "#modules/issuance/hosts/queries/asked-keys";
-import type { HostProofType } from "#modules/issuance/hosts/rules";
+import type { Name } from "#modules/issuance/issuing/rules/driver";
+import type { HostProofType } from "#modules/issuance/issuing/rules/host-proofs";
 import type { Room } from "#modules/platform/jobs/rules";
-import type { Name } from "../rules/driver";
 import type { OpenStatus } from "../rules/next";
+import { type RequestProof, requestProofJson } from "./asked-keys";
 
-/** How long a server has a request, unless it says again that it is at work on it; a killed one lets it go then. */
+/** The time for which a server has a request, unless it says again that it is at work on it; a killed one lets it go then. */
 export const LEASE = "15 seconds";
 
 /** A request that this server has, until `until`. Where it has ended, only its proofs are left to be taken away. */
@@ -34,9 +34,8 @@ export type Claim = {
 };
 
 /**
- * Takes requests that are due at the issuer whose turn it is, as many as it has room for; undefined where no issuer with room has any. Issuers take turns,
- * so that the many requests of one hold up no other. Of an issuer that has failed one request alone is taken, to try. `isOwn` are the issuers that are
- * authorities of the organizations' own, which call nobody.
+ * Takes requests that are due at the issuer whose turn it is, one alone of an issuer that has failed; undefined where no
+ * issuer with room has any. `isOwn`: authorities of organizations.
  */
 export const claimRequests = (pool: Pool, { fullOrganizations, fullTargets, of }: Room, { isOwn }: { isOwn: boolean }) =>
   pool.begin(async (tx) => {
@@ -63,7 +62,8 @@ export const claimRequests = (pool: Pool, { fullOrganizations, fullTargets, of }
       from claimed join issuers i on i.organization_id = claimed.organization_id and i.id = issuer_id
       left join lateral (
         select pem, (extract(epoch from not_after - not_before) * 1000)::float8 as lifetime_ms from certificates c where c.organization_id = claimed.organization_id and c.id = replaces) as replaced on true`;
-    // Behind the others that are due, and a little later where another server has locked what is due. One that has failed waits for the outcome.
+    // Behind the others that are due, and a little later where another server has locked what is due. One that has failed waits
+    // for the outcome.
     const next = claims.length > 0 ? tx`now()` : tx`now() + interval '100 milliseconds'`;
     await tx`
       update issuers i set due_at = case when ${hasFailed && claims.length > 0} then now() + ${LEASE}::interval else (

@@ -1,23 +1,24 @@
 import type { Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
-import { isRequestProven, type RequestProof, requestProofJson, stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
+import { lockIssuer } from "#modules/issuance/issuers/queries/due";
+import type { Name } from "#modules/issuance/issuing/rules/driver";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { keyIn, readCsr } from "../rules/csr";
-import type { Name } from "../rules/driver";
-import { begin, lockIssuer } from "./requests";
+import { isRequestProven, type RequestProof, requestProofJson, stampRequest } from "./asked-keys";
+import { begin } from "./requests";
 
 type Waiting = { issuerId: string; names: Name[]; keyAlgorithm: string; csr: Uint8Array | null; mayBegin: boolean; proof: RequestProof };
-type Given = { agentId: string; requestId: string; csrPem: string };
+type AgentCsr = { agentId: string; requestId: string; csrPem: string };
 
 /**
- * Keeps the CSR that an agent made with the key of a request, and has the request begin. One for the same key again changes nothing. `conflict` where
- * there is one for another key, or the request waits for none.
+ * Saves the CSR that an agent made with the key of a request, and has the request begin. `conflict` where there is one for another key, or
+ * the request waits for none.
  */
 export async function keepCsr(
   tx: Sql,
   stamps: Stamps,
   scope: Scope,
-  { agentId, requestId, csrPem }: Given,
+  { agentId, requestId, csrPem }: AgentCsr,
 ): Promise<"done" | "not found" | "conflict" | { invalid: string }> {
   const isIt = tx`organization_id = ${scope.organizationId} and id = ${requestId}`;
   const [found] = await tx<{ issuerId: string }[]>`select issuer_id as "issuerId" from certificate_requests where ${isIt} and agent_id = ${agentId}`;

@@ -2,15 +2,17 @@ import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import type { Resource, Target } from "#db/outcome";
 import { matchesVersion } from "#db/versions";
-import { HELD_REQUEST, isRequestProven, type RequestProof, requestProofJson, stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
-import { notifyEnd } from "#modules/notifications/events/queries/notify";
+import { lockIssuer, wakeIssuer } from "#modules/issuance/issuers/queries/due";
+import { addSteps } from "#modules/issuance/issuing/queries";
+import { judgeVoice } from "#modules/issuance/issuing/rules/four-eyes";
+import { recordEnds } from "#modules/notifications/events/queries/record";
 import { findUserBehind } from "#modules/people/api-tokens/queries";
 import { audit, type Scope, userOf } from "#modules/people/audit/queries";
-import { judgeVoice } from "../rules/four-eyes";
-import { addSteps, begin, lockIssuer, requestJson, wakeIssuer } from "./requests";
+import { isRequestProven, type RequestProof, requestProofJson, stampRequest, UNPROVEN_REQUEST } from "./asked-keys";
+import { begin, requestJson } from "./requests";
 import { findTerms } from "./terms";
 
-type Held = {
+type LockedRequest = {
   issuer: Awaited<ReturnType<typeof lockIssuer>>;
   profile: string | null;
   version: number;
@@ -21,12 +23,12 @@ type Held = {
 };
 
 /** Finds a request, with the user behind its author, and locks its issuer and then itself. */
-async function hold(tx: Sql, organizationId: string, id: string): Promise<Held | undefined> {
+async function lockRequest(tx: Sql, organizationId: string, id: string): Promise<LockedRequest | undefined> {
   const [found] = await tx<{ issuerId: string }[]>`
     select issuer_id as "issuerId" from certificate_requests where organization_id = ${organizationId} and id = ${id}`;
   if (!found) return;
   const issuer = await lockIssuer(tx, organizationId, found.issuerId);
-  const [row] = await tx<Omit<Held, "issuer">[]>`
+  const [row] = await tx<Omit<LockedRequest, "issuer">[]>`
     select profile, version, approval, ended_at is null as "isOpen", ${findUserBehind(tx, tx`r.organization_id`, tx`r.created_by`)} as "authorId", ${requestProofJson(tx)} as proof
     from certificate_requests r where organization_id = ${organizationId} and id = ${id} for update`;
   return row && { ...row, issuer };
@@ -37,10 +39,10 @@ type Rejection = "not found" | "stale" | { inTheWay: string } | { forbidden: str
 /** Ends an open request. What its proofs have left behind is taken away by the job, after the server that is at work on it, if one is. */
 export const cancelRequest = (pool: Pool, scope: Scope, { id, versions }: Target): Promise<Resource | Rejection> =>
   pool.begin(async (tx) => {
-    const held = await hold(tx, scope.organizationId, id);
-    if (!held) return "not found";
-    if (!matchesVersion(versions, held.version)) return "stale";
-    if (!held.isOpen) return { inTheWay: "The certificate request has ended already." };
+    const locked = await lockRequest(tx, scope.organizationId, id);
+    if (!locked) return "not found";
+    if (!matchesVersion(versions, locked.version)) return "stale";
+    if (!locked.isOpen) return { inTheWay: "The certificate request has ended already." };
     return end(tx, scope, id, { action: "cancelled", reason: "It was cancelled.", isRefusal: false });
   });
 
@@ -56,7 +58,7 @@ async function end(tx: Sql, scope: Scope, id: string, { action, reason, isRefusa
     stepped as (${addSteps(tx, tx`select organization_id, id, status, reason from ended`)}),
     woken as (${wakeIssuer(tx, tx`select organization_id, issuer_id, due_at from ended`)}),
     audited as (${audit(tx, scope, `certificate-request.${action}`, tx`select id, jsonb_build_object('reason', reason) from ended`)}),
-    decided as (${notifyEnd(tx, "certificate_request_awaits_approval", tx`select organization_id, id from ended`)})
+    decided as (${recordEnds(tx, "certificate_request_awaits_approval", tx`select organization_id, id from ended`)})
     select ${requestJson(tx)}::text as json, version from ended`;
   if (!row) throw new Error(`certificate request ${id} vanished while it was locked`);
   return row;
@@ -71,15 +73,15 @@ export const decideRequest = (
   decision: { isApproved: boolean; reason: string },
 ): Promise<Resource | Rejection> =>
   pool.begin(async (tx) => {
-    const held = await hold(tx, scope.organizationId, id);
-    if (!held) return "not found";
-    const voice = judgeVoice(held.authorId, scope.actor, "certificate request");
+    const locked = await lockRequest(tx, scope.organizationId, id);
+    if (!locked) return "not found";
+    const voice = judgeVoice(locked.authorId, scope.actor, "certificate request");
     if (typeof voice === "object") return voice;
-    if (!held.isOpen || held.approval !== "awaited") return { inTheWay: "The certificate request waits for no approval." };
-    if (!matchesVersion(versions, held.version)) return "stale";
+    if (!locked.isOpen || locked.approval !== "awaited") return { inTheWay: "The certificate request waits for no approval." };
+    if (!matchesVersion(versions, locked.version)) return "stale";
     if (!decision.isApproved) return end(tx, scope, id, { action: "refused", reason: decision.reason, isRefusal: true });
-    if (!isRequestProven(stamps, held.proof)) return { inTheWay: HELD_REQUEST };
-    return voice === "vouch" ? vouch(tx, scope, id) : approve(tx, stamps, scope, id, held);
+    if (!isRequestProven(stamps, locked.proof)) return { inTheWay: UNPROVEN_REQUEST };
+    return voice === "vouch" ? vouch(tx, scope, id) : approve(tx, stamps, scope, id, locked);
   });
 
 const VOUCHED = "One admin approved it. No user is known to have ordered it, so it waits for the approval of another admin.";
@@ -98,7 +100,7 @@ async function vouch(tx: Sql, scope: Scope, id: string): Promise<Resource> {
 }
 
 /** Approves a request as its issuer is now. */
-async function approve(tx: Sql, stamps: Stamps, scope: Scope, id: string, { issuer, profile }: Held): Promise<Resource> {
+async function approve(tx: Sql, stamps: Stamps, scope: Scope, id: string, { issuer, profile }: LockedRequest): Promise<Resource> {
   if (!issuer) throw new Error(`the issuer of the open certificate request ${id} is gone`); // none is deleted while a request is open
   const terms = await findTerms(tx, { organizationId: scope.organizationId, ...issuer }, profile);
   const isIt = tx`organization_id = ${scope.organizationId} and id = ${id}`;
@@ -106,7 +108,7 @@ async function approve(tx: Sql, stamps: Stamps, scope: Scope, id: string, { issu
     with approved as (
       update certificate_requests set approval = 'given', approved_by = ${JSON.stringify({ ...scope.actor, terms })}::text::jsonb, version = version + 1, updated_at = now()
       where ${isIt} returning organization_id, id),
-    decided as (${notifyEnd(tx, "certificate_request_awaits_approval", tx`select organization_id, id from approved`)})
+    decided as (${recordEnds(tx, "certificate_request_awaits_approval", tx`select organization_id, id from approved`)})
     ${audit(tx, scope, "certificate-request.approved", tx`select id, '{}'::jsonb from approved`)}`;
   await stampRequest(tx, stamps, scope.organizationId, id);
   return begin(tx, isIt, "It was approved.");

@@ -1,13 +1,15 @@
 import type { Fragment, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import type { Resource } from "#db/outcome";
-import { notify } from "#modules/notifications/events/queries/notify";
+import { wakeIssuer } from "#modules/issuance/issuers/queries/due";
+import { addSteps } from "#modules/issuance/issuing/queries";
+import type { Name } from "#modules/issuance/issuing/rules/driver";
+import { hashNames, valuesOf } from "#modules/issuance/issuing/rules/names";
+import type { IssuancePolicy, KeyLocation } from "#modules/issuance/issuing/rules/policy";
+import { recordEvents } from "#modules/notifications/events/queries/record";
 import { audit, type Scope } from "#modules/people/audit/queries";
-import type { Name } from "../rules/driver";
-import { hashNames, valuesOf } from "../rules/names";
-import type { IssuancePolicy, KeyLocation } from "../rules/policy";
 
-/** What every answer shows, as a jsonb expression; never keys and what a driver keeps. */
+/** The JSON of a request as answers show it: never keys and what a driver keeps. */
 export const requestJson = (sql: Sql) => sql`jsonb_build_object('id', id, 'organizationId', organization_id, 'issuerId', issuer_id,
   'names', (select jsonb_agg(name->'value' order by place) from jsonb_array_elements(names) with ordinality as each (name, place)),
   'key', jsonb_build_object('algorithm', key_algorithm, 'location', key_location), 'deployment', deployment, 'profile', profile,
@@ -15,11 +17,14 @@ export const requestJson = (sql: Sql) => sql`jsonb_build_object('id', id, 'organ
   'certificateId', certificate_id, 'nextAttemptAt', case when attempts > 0 and ended_at is null then iso(due_at) end,
   'createdBy', created_by, 'approvedBy', approved_by - 'terms', 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at), 'endedAt', iso(ended_at))`;
 
-type Position = { limit: number; before: string | undefined };
+type PageRequest = { limit: number; before: string | undefined };
 type Filter = { status?: string | undefined; issuerId?: string | undefined; name?: string | undefined };
 
-/** Newest first; one more than `limit`. The requests of a name are few: behind OFFSET 0, because beside them a plan would read all of the organization. */
-export async function listRequests(sql: Sql, organizationId: string, { status, issuerId, name }: Filter, { limit, before }: Position) {
+/**
+ * Newest first; one more than `limit`. The requests of a name are few: behind OFFSET 0, because beside them a plan would read all of the
+ * organization.
+ */
+export async function listRequests(sql: Sql, organizationId: string, { status, issuerId, name }: Filter, { limit, before }: PageRequest) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${requestJson(sql)}::text as json
     from ${name === undefined ? sql`certificate_requests` : sql`(select * from certificate_requests where search @@ ${wordsQuery(organizationId, name)}::tsquery offset 0) as named`}
@@ -42,23 +47,6 @@ export async function findRequest(sql: Sql, organizationId: string, id: string) 
     from certificate_requests r where organization_id = ${organizationId} and id = ${id}`;
   return row;
 }
-
-/** Part of a writing statement: a step of each of `rows`, which yield (organization_id, id, status, reason) of requests. */
-export const addSteps = (sql: Sql, rows: Fragment) => sql`
-  insert into certificate_request_steps (organization_id, request_id, id, status, reason)
-  select organization_id, id, new_id(), status, reason from (${rows}) as step (organization_id, id, status, reason)`;
-
-/** Locks an issuer's row before those of its requests, so that what becomes due while requests are taken is seen. */
-export async function lockIssuer(tx: Sql, organizationId: string, issuerId: string) {
-  const [row] = await tx<{ kind: string; config: Record<string, unknown> }[]>`
-    select kind, config from issuers where organization_id = ${organizationId} and id = ${issuerId} for no key update`;
-  return row;
-}
-
-/** Part of a writing statement: notes at the issuer of `row`, which yields (organization_id, issuer_id, due_at), when its next request is due. */
-export const wakeIssuer = (sql: Sql, row: Fragment) => sql`
-  update issuers i set due_at = greatest(least(i.due_at, due.due_at), i.retry_at) from (${row}) as due (organization_id, issuer_id, due_at)
-  where i.organization_id = due.organization_id and i.id = due.issuer_id and due.due_at is not null`;
 
 export type NewRequest = {
   id: string;
@@ -102,14 +90,14 @@ export async function insertRequest(tx: Sql, scope: Scope, given: NewRequest) {
     stepped as (${addSteps(tx, tx`select organization_id, id, status, reason from created`)}),
     woken as (${wakeIssuer(tx, tx`select organization_id, issuer_id, due_at from created`)}),
     audited as (${audit(tx, scope, "certificate-request.created", tx`select id, ${details} from created`)}),
-    told as (${tellAwaited(tx, tx`created`)})
+    recorded as (${recordAwaited(tx, tx`created`)})
     select ${requestJson(tx)}::text as json, version from created`;
   return row;
 }
 
-/** Part of a writing statement: has admins told of those of `requests` that wait for an approval. */
-export const tellAwaited = (sql: Sql, requests: Fragment) =>
-  notify(
+/** Part of a writing statement: an event of each of `requests` that waits for an approval. */
+export const recordAwaited = (sql: Sql, requests: Fragment) =>
+  recordEvents(
     sql,
     "certificate_request_awaits_approval",
     sql`
@@ -150,12 +138,3 @@ export async function findPolicy(sql: Sql, organizationId: string) {
       allowed_key_locations as "allowedKeyLocations", needs_approval as "needsApproval" from issuance_policies where organization_id = ${organizationId}`;
   return row;
 }
-
-const CHANGED = "The issuer, or the profiles of its authority, have changed since it was ordered. It waits for the approval of another admin.";
-
-/** Gives the requests of `issuers` that wait for an approval a new version, so that none approves what was not looked at. The issuers are ids of a change. */
-export const noteChange = (tx: Sql, organizationId: string, issuers: Fragment) => tx`
-  with changed as (
-    update certificate_requests set reason = ${CHANGED}, version = version + 1, updated_at = now()
-    where organization_id = ${organizationId} and issuer_id in (${issuers}) and approval = 'awaited' and ended_at is null returning *)
-  ${addSteps(tx, tx`select organization_id, id, status, reason from changed`)}`;

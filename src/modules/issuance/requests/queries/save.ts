@@ -1,19 +1,26 @@
 import type { Fragment, Pool, Sql } from "#db/connect";
-import { notify, notifyEnd } from "#modules/notifications/events/queries/notify";
+import { lockIssuer, wakeIssuer } from "#modules/issuance/issuers/queries/due";
+import { addSteps } from "#modules/issuance/issuing/queries";
+import { recordEnds, recordEvents } from "#modules/notifications/events/queries/record";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { Transition } from "../rules/next";
 import { type Claim, LEASE } from "./claims";
-import { addSteps, lockIssuer, wakeIssuer } from "./requests";
 
 const scopeOf = ({ organizationId }: Claim): Scope => ({ organizationId, actor: { type: "server" }, requestId: null });
 const isIt = (sql: Sql, { organizationId, id }: Claim) => sql`organization_id = ${organizationId} and id = ${id}`;
 const isClaimed = (sql: Sql, claim: Claim) => sql`${isIt(sql, claim)} and claimed_until = ${claim.until}`;
 
-/** What the states of a request are about: the certificate that it renews, else its names, so that a later request ends what an earlier one began. */
+/**
+ * The subject of the states of a request: the certificate that it renews, else its names, so that a later request ends what an earlier one
+ * began.
+ */
 const subject = (sql: Sql) => sql`coalesce(replaces, left(names_hash, 32)::uuid)`;
 const firstName = (sql: Sql) => sql`names->0->>'value'`;
 
-/** Keeps what a step came to, with the step itself. Returns until when this server still has the request, where the next step is due at once. */
+/**
+ * Keeps what a step came to, with the step itself. Returns until when this server still has the request, where the next step is due at
+ * once.
+ */
 export const saveTransition = (pool: Pool, claim: Claim, transition: Transition) =>
   pool.begin(async (tx) => {
     const { status, reason, progress, restMs } = transition;
@@ -29,7 +36,7 @@ export const saveTransition = (pool: Pool, claim: Claim, transition: Transition)
         from before where r.organization_id = before.organization_id and r.id = before.id returning r.*, is_news, is_move),
       stepped as (${addSteps(tx, tx`select organization_id, id, status, reason from changed where is_news`)}),
       audited as (${audit(tx, scopeOf(claim), `certificate-request.${status}`, tx`select id, jsonb_build_object('reason', reason) from changed where is_move`)}),
-      told as (${status === "failed" ? tellFailure(tx) : tx`select`}),
+      recorded as (${status === "failed" ? recordFailure(tx) : tx`select`}),
       woken as (${wakeIssuer(tx, tx`select organization_id, issuer_id, due_at from changed where claimed_until is null`)})
       select iso(claimed_until) as until from changed`;
     if (!row) await releaseEnded(tx, claim, given);
@@ -50,8 +57,8 @@ function dueNext(sql: Sql, { status, waitMs }: Transition, progress: Fragment) {
 /** Part of an update: the request has ended. What its proofs left behind is taken away at the next turn of the job. */
 const ended = (sql: Sql, progress: Fragment) => sql`ended_at = now(), sealed_private_key = null, due_at = case when ${progress} is not null then now() end`;
 
-const tellFailure = (sql: Sql) =>
-  notify(
+const recordFailure = (sql: Sql) =>
+  recordEvents(
     sql,
     "certificate_request_failed",
     sql`
@@ -98,7 +105,10 @@ export async function saveKey(sql: Sql, claim: Claim, { csr, sealedPrivateKey, s
   return rows.length > 0;
 }
 
-/** Locks an issuer and then its request (sent together, and done in order), so that what was issued is stored while the request is open; false where it is not. */
+/**
+ * Locks an issuer and then its request (sent together, and done in order), so that what was issued is stored while the request is open;
+ * false where it is not.
+ */
 export async function holdClaim(tx: Sql, claim: Claim) {
   const [, rows] = await Promise.all([
     lockIssuer(tx, claim.organizationId, claim.issuerId),
@@ -107,7 +117,9 @@ export async function holdClaim(tx: Sql, claim: Claim) {
   return rows.length > 0;
 }
 
-/** Ends a request with the certificate that was stored for it, and why it was not given to its agent, if it was not. The request is held. */
+/**
+ * Ends a request with the certificate that was stored for it, and why it was not given to its agent, if it was not. The request is held.
+ */
 export async function saveIssued(tx: Sql, claim: Claim, certificate: { id: string; notAfter: Date }, notDeployed: string | undefined) {
   const facts = tx`jsonb_build_object('requestId', id, 'certificateId', certificate_id, 'name', ${firstName(tx)}, 'notAfter', ${certificate.notAfter.toISOString()}::text)`;
   await tx`
@@ -117,8 +129,8 @@ export async function saveIssued(tx: Sql, claim: Claim, certificate: { id: strin
       where ${isIt(tx, claim)} returning *),
     stepped as (${addSteps(tx, tx`select organization_id, id, status, reason from changed`)}),
     audited as (${audit(tx, scopeOf(claim), "certificate-request.issued", tx`select id, jsonb_build_object('certificateId', certificate_id) from changed`)}),
-    told as (${notify(tx, "certificate_issued", tx`select organization_id, ${subject(tx)}, ${facts}, null::uuid, null::member_role from changed`)}),
-    ended as (${notifyEnd(tx, "certificate_request_failed", tx`select organization_id, left(names_hash, 32)::uuid from changed where replaces is not null`)})
+    recorded as (${recordEvents(tx, "certificate_issued", tx`select organization_id, ${subject(tx)}, ${facts}, null::uuid, null::member_role from changed`)}),
+    ended as (${recordEnds(tx, "certificate_request_failed", tx`select organization_id, left(names_hash, 32)::uuid from changed where replaces is not null`)})
     ${wakeIssuer(tx, tx`select organization_id, issuer_id, due_at from changed`)}`;
   await saveIssuer(tx, claim, undefined);
 }

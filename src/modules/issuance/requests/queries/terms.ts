@@ -2,11 +2,12 @@ import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { findStored as findAuthority } from "#modules/issuance/authorities/queries/authorities";
 import { findProfile } from "#modules/issuance/authorities/rules/profiles";
-import { stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
+import { profileNameOf, termsOf } from "#modules/issuance/authorities/rules/terms";
+import { addSteps } from "#modules/issuance/issuing/queries";
 import { audit, type Scope } from "#modules/people/audit/queries";
-import { profileNameOf, termsOf } from "../rules/terms";
+import { stampRequest } from "./asked-keys";
 import type { Claim } from "./claims";
-import { addSteps, tellAwaited } from "./requests";
+import { recordAwaited } from "./requests";
 import { holdClaim } from "./save";
 
 type Behind = { organizationId: string; kind: string; config: Record<string, unknown> };
@@ -31,7 +32,7 @@ export const endApproval = (pool: Pool, stamps: Stamps, claim: Claim) =>
           version = version + 1, updated_at = now()
         where organization_id = ${organizationId} and id = ${id} returning *),
       stepped as (${addSteps(tx, tx`select organization_id, id, status, reason from ended`)}),
-      told as (${tellAwaited(tx, tx`ended`)})
+      recorded as (${recordAwaited(tx, tx`ended`)})
       ${audit(tx, scope, "certificate-request.approval-ended", tx`select id, jsonb_build_object('reason', reason) from ended`)}`;
     await stampRequest(tx, stamps, organizationId, id);
   });

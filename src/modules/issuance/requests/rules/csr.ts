@@ -1,15 +1,15 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import { children, contentOf, context, type Der, DerError, readOid, readOne, TAG } from "#modules/certificates/certificates/x509/der";
-import { readExtensions } from "#modules/certificates/certificates/x509/facts";
-import { readAlternativeNames, readName as readSubject } from "#modules/certificates/certificates/x509/names";
-import { readPem } from "#modules/certificates/certificates/x509/pem";
-import type { Name } from "./driver";
-import { judgeKey } from "./key-strength";
-import { readName, valuesOf } from "./names";
+import type { Name } from "#modules/issuance/issuing/rules/driver";
+import { judgeKey } from "#modules/issuance/issuing/rules/key-strength";
+import { readName, valuesOf } from "#modules/issuance/issuing/rules/names";
+import { children, contentOf, context, type Der, DerError, readOid, readOne, TAG } from "#x509/der";
+import { readExtensions } from "#x509/facts";
+import { readAlternativeNames, readName as readSubject } from "#x509/names";
+import { readPem } from "#x509/pem";
 
 const MAX_CSR = 65_536;
 const OID = { commonName: "2.5.4.3", extensionRequest: "1.2.840.113549.1.9.14", alternativeNames: "2.5.29.17", constraints: "2.5.29.19" };
-/** What a CSR may be signed with: the digest, or null for Ed25519, which has its own. */
+/** The signature algorithms of a CSR: the digest, or null for Ed25519, which has its own. */
 const DIGESTS: Record<string, string | null> = {
   "1.2.840.113549.1.1.11": "sha256",
   "1.2.840.113549.1.1.12": "sha384",
@@ -20,10 +20,12 @@ const DIGESTS: Record<string, string | null> = {
   "1.3.101.112": null,
 };
 
-/** What a PKCS #10 request (RFC 2986) asks for. */
+/** The contents of a PKCS #10 request (RFC 2986). */
 export type Csr = { der: Uint8Array; publicKeyInfo: Uint8Array; algorithm: string; names: Name[] };
 
-/** A request whose signature is true and whose key is strong, for exactly `wanted`; or what is wrong with it, as what follows "The CSR …". */
+/**
+ * A request whose signature is true and whose key is strong, for exactly `wanted`; or what is wrong with it, as what follows "The CSR …".
+ */
 export function readCsr(pem: string, wanted: readonly Name[]): Csr | { fault: string } {
   const [block, ...more] = readPem(pem);
   if (!block || more.length > 0 || !/^(NEW )?CERTIFICATE REQUEST$/.test(block.label))
@@ -105,7 +107,7 @@ function namesIn(subject: Der | undefined, alternative: Der | undefined): { name
   return { names: [...names.values()] };
 }
 
-/** What two lists of names differ in, as what follows "The CSR …" or "The certificate …". */
+/** Returns the difference of two lists of names, as the end of a sentence that begins with "The CSR …" or "The certificate …". */
 export function findDifference(found: readonly string[], wanted: readonly string[]) {
   const missing = wanted.find((each) => !found.includes(each));
   if (missing !== undefined) return `lacks the name ${missing}`;

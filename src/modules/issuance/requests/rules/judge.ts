@@ -1,20 +1,20 @@
 import { sha256 } from "#crypto/sha256";
-import { DerError } from "#modules/certificates/certificates/x509/der";
-import { isSignedBy, type ParsedCertificate, parseCertificate, publicKeyOf } from "#modules/certificates/certificates/x509/facts";
-import { readPem } from "#modules/certificates/certificates/x509/pem";
+import type { Name } from "#modules/issuance/issuing/rules/driver";
+import { judgeKey } from "#modules/issuance/issuing/rules/key-strength";
+import { valuesOf } from "#modules/issuance/issuing/rules/names";
+import { DerError } from "#x509/der";
+import { isSignedBy, type ParsedCertificate, parseCertificate, publicKeyOf } from "#x509/facts";
+import { readPem } from "#x509/pem";
 import { findDifference, keyIn } from "./csr";
-import type { Name } from "./driver";
-import { judgeKey } from "./key-strength";
-import { valuesOf } from "./names";
 
-/** In characters, and in certificates: longer chains are nobody's. */
+/** The most characters, and certificates: longer chains do not exist. */
 const MAX_CHAIN = 128 * 1024;
 const MAX_CERTIFICATES = 10;
 /** How far clocks may differ. */
 const SKEW_MS = 300_000;
 const WEAK_SIGNATURE = /^(md2|md5|sha1)|-SHA1$/;
 
-type Asked = { csr: Uint8Array; names: readonly Name[]; now: Date };
+type ExpectedCertificate = { csr: Uint8Array; names: readonly Name[]; now: Date };
 /** Returns the stored certificates of authorities with this subject. */
 type FindAuthorities = (subjectHash: string) => Promise<readonly ParsedCertificate[]>;
 
@@ -22,10 +22,10 @@ type FindAuthorities = (subjectHash: string) => Promise<readonly ParsedCertifica
 type Chain = { leaf: ParsedCertificate; issuers: ParsedCertificate[] };
 
 /**
- * Judges what an issuer answered: PEM, the leaf first. Returns the chain, or what the answer differs in from what was asked, as a sentence.
- * The root may be left out; where the leaf comes alone, one of the stored authorities must have signed it.
+ * Returns the chain of an issuer's answer (PEM, the leaf first), or a sentence on what differs from the request. The root may
+ * be left out; a leaf alone must be signed by a stored authority.
  */
-export async function judgeChain(chainPem: string, asked: Asked, findAuthorities: FindAuthorities): Promise<Chain | { fault: string }> {
+export async function judgeChain(chainPem: string, asked: ExpectedCertificate, findAuthorities: FindAuthorities): Promise<Chain | { fault: string }> {
   const read = readChain(chainPem);
   if ("fault" in read) return read;
   const [leaf, ...issuers] = read.chain;
@@ -53,7 +53,7 @@ function readChain(chainPem: string): { chain: ParsedCertificate[] } | { fault: 
   return { chain };
 }
 
-function findLeafFault(leaf: ParsedCertificate, { csr, names, now }: Asked) {
+function findLeafFault(leaf: ParsedCertificate, { csr, names, now }: ExpectedCertificate) {
   if (leaf.facts.spkiSha256 !== sha256(keyIn(csr))) return "The certificate has another key than was asked for.";
   if (leaf.isCa) return "The certificate is an authority's.";
   const { dns, ip, email, uri } = leaf.facts.subjectAlternativeNames;

@@ -1,7 +1,8 @@
-import type { Step } from "./driver";
+import type { Step } from "#modules/issuance/issuing/rules/driver";
+import { backoff } from "#runtime/backoff";
 
 export type OpenStatus = "pending" | "validating" | "issuing";
-/** How a request stood before a step. */
+/** The state of a request before a step. */
 export type State = {
   status: OpenStatus;
   attempts: number;
@@ -11,7 +12,7 @@ export type State = {
   replacedLifetimeMs: number | null;
 };
 
-/** What a step makes of a request. */
+/** The state of a request after a step. */
 export type Transition = {
   status: OpenStatus | "failed";
   reason: string | null;
@@ -23,8 +24,7 @@ export type Transition = {
   restMs?: number;
 };
 
-const FIRST_MS = 30_000;
-const MAX_MS = 3_600_000;
+const WAITS_MS = { first: 30_000, longest: 3_600_000 };
 /** Of the wait, at most, so that what has failed together is not tried again together. */
 const JITTER = 0.25;
 const GIVEN_UP_MS = 3 * 86_400_000;
@@ -33,14 +33,14 @@ const OF_LIFETIME = 1 / 30;
 const SHORTEST_MS = 5_000;
 
 /**
- * Returns how long to wait after so many failures in a row: 30, 60, 120 … seconds, an hour at last, `mostMs` at most; never less than `leastMs`, and some
- * more by chance.
+ * Returns how long to wait after so many failures in a row: 30, 60, 120 … seconds, an hour at last, `mostMs` at most; never less than
+ * `leastMs`, and some more by chance.
  */
-export const backoff = (failures: number, leastMs: number, chance: number, mostMs = MAX_MS) =>
-  Math.round(Math.max(Math.min(FIRST_MS * 2 ** Math.min(failures - 1, 20), MAX_MS, mostMs), leastMs) * (1 + JITTER * chance));
+export const waitAfter = (failures: number, leastMs: number, chance: number, mostMs = WAITS_MS.longest) =>
+  Math.round(Math.max(Math.min(backoff(WAITS_MS, failures), mostMs), leastMs) * (1 + JITTER * chance));
 
 /** Returns how long a renewal may wait at most, so that a certificate that lives minutes is not lost to one wait. */
-const mostOf = (lifetimeMs: number | null) => (lifetimeMs === null ? MAX_MS : Math.max(lifetimeMs * OF_LIFETIME, SHORTEST_MS));
+const mostOf = (lifetimeMs: number | null) => (lifetimeMs === null ? WAITS_MS.longest : Math.max(lifetimeMs * OF_LIFETIME, SHORTEST_MS));
 
 export const isGivenUp = (failingSince: Date | null, now: Date) => failingSince !== null && now.getTime() - failingSince.getTime() > GIVEN_UP_MS;
 
@@ -71,8 +71,8 @@ function retryOf(
   const { at, reason, progress, ofIssuer } = step;
   const leastMs = at.getTime() - now.getTime();
   const mostMs = mostOf(replacedLifetimeMs);
-  const rest = ofIssuer && { restMs: backoff(issuerFailures + 1, leastMs, 0, mostMs) };
+  const rest = ofIssuer && { restMs: waitAfter(issuerFailures + 1, leastMs, 0, mostMs) };
   if (isGivenUp(failingSince, now))
     return { status: "failed", reason: `It was given up after three days of failures. ${reason}`, progress, waitMs: 0, isFailure: true, ...rest };
-  return { status, reason, progress, waitMs: backoff(attempts + 1, leastMs, chance, mostMs), isFailure: true, ...rest };
+  return { status, reason, progress, waitMs: waitAfter(attempts + 1, leastMs, chance, mostMs), isFailure: true, ...rest };
 }

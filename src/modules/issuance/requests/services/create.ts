@@ -2,20 +2,21 @@ import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import type { Failure, Resource } from "#db/outcome";
 import { readNewAssignment } from "#modules/fleet/assignments/rules";
-import { stampRequest } from "#modules/issuance/hosts/queries/asked-keys";
-import { findProofFault } from "#modules/issuance/hosts/rules";
+import { lockIssuer } from "#modules/issuance/issuers/queries/due";
 import { provesWildcards } from "#modules/issuance/issuers/rules/challenges";
+import { findProofFault } from "#modules/issuance/issuing/rules/host-proofs";
+import { isWildcard, readNames } from "#modules/issuance/issuing/rules/names";
+import { DEFAULT_POLICY, findPolicyFault, type IssuancePolicy, type KeyLocation } from "#modules/issuance/issuing/rules/policy";
 import type { Scope } from "#modules/people/audit/queries";
-import { findAgent, findOpen, findPolicy, insertRequest, lockIssuer, type NewRequest } from "../queries/requests";
+import { stampRequest } from "../queries/asked-keys";
+import { findAgent, findOpen, findPolicy, insertRequest, type NewRequest } from "../queries/requests";
 import { readCsr } from "../rules/csr";
-import { isWildcard, readNames } from "../rules/names";
-import { DEFAULT_POLICY, findPolicyFault, type IssuancePolicy, type KeyLocation } from "../rules/policy";
-import type { NewCertificateRequest } from "../schema";
+import type { NewCertificateRequest } from "../schema/requests";
 
-export type Asked = Omit<NewRequest, "id" | "isApproved">;
+export type WantedRequest = Omit<NewRequest, "id" | "isApproved">;
 
 /** A request as it is kept, or what is wrong with it whatever is stored here. */
-export function readNewRequest({ key, csrPem, deployment, ...body }: NewCertificateRequest, now: Date): Asked | { invalid: string } {
+export function readNewRequest({ key, csrPem, deployment, ...body }: NewCertificateRequest, now: Date): WantedRequest | { invalid: string } {
   const read = readNames(body.names, "body.names");
   if ("invalid" in read) return read;
   const own = readKey(key, csrPem, read.names);
@@ -39,7 +40,7 @@ export function readNewRequest({ key, csrPem, deployment, ...body }: NewCertific
   };
 }
 
-/** What is wrong with a field that one key location needs, and no other has. */
+/** Returns a fault of a field that one key location needs, and no other has. */
 function findMisplaced(field: string, value: unknown, location: KeyLocation, needing: KeyLocation) {
   if (location === needing && value === undefined) return `body.${field} is required with the key location ${needing}.`;
   if (location !== needing && value !== undefined) return `body.${field} must not be given with the key location ${location}.`;
@@ -48,8 +49,8 @@ function findMisplaced(field: string, value: unknown, location: KeyLocation, nee
 function readKey(
   { algorithm, location }: NewCertificateRequest["key"],
   csrPem: string | undefined,
-  names: Asked["names"],
-): Pick<Asked, "keyAlgorithm" | "csr"> | { invalid: string } {
+  names: WantedRequest["names"],
+): Pick<WantedRequest, "keyAlgorithm" | "csr"> | { invalid: string } {
   const misplaced = findMisplaced("csrPem", csrPem, location, "csr");
   if (misplaced !== undefined) return { invalid: misplaced };
   if (csrPem === undefined) return { keyAlgorithm: algorithm ?? "ecdsa-p256", csr: null };
@@ -70,13 +71,19 @@ function readDeployment({ agentId, proof, ...given }: NonNullable<NewCertificate
 }
 
 /** Adds a request that came over the API: the organization's policy says whether it may, and whether it waits for an approval. */
-export const createRequest = (pool: Pool, stamps: Stamps, scope: Scope, asked: Asked) =>
+export const createRequest = (pool: Pool, stamps: Stamps, scope: Scope, asked: WantedRequest) =>
   pool.begin(async (tx) => addRequest(tx, stamps, scope, asked, (await findPolicy(tx, scope.organizationId)) ?? DEFAULT_POLICY));
 
 type Added = Resource & { id: string };
 
 /** Adds a request. In the way is one that is open for the same names at the issuer. */
-export async function addRequest(tx: Sql, stamps: Stamps, scope: Scope, asked: Asked, policy: IssuancePolicy): Promise<Added | Extract<Failure, object>> {
+export async function addRequest(
+  tx: Sql,
+  stamps: Stamps,
+  scope: Scope,
+  asked: WantedRequest,
+  policy: IssuancePolicy,
+): Promise<Added | Extract<Failure, object>> {
   const { organizationId } = scope;
   const issuer = await lockIssuer(tx, organizationId, asked.issuerId);
   if (!issuer) return { missing: "There is no such issuer in this organization." };

@@ -1,14 +1,14 @@
 import type { Deps } from "#deps";
-import { HELD_REQUEST, isRequestProven, requestFacts } from "#modules/issuance/hosts/queries/asked-keys";
-import { findStored, type StoredIssuer } from "#modules/issuance/issuers/queries";
+import { findStored, type StoredIssuer } from "#modules/issuance/issuers/queries/issuers";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
+import type { Driver, OpenIssuer, Step } from "#modules/issuance/issuing/rules/driver";
+import { type Drivers, driverOf } from "#modules/issuance/issuing/services/drivers";
 import type { Take } from "#modules/platform/jobs/rules";
+import { isRequestProven, requestFacts, UNPROVEN_REQUEST } from "../queries/asked-keys";
 import { type Claim, claimRequests, extendClaim } from "../queries/claims";
 import { releaseClaim, saveCleaned, saveKey, saveTransition } from "../queries/save";
 import { endApproval, findTerms } from "../queries/terms";
-import type { Driver, OpenIssuer, Step } from "../rules/driver";
-import { backoff, isGivenUp, nextOf } from "../rules/next";
-import { type Drivers, driverOf } from "./drivers";
+import { isGivenUp, nextOf, waitAfter } from "../rules/next";
 import { storeIssued } from "./issue";
 import { requestOf } from "./keys";
 
@@ -20,8 +20,8 @@ type Claimed = { claim: Claim; stored: Promise<StoredIssuer | undefined> | undef
 type Work = { claim: Claim; issuer: OpenIssuer; driver: Driver };
 
 /**
- * Returns what takes the next steps of requests that are due, at the issuers that are authorities of the organizations' own or at the others. Each step
- * is kept before the next one; what a killed server had is taken over once its claim ends.
+ * Returns what takes the next steps of requests that are due, at the authorities of organizations or at other issuers. Each step is kept
+ * before the next one; those of a killed server are taken over.
  */
 export const issuing =
   (deps: Deps, { isOwn, drivers }: { isOwn: boolean; drivers?: Drivers }): Take =>
@@ -53,7 +53,7 @@ async function serve(deps: Deps, { claim, stored }: Claimed, stopping: AbortSign
   if ("fault" in opened) return claim.hasEnded ? saveCleaned(deps.sql, claim) : refuse(deps, claim, opened.fault);
   const { issuer, driver } = opened;
   if (claim.hasEnded) return clean(deps, { claim, issuer, driver });
-  if (!isRequestProven(deps.stamps, claim.proof)) return refuse(deps, claim, HELD_REQUEST);
+  if (!isRequestProven(deps.stamps, claim.proof)) return refuse(deps, claim, UNPROVEN_REQUEST);
   const approvedTerms = approvedTermsOf(claim);
   if (approvedTerms !== null && approvedTerms !== (await findTerms(deps.sql, issuer, claim.profile))) return endApproval(deps.sql, deps.stamps, claim);
   for (let next: Claim | undefined = claim; next; ) {
@@ -139,7 +139,7 @@ async function takeStep(deps: Deps, { claim, issuer, driver }: Work, csr: Uint8A
   return { ...claim, until, status: transition.status, progress: transition.progress ?? claim.progress, attempts: 0, failingSince: null, issuerFailures: 0 };
 }
 
-/** What a driver throws may pass. */
+/** Faults that a driver throws may pass. */
 async function ask({ clock, log }: Deps, { organizationId, id }: Claim, take: () => Promise<Step>): Promise<Step> {
   try {
     return await take();
@@ -159,6 +159,6 @@ async function clean(deps: Deps, { claim, issuer, driver }: Work) {
     const { organizationId, id, attempts, failingSince } = claim;
     const isLast = isGivenUp(failingSince, clock());
     log.warn({ err, organizationId, requestId: id }, `what a certificate request left behind could not be taken away${isLast ? "" : "; it is tried again"}`);
-    await saveCleaned(sql, claim, isLast ? undefined : backoff(attempts + 1, 0, Math.random()));
+    await saveCleaned(sql, claim, isLast ? undefined : waitAfter(attempts + 1, 0, Math.random()));
   }
 }

@@ -5,8 +5,8 @@ import { audit, type Scope } from "#modules/people/audit/queries";
 export type Chunk = { chunkIndex: number; text: string };
 
 /**
- * Writes chunks over those of the same index; false when the organization has no such document. While an indexing job runs they
- * belong to what it prepares, else to what is served. The document is locked, so that none slips past the end of the job.
+ * Writes chunks over those of the same index, of the running job's draft or the served text; false without such a document. The
+ * document is locked, so that none misses the job's end.
  */
 export async function saveChunks(sql: Sql, scope: Scope, documentId: string, chunks: Chunk[]) {
   const { organizationId } = scope;
@@ -55,9 +55,8 @@ const MOST = 10_000;
 type Place = { limit: number; after: readonly [rank: string, documentId: string, chunkIndex: string] | undefined };
 
 /**
- * The passages that fit, best first; one more than `limit`. Words as people type them into a search engine: quotes, OR, -without.
- * The organization is a word of the index, so that one index serves a search within it. What fits stands between <mark> and </mark>
- * in the highlight, and all else of it is escaped for HTML. What is found is materialized: each rank reads a stored vector, once.
+ * Lists the best passages for a search (quotes, OR, -without), one more than `limit`, as escaped HTML with <mark>. Results are
+ * materialized, so that each stored vector is read once.
  */
 export async function searchChunks(sql: Sql, organizationId: string, q: string, { limit, after }: Place) {
   const [rank, documentId, chunkIndex] = after ?? ["-Infinity", MIN_UUID, "-1"];

@@ -3,9 +3,9 @@ import { MAX_UUID } from "#db/ids";
 import type { Failure, Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
 import { audit, type Scope, userOf } from "#modules/people/audit/queries";
-import { UUID } from "#uuid";
+import { UUID } from "#text/uuid";
 
-/** What a document shows of itself. */
+/** Returns a document's JSON. */
 const documentJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'title', title, 'fileName', file_name,
   'mediaType', media_type, 'size', size, 'sha256', sha256, 'status', status, 'failure', failure, 'chunkCount', chunk_count,
   'indexedAt', iso(indexed_at), 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
@@ -63,12 +63,15 @@ export async function deleteDocument(
   return row.objectKey === null ? (versions === undefined ? "not found" : "stale") : { objectKey: row.objectKey };
 }
 
-/** What a document's bytes are called in the store. */
+/** Returns the name of a document's bytes in the store. */
 export const objectKeyOf = (organizationId: string, documentId: string) => `${organizationId}.${documentId}`;
 const ID = UUID.source.slice(1, -1); // without its anchors
 const OBJECT_KEY = new RegExp(`^${ID}\\.${ID}$`);
 
-/** Of the keys of stored objects, those of organizations of this database which no document names. What another database left is its own. */
+/**
+ * Of the keys of stored objects, those of organizations of this database which no document names. What another database left is
+ * its own.
+ */
 export async function findOrphans(sql: Sql, keys: string[]) {
   const ours = keys.filter((key) => OBJECT_KEY.test(key));
   const rows = await sql<{ key: string }[]>`

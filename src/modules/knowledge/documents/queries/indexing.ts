@@ -1,11 +1,11 @@
 import type { Sql } from "#db/connect";
-import { notify } from "#modules/notifications/events/queries/notify";
+import { recordEvents } from "#modules/notifications/events/queries/record";
 import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** The queue of the jobs that index documents. */
 export const INDEX_DOCUMENT = "index-document";
 
-/** What a job is about. Its attempts change nothing once the document's job is another. */
+/** The job of a document. Its attempts change nothing once the document has another job. */
 export type IndexingJob = { organizationId: string; documentId: string; jobId: string };
 
 const ofJob = (sql: Sql, { organizationId, documentId, jobId }: IndexingJob) =>
@@ -49,7 +49,7 @@ export async function endIndexing(sql: Sql, scope: Scope, job: IndexingJob, coun
       update documents set generation = next_generation, next_generation = null, job_id = null, status = 'ready', failure = null,
         chunk_count = ${count}, indexed_at = now(), version = version + 1, updated_at = now()
       where ${ofJob(sql, job)} and next_generation is not null returning id, generation, title, uploaded_by),
-    told as (${notify(sql, "document_indexed", toldOf(sql, job, null))}),
+    recorded as (${recordEvents(sql, "document_indexed", eventOf(sql, job, null))}),
     removed as (${removeChunks(sql, job, sql`(document_chunks.generation <> changed.generation or chunk_index >= ${count})`)})
     ${audit(sql, scope, "document.indexed", sql`select id, jsonb_build_object('chunks', ${count}::int) from changed`)}`;
 }
@@ -60,7 +60,7 @@ export async function failIndexing(sql: Sql, scope: Scope, job: IndexingJob, fai
     with changed as (
       update documents set next_generation = null, job_id = null, status = 'failed', failure = ${failure}, version = version + 1, updated_at = now()
       where ${ofJob(sql, job)} returning id, generation, title, uploaded_by),
-    told as (${notify(sql, "document_failed", toldOf(sql, job, failure))}),
+    recorded as (${recordEvents(sql, "document_failed", eventOf(sql, job, failure))}),
     removed as (${removeChunks(sql, job, sql`document_chunks.generation <> changed.generation`)})
     ${audit(sql, scope, "document.indexing-failed", sql`select id, jsonb_build_object('failure', ${failure}::text) from changed`)}`;
 }
@@ -68,5 +68,5 @@ export async function failIndexing(sql: Sql, scope: Scope, job: IndexingJob, fai
 const removeChunks = (sql: Sql, { organizationId, documentId }: IndexingJob, which: ReturnType<Sql>) => sql`
   delete from document_chunks using changed where organization_id = ${organizationId} and document_id = ${documentId} and ${which}`;
 
-const toldOf = (sql: Sql, { organizationId }: IndexingJob, reason: string | null) =>
+const eventOf = (sql: Sql, { organizationId }: IndexingJob, reason: string | null) =>
   sql`select ${organizationId}::uuid, id, jsonb_build_object('title', title, 'reason', ${reason}::text), uploaded_by, null::member_role from changed`;

@@ -9,8 +9,8 @@ const LINE = /\n\s*/g;
 const WORD = /\s+/g;
 
 /**
- * Cuts a text into passages of about 1,000 to 1,500 characters, at the end of a paragraph or sentence where there is one.
- * Each begins with the last sentences or words of the one before, so that what stands across a border is found too.
+ * Cuts a text into passages of about 1,000 to 1,500 characters, at the end of a paragraph or sentence if it can. They overlap
+ * by some sentences or words, so that a search finds text across a border.
  */
 export function* splitPassages(whole: string) {
   const text = whole.trim();
@@ -35,7 +35,7 @@ function findEnd(text: string, start: number) {
   return startOfCharacter(text, limit);
 }
 
-/** Where the last sentences before `end` begin, or the last words; `end` itself in the middle of a long word. */
+/** Returns the start of the last sentences before `end`, or of the last words; `end` itself in the middle of a long word. */
 function findOverlap(text: string, end: number) {
   const from = end - OVERLAP;
   const window = text.slice(from, end).trimEnd();

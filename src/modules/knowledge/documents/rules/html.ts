@@ -1,8 +1,8 @@
 import { Parser } from "htmlparser2";
 
-/** What a browser does not show, or no text can come of. */
+/** The elements that a browser does not show, or that have no text. */
 const UNSEEN = new Set("audio canvas embed iframe math noscript object script select style svg template textarea video".split(" "));
-/** Where a browser begins a new line, and where it also leaves a space above and below. */
+/** The elements at which a browser begins a new line, and those with a space above and below. */
 const LINES = new Set("br dd div dt figcaption li option summary tr".split(" "));
 const PARAGRAPHS = new Set(
   "address article aside blockquote body caption details dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table title ul".split(

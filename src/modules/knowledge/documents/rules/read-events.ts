@@ -1,7 +1,7 @@
 import type { Act } from "#modules/people/audit/queries";
 import type { Occurrence } from "#modules/people/audit/services/counted-events";
 
-/** What the platform's trail says of staff who read a document of an organization. */
+/** Returns the platform's audit event for staff who read a document of an organization. */
 export const documentRead = (by: Act, part: "document" | "chunks", id: string, organizationId: string): Occurrence => ({
   ...by,
   organizationId: undefined,

@@ -1,11 +1,9 @@
-import type { Values } from "#catalogue/fields";
-import type { Stamp } from "#crypto/stamps";
 import { arrayOf, type Pool, type Sql } from "#db/connect";
+import type { Content } from "#modules/core/connectors/rules/message";
+import { recordEnds, recordEvents } from "#modules/notifications/events/queries/record";
 import type { Room } from "#modules/platform/jobs/rules";
-import { notify, notifyEnd } from "../../events/queries/notify";
-import type { Content } from "../rules/told";
 
-/** How long a server has a channel to itself; a killed one lets it go then. Longer than any call takes. */
+/** The time for which a server has a channel to itself, longer than any call takes; a killed one lets it go then. */
 const LEASE = "30 seconds";
 const GIVEN_UP = "It could not be delivered within a day.";
 /** Attempts that a delivery remembers. */
@@ -14,7 +12,10 @@ const REMEMBERED = 100;
 /** A channel that this server has, until `until`. */
 export type Claim = { organizationId: string; connectionId: string; failures: number; until: string };
 
-/** Takes the channel with room that is due longest and that no server has. Those that fail and those that do not are taken apart, so that the first cannot hold up the others. */
+/**
+ * Takes the channel with room that is due longest and that no server has. Those that fail and those that do not are taken apart, so that
+ * the first cannot hold up the others.
+ */
 export const claimChannel = (sql: Sql, { fullOrganizations }: Room, { isFailing }: { isFailing: boolean }) => sql<Claim[]>`
   update notification_channels c set claimed_until = now() + ${LEASE}::interval
   from (
@@ -28,7 +29,7 @@ export const claimChannel = (sql: Sql, { fullOrganizations }: Room, { isFailing 
 const whose = (sql: Sql, { organizationId, connectionId }: Pick<Claim, "organizationId" | "connectionId">) =>
   sql`organization_id = ${organizationId} and connection_id = ${connectionId}`;
 
-export type Waiting = {
+export type DueDelivery = {
   id: string;
   content: Content;
   incidentKey: string | null;
@@ -38,9 +39,12 @@ export type Waiting = {
   organizationName: string;
 };
 
-/** Keeps a channel for longer. Returns until when, and the delivery that is due next, if one is; undefined where another server has taken the channel. */
-export async function takeDelivery(sql: Sql, claim: Claim): Promise<{ until: string; waiting: Waiting | undefined } | undefined> {
-  const [row] = await sql<(Omit<Waiting, "id"> & { id: string | null; until: string })[]>`
+/**
+ * Keeps a channel for longer. Returns until when, and the delivery that is due next, if one is; undefined where another server has taken
+ * the channel.
+ */
+export async function takeDelivery(sql: Sql, claim: Claim): Promise<{ until: string; waiting: DueDelivery | undefined } | undefined> {
+  const [row] = await sql<(Omit<DueDelivery, "id"> & { id: string | null; until: string })[]>`
     with kept as (
       update notification_channels set claimed_until = now() + ${LEASE}::interval where ${whose(sql, claim)} and claimed_until = ${claim.until} returning claimed_until)
     select iso(kept.claimed_until) as until, d.id, content, incident_key as "incidentKey", is_resolve as "isResolve", recipients_done as "recipientsDone",
@@ -51,21 +55,6 @@ export async function takeDelivery(sql: Sql, claim: Claim): Promise<{ until: str
   return row && { until: row.until, waiting: row.id === null ? undefined : { ...row, id: row.id } };
 }
 
-export type StoredConnection = {
-  organizationId: string;
-  id: string;
-  kind: string;
-  config: Values;
-  sealedSecrets: Uint8Array | null;
-  stamp: Stamp;
-};
-
-export async function findConnection(sql: Sql, organizationId: string, connectionId: string) {
-  const [row] = await sql<StoredConnection[]>`
-    select organization_id as "organizationId", id, kind, config, sealed_secrets as "sealedSecrets", stamp from connections where organization_id = ${organizationId} and id = ${connectionId}`;
-  return row;
-}
-
 type Attempt = Pick<Claim, "organizationId" | "connectionId"> & { id: string; status: number | null; reason: string | null; recipientsDone: string[] };
 
 /** Part of the update of a delivery: one more attempt. */
@@ -74,12 +63,12 @@ const attempted = (sql: Sql, { status, reason, recipientsDone }: Attempt) => sql
     || jsonb_build_array(jsonb_build_object('at', iso(now()), 'status', ${status}::int, 'reason', ${reason}::text)),
   recipients_done = ${JSON.stringify(recipientsDone)}::text::jsonb, tried_at = coalesce(tried_at, now())`;
 
-/** Part of a writing statement: the channel delivers. Admins who were told that it fails are told that this has ended. */
+/** Part of a writing statement: the channel delivers. Where an event was recorded that it fails, the end of that is too. */
 export const heal = (sql: Sql, channel: Pick<Claim, "organizationId" | "connectionId">) => sql`
   with before as (select organization_id, connection_id, told_at from notification_channels where ${whose(sql, channel)}),
   healed as (
     update notification_channels set failures = 0, failing_since = null, last_reason = null, told_at = null where ${whose(sql, channel)} and failing_since is not null)
-  ${notifyEnd(sql, "connection_failed", sql`select organization_id, connection_id from before where told_at is not null`)}`;
+  ${recordEnds(sql, "connection_failed", sql`select organization_id, connection_id from before where told_at is not null`)}`;
 
 export const saveDelivered = (pool: Pool, attempt: Attempt) =>
   pool.begin(async (tx) => {
@@ -130,13 +119,13 @@ export const releaseChannel = (pool: Pool, claim: Claim, restMs: number) =>
       where ${whose(tx, claim)} and claimed_until = ${claim.until}`;
   });
 
-/** Tells admins of channels that have delivered nothing for a day, once. */
-export const tellFailing = (sql: Sql) => sql`
+/** Records an event of each channel that has delivered nothing for a day, once. */
+export const recordFailingChannels = (sql: Sql) => sql`
   with failing as (
     update notification_channels n set told_at = now() from connections c
     where c.organization_id = n.organization_id and c.id = n.connection_id and n.failing_since < now() - interval '1 day' and n.told_at is null
     returning n.organization_id, n.connection_id, c.name, n.last_reason)
-  ${notify(
+  ${recordEvents(
     sql,
     "connection_failed",
     sql`

@@ -9,10 +9,10 @@ const deliveryJson = (sql: Sql) => sql`json_build_object('id', id, 'routeId', ro
   'notification', jsonb_build_object('kind', content->'kind', 'severity', content->'severity', 'title', content->'title', 'message', content->'message', 'link', content->'link'),
   'attempts', attempts, 'lastStatus', attempts->-1->'status', 'reason', reason, 'nextAttemptAt', iso(next_attempt_at), 'createdAt', iso(created_at), 'endedAt', iso(ended_at))::text`;
 
-type Position = { limit: number; before: string | undefined };
+type PageRequest = { limit: number; before: string | undefined };
 
-/** Newest first; one more than `limit`. */
-export async function listDeliveries(sql: Sql, organizationId: string, routeId: string, state: DeliveryState | undefined, { limit, before }: Position) {
+/** Lists a page, the newest first, and one more. */
+export async function listDeliveries(sql: Sql, organizationId: string, routeId: string, state: DeliveryState | undefined, { limit, before }: PageRequest) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${deliveryJson(sql)} as json from notification_deliveries
     where organization_id = ${organizationId} and route_id = ${routeId} and id < ${before ?? MAX_UUID} ${state ? sql`and state = ${state}` : sql``}
@@ -20,13 +20,13 @@ export async function listDeliveries(sql: Sql, organizationId: string, routeId: 
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 
-type Asked = { routeId: string; id: string };
+type DeliveryOfRoute = { routeId: string; id: string };
 
 /**
- * Queues a delivery once more, with the same id, and lets its channel try at once; `conflict` where the state that it tells of has ended.
- * `charge` hears how many mails that is, and throws where these are too many.
+ * Queues a delivery once more, with the same id, and lets its channel try at once; `conflict` where its state has ended. `charge` gets the
+ * number of mails, and throws where these are too many.
  */
-export const redeliver = (pool: Pool, scope: Scope, { routeId, id }: Asked, charge: (mails: number) => void) =>
+export const redeliver = (pool: Pool, scope: Scope, { routeId, id }: DeliveryOfRoute, charge: (mails: number) => void) =>
   pool.begin(async (tx) => {
     const { organizationId } = scope;
     const [found] = await tx<{ connectionId: string; hasEnded: boolean; mails: number }[]>`
@@ -51,10 +51,18 @@ export const redeliver = (pool: Pool, scope: Scope, { routeId, id }: Asked, char
     return { json: row?.json ?? "" };
   });
 
-type Tried = { id: string; routeId: string; connectionId: string; content: object; status: number | null; reason: string | null; incidentKey: string | null };
+type TestDelivery = {
+  id: string;
+  routeId: string;
+  connectionId: string;
+  content: object;
+  status: number | null;
+  reason: string | null;
+  incidentKey: string | null;
+};
 
 /** Keeps a test delivery. One that was delivered ends the rest of its channel, and what waits there goes out. */
-export const saveTest = (pool: Pool, scope: Scope, { id, routeId, connectionId, content, status, reason, incidentKey }: Tried) =>
+export const saveTest = (pool: Pool, scope: Scope, { id, routeId, connectionId, content, status, reason, incidentKey }: TestDelivery) =>
   pool.begin(async (tx) => {
     const { organizationId } = scope;
     const outcome = reason === null ? "delivered" : "failed";

@@ -1,12 +1,15 @@
 import { arrayOf, type Pool, type Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
-import { type Resource, type Target as Row, updateLocked } from "#db/outcome";
+import { type Resource, updateLocked, type Target as VersionedId } from "#db/outcome";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { CHANNEL_KINDS, MAX_ROUTES, type ReadRoute, type Route, type Target } from "../rules/routes";
 import { endMissing, withdrawRoute } from "./withdraw";
 
-/** What every answer shows. A target is missing when its connection was deleted, or none of its users is an active member any more. */
+/**
+ * The JSON of a route as answers show it. A target is missing when its connection was deleted, or none of its users is an active member any
+ * more.
+ */
 const routeJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'kinds', kinds, 'severity', severity,
   'selector', selector, 'target', ${targetJson(sql)}, 'targetMissing', case
     when connection_id is not null then not exists (select from connections c where c.organization_id = route.organization_id and c.id = route.connection_id)
@@ -17,10 +20,10 @@ const routeJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId'
 
 const targetJson = (sql: Sql) => sql`jsonb_strip_nulls(jsonb_build_object('connectionId', connection_id, 'userIds', user_ids, 'role', role))`;
 
-type Position = { limit: number; before: string | undefined };
+type PageRequest = { limit: number; before: string | undefined };
 
-/** Newest first; one more than `limit`. */
-export async function listRoutes(sql: Sql, organizationId: string, { limit, before }: Position) {
+/** Lists a page, the newest first, and one more. */
+export async function listRoutes(sql: Sql, organizationId: string, { limit, before }: PageRequest) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${routeJson(sql)} as json from notification_routes as route
     where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;
@@ -75,7 +78,7 @@ export const createRoute = (pool: Pool, scope: Scope, id: string, route: ReadRou
 type Decide = (stored: StoredRoute) => ReadRoute | { invalid: string };
 
 /** Changes a route as `decide` says. What waits for a channel that the route no longer leads to, or while it is disabled, is given up. */
-export const updateRoute = (pool: Pool, scope: Scope, { id, versions }: Row, decide: Decide) =>
+export const updateRoute = (pool: Pool, scope: Scope, { id, versions }: VersionedId, decide: Decide) =>
   pool.begin(async (tx) =>
     updateLocked(await findStoredRoute(tx, scope.organizationId, id, true), versions, (stored) => {
       const route = decide(stored);
@@ -112,7 +115,7 @@ async function writeChange(tx: Sql, scope: Scope, id: string, route: ReadRoute):
 }
 
 /** Deletes a route. What waits because of it is given up. */
-export const deleteRoute = (pool: Pool, scope: Scope, { id, versions }: Row) =>
+export const deleteRoute = (pool: Pool, scope: Scope, { id, versions }: VersionedId) =>
   pool.begin(async (tx) => {
     const { organizationId } = scope;
     return updateLocked(await findStoredRoute(tx, organizationId, id, true), versions, async ({ target }) => {
@@ -125,7 +128,7 @@ export const deleteRoute = (pool: Pool, scope: Scope, { id, versions }: Row) =>
     });
   });
 
-/** What is wrong with where a route leads. The connection cannot be deleted until the transaction ends. */
+/** Returns a fault of the target of a route, or undefined. The connection cannot be deleted until the transaction ends. */
 async function findTargetFault(tx: Sql, organizationId: string, { connectionId, userIds }: Target) {
   if (connectionId !== undefined) {
     const [connection] = await tx<

@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { notify, notifyEnd } from "../../events/queries/notify";
+import { recordEnds, recordEvents } from "#modules/notifications/events/queries/record";
 
 /** Gives up what waits because of a route. */
 export const withdrawRoute = (tx: Sql, organizationId: string, routeId: string, reason: string) => tx`
@@ -7,8 +7,8 @@ export const withdrawRoute = (tx: Sql, organizationId: string, routeId: string, 
   where organization_id = ${organizationId} and route_id = ${routeId} and state = 'pending'`;
 
 /**
- * Gives up what waits for a connection that was deleted in this transaction. Its routes stay, without a target; where there are any, admins
- * are told.
+ * Gives up what waits for a connection that was deleted in this transaction. Its routes stay, without a target; where there are any, an
+ * event is recorded.
  */
 export async function withdrawConnection(tx: Sql, { organizationId, id, name }: { organizationId: string; id: string; name: string }) {
   const about = tx`organization_id = ${organizationId} and connection_id = ${id}`;
@@ -18,7 +18,7 @@ export async function withdrawConnection(tx: Sql, { organizationId, id, name }: 
     incidents as (delete from notification_incidents where ${about}),
     channel as (delete from notification_channels where ${about}),
     routes as (select count(*) as count, string_agg(name, ', ' order by name) as names from notification_routes where ${about})
-    ${notify(
+    ${recordEvents(
       tx,
       "connection_failed",
       tx`
@@ -31,7 +31,7 @@ export async function withdrawConnection(tx: Sql, { organizationId, id, name }: 
 /** Ends the state of a deleted connection once no route leads to it any more. */
 export async function endMissing(tx: Sql, organizationId: string, connectionId: string | undefined) {
   if (connectionId === undefined) return;
-  await notifyEnd(
+  await recordEnds(
     tx,
     "connection_failed",
     tx`

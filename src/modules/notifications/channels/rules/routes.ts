@@ -1,4 +1,4 @@
-import { compileSelector } from "#modules/fleet/agents/rules/selector";
+import { compileSelector } from "#labels/selector";
 
 /** Kinds of connections that notifications can go to. */
 export const CHANNEL_KINDS = ["webhook", "slack", "microsoft_teams", "pagerduty", "smtp"] as const;
@@ -32,6 +32,6 @@ export function readRoute({ kinds, target: { connectionId, userIds, role }, ...r
 
 type Taker = Pick<Route, "kinds" | "severity">;
 
-/** True for a route that takes notifications of a kind and severity. */
-export const takes = ({ kinds, severity }: Taker, kind: string, told: Route["severity"]) =>
-  (kinds === null || kinds.includes(kind)) && SEVERITIES.indexOf(told) >= SEVERITIES.indexOf(severity);
+/** Returns whether a route takes notifications of a kind and severity. */
+export const takes = ({ kinds, severity }: Taker, kind: string, ofEvent: Route["severity"]) =>
+  (kinds === null || kinds.includes(kind)) && SEVERITIES.indexOf(ofEvent) >= SEVERITIES.indexOf(severity);

@@ -1,36 +1,36 @@
 import type { Deps } from "#deps";
+import { findConnection } from "#modules/core/connectors/queries";
+import type { Outcome } from "#modules/core/connectors/rules/outcome";
+import { attempt, type DeliveryDeps, urlOf } from "#modules/core/connectors/services/attempt";
+import type { Reach } from "#modules/core/connectors/services/http";
 import type { Take } from "#modules/platform/jobs/rules";
 import { send } from "#outbound/http-client";
 import {
   type Claim,
   claimChannel,
-  findConnection,
+  type DueDelivery,
   forgetDeliveries,
+  recordFailingChannels,
   releaseChannel,
   saveDelivered,
   saveFinal,
   saveRetry,
   takeDelivery,
-  tellFailing,
-  type Waiting,
 } from "../queries/channels";
-import { backoff } from "../rules/backoff";
-import type { Outcome } from "../rules/outcome";
-import { attempt, type Needs, urlOf } from "./attempt";
-import type { Reach } from "./http";
+import { waitAfter } from "../rules/backoff";
 
-/** How long one channel is delivered to before others that are due have its place, but for the attempt at hand. */
+/** The time for which one channel is delivered to before others that are due have its place, but for the attempt at hand. */
 const SERVE_MS = 20_000;
 const FORGOTTEN_AT_ONCE = 5_000;
 
 type Services = Pick<Deps, "sql" | "stamps" | "config" | "log" | "clock">;
 
 /**
- * Returns what delivers to the channels that fail, or to the others: to each one delivery after the other. A channel that fails rests, longer each time,
- * so that what waits for it costs one attempt and not one each. What a killed server had is taken over once its claim ends.
+ * Returns the work that delivers to the channels that fail, or to the others, one delivery of each after the other. It takes
+ * over the channels of a killed server.
  */
 export function delivering({ sql, stamps, config, log, clock }: Services, { isFailing, reach = send }: { isFailing: boolean; reach?: Reach }): Take {
-  const needs: Needs = { config, stamps, clock, reach };
+  const needs: DeliveryDeps = { config, stamps, clock, reach };
 
   /** Delivers to one channel until nothing is due or it fails. */
   async function serve(claimed: Claim, stopping: AbortSignal) {
@@ -51,9 +51,9 @@ export function delivering({ sql, stamps, config, log, clock }: Services, { isFa
   /** Makes one attempt. Returns how long the channel is to rest. */
   async function deliver(
     { organizationId, connectionId, failures }: Claim,
-    { id, content, incidentKey, isResolve, recipientsDone, tries, organizationName }: Waiting,
+    { id, content, incidentKey, isResolve, recipientsDone, tries, organizationName }: DueDelivery,
   ) {
-    const told = {
+    const message = {
       ...content,
       id,
       organization: { id: organizationId, name: organizationName },
@@ -62,7 +62,7 @@ export function delivering({ sql, stamps, config, log, clock }: Services, { isFa
       isTest: false,
     };
     const connection = await findConnection(sql, organizationId, connectionId);
-    const { outcome, done } = await attempt(needs, { organizationId, connectionId, connection, told, done: recipientsDone });
+    const { outcome, done } = await attempt(needs, { organizationId, connectionId, connection, message, done: recipientsDone });
     const about = {
       organizationId,
       connectionId,
@@ -75,8 +75,8 @@ export function delivering({ sql, stamps, config, log, clock }: Services, { isFa
     if (outcome.state === "delivered") await saveDelivered(sql, about);
     else if (outcome.isFinal) await saveFinal(sql, about);
     else {
-      await saveRetry(sql, about, backoff(tries + 1, outcome.retryAfterMs));
-      return backoff(failures + 1, outcome.retryAfterMs);
+      await saveRetry(sql, about, waitAfter(tries + 1, outcome.retryAfterMs));
+      return waitAfter(failures + 1, outcome.retryAfterMs);
     }
     return 0;
   }
@@ -100,8 +100,8 @@ export function delivering({ sql, stamps, config, log, clock }: Services, { isFa
 
 const idsOf = ({ organizationId, connectionId }: Claim) => ({ organizationId, connectionId });
 
-/** Tells admins of channels that have delivered nothing for a day, and forgets deliveries of more than 90 days ago. */
+/** Records events of channels that have delivered nothing for a day, and forgets deliveries of more than 90 days ago. */
 export async function tidyChannels({ sql }: Pick<Deps, "sql">, signal: AbortSignal) {
-  await tellFailing(sql);
+  await recordFailingChannels(sql);
   while (!signal.aborted && (await forgetDeliveries(sql, FORGOTTEN_AT_ONCE)) === FORGOTTEN_AT_ONCE);
 }

@@ -1,15 +1,15 @@
 import type { Deps } from "#deps";
+import { findConnection } from "#modules/core/connectors/queries";
+import { exampleContent } from "#modules/core/connectors/rules/example";
+import { attempt, urlOf } from "#modules/core/connectors/services/attempt";
+import type { Reach } from "#modules/core/connectors/services/http";
+import { recipientsOf } from "#modules/core/connectors/services/smtp";
 import type { Scope } from "#modules/people/audit/queries";
 import { send } from "#outbound/http-client";
-import { findConnection } from "../queries/channels";
 import { saveTest } from "../queries/deliveries";
 import type { StoredRoute } from "../queries/routes";
-import { exampleContent } from "../rules/example";
-import { attempt, urlOf } from "./attempt";
-import type { Reach } from "./http";
-import { recipientsOf } from "./smtp";
 
-/** Below the five seconds that a request may take, so that the outcome can still be kept and told. */
+/** Below the five seconds that a request may take, so that the outcome can still be kept and answered. */
 const LIMIT_MS = 4_000;
 const MEMBERS = "The route leads to members, who have an inbox: there is no channel to test.";
 
@@ -31,7 +31,7 @@ export async function tryRoute(
   const connection = await findConnection(sql, organizationId, connectionId);
   limits.chargeTrial(organizationId, connection?.kind === "smtp" ? recipientsOf(connection.config).length : 0);
   const isIncident = connection?.kind === "pagerduty";
-  const told = {
+  const message = {
     ...content,
     id,
     organization: { id: organizationId, name: organizationName },
@@ -39,7 +39,7 @@ export async function tryRoute(
     incident: isIncident ? { key: id, isResolved: false } : undefined,
     isTest: true,
   };
-  const { outcome } = await attempt({ config, stamps, clock, reach }, { organizationId, connectionId, connection, told, maxMs: LIMIT_MS });
+  const { outcome } = await attempt({ config, stamps, clock, reach }, { organizationId, connectionId, connection, message, maxMs: LIMIT_MS });
   const reason = outcome.state === "failed" ? outcome.reason : null;
   await saveTest(sql, scope, { id, routeId, connectionId, content, status: outcome.status, reason, incidentKey: isIncident ? id : null });
   return { outcome: outcome.state, status: outcome.status, message: reason ?? "It was delivered.", deliveryId: id };

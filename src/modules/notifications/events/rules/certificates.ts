@@ -1,4 +1,4 @@
-import { describeLeft, describeMoment, type KindOf, nameFirst, type Told } from "./kind";
+import { describeLeft, describeMoment, type EventGroup, type KindOf, nameFirst } from "./kind";
 
 /** `hasIssuer`: an issuer renews it; older events do not say. */
 type ExpiryFacts = { commonName: string; notAfter: string; days: number; hasIssuer?: boolean };
@@ -6,15 +6,15 @@ type CertificateFacts = { commonName: string };
 
 const path = {
   one: (id: string) => `/certificates/${id}`,
-  many: ({ items }: Told<ExpiryFacts>) => `/certificates?expiresBefore=${items.at(-1)?.notAfter ?? ""}`,
+  many: ({ items }: EventGroup<ExpiryFacts>) => `/certificates?expiresBefore=${items.at(-1)?.notAfter ?? ""}`,
 };
 const listed = { one: path.one, many: () => "/certificates" };
-const names = ({ items, count }: Told<CertificateFacts>) =>
+const names = ({ items, count }: EventGroup<CertificateFacts>) =>
   `${nameFirst(
     items.map(({ commonName }) => commonName),
     count,
   )}.`;
-const end = ({ items: [first] }: Told<ExpiryFacts>) => first?.notAfter ?? "";
+const end = ({ items: [first] }: EventGroup<ExpiryFacts>) => first?.notAfter ?? "";
 
 const expiring: KindOf<ExpiryFacts> = {
   severity: "warning",
@@ -27,9 +27,9 @@ const expiring: KindOf<ExpiryFacts> = {
     title: `${commonName} expires ${describeLeft(notAfter, now)}`,
     message: `The certificate ${commonName} expires on ${describeMoment(notAfter)}.${hasIssuer === false ? " No issuer renews it." : ""}`,
   }),
-  many: (told) => ({
-    title: `${told.count} certificates expire soon, the first ${describeLeft(end(told), told.now)}`,
-    message: `${names(told)} The first expires on ${describeMoment(end(told))}.${told.items.every(({ hasIssuer }) => hasIssuer === false) ? " No issuer renews them." : ""}`,
+  many: (group) => ({
+    title: `${group.count} certificates expire soon, the first ${describeLeft(end(group), group.now)}`,
+    message: `${names(group)} The first expires on ${describeMoment(end(group))}.${group.items.every(({ hasIssuer }) => hasIssuer === false) ? " No issuer renews them." : ""}`,
   }),
   path,
   example: { commonName: "www.example.com", notAfter: "2030-01-15T12:00:00.000Z", days: 14 },
@@ -43,9 +43,9 @@ const expired: KindOf<ExpiryFacts> = {
     title: `${commonName} has expired`,
     message: `The certificate ${commonName} expired on ${describeMoment(notAfter)}.`,
   }),
-  many: (told) => ({
-    title: `${told.count} certificates have expired`,
-    message: `${names(told)} The first expired on ${describeMoment(end(told))}.`,
+  many: (group) => ({
+    title: `${group.count} certificates have expired`,
+    message: `${names(group)} The first expired on ${describeMoment(end(group))}.`,
   }),
   example: { ...expiring.example, days: 0 },
 };
@@ -59,7 +59,7 @@ const renewed: KindOf<CertificateFacts & { notAfter: string }> = {
     title: `${commonName} was renewed`,
     message: `The certificate ${commonName} has a successor, which is valid until ${describeMoment(notAfter)}.`,
   }),
-  many: (told) => ({ title: `${told.count} certificates were renewed`, message: names(told) }),
+  many: (group) => ({ title: `${group.count} certificates were renewed`, message: names(group) }),
   path: listed,
   example: { commonName: "www.example.com", notAfter: "2030-03-01T12:00:00.000Z" },
 };
@@ -70,7 +70,7 @@ const revoked: KindOf<CertificateFacts & { reason: string }> = {
   mail: "at_once",
   ends: { condition: "certificate expiry", always: true },
   one: ({ commonName, reason }) => ({ title: `${commonName} was revoked`, message: `The certificate ${commonName} was revoked: ${reason}.` }),
-  many: (told) => ({ title: `${told.count} certificates were revoked`, message: names(told) }),
+  many: (group) => ({ title: `${group.count} certificates were revoked`, message: names(group) }),
   path: listed,
   example: { commonName: "www.example.com", reason: "keyCompromise" },
 };
@@ -84,13 +84,13 @@ const revocationFailed: KindOf<CertificateFacts & { reason: string }> = {
     title: `The CA has not revoked ${commonName}`,
     message: `The certificate ${commonName} was revoked here, but its CA could not be told, so that others may trust it still. It is tried again. ${reason}`,
   }),
-  many: (told) => ({ title: `CAs have not revoked ${told.count} certificates`, message: `${names(told)} It is tried again.` }),
+  many: (group) => ({ title: `CAs have not revoked ${group.count} certificates`, message: `${names(group)} It is tried again.` }),
   path: { one: path.one, many: () => "/revocations?state=failing" },
   example: { commonName: "www.example.com", reason: "The CA could not be asked." },
 };
 
 type RequestFacts = { requestId: string; name: string };
-const requested = ({ items, count }: Told<RequestFacts>) =>
+const requested = ({ items, count }: EventGroup<RequestFacts>) =>
   `${nameFirst(
     items.map(({ name }) => name),
     count,
@@ -102,7 +102,7 @@ const requestFailed: KindOf<RequestFacts & { reason: string }> = {
   mail: "at_once",
   begins: { condition: "certificate request failure", repeats: true },
   one: ({ name, reason }) => ({ title: `No certificate was issued for ${name}`, message: `The certificate request for ${name} failed. ${reason}` }),
-  many: (told) => ({ title: `${told.count} certificate requests failed`, message: requested(told) }),
+  many: (group) => ({ title: `${group.count} certificate requests failed`, message: requested(group) }),
   path: { one: (_, { requestId }) => `/certificate-requests/${requestId}`, many: () => "/certificate-requests?status=failed" },
   example: { requestId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01", name: "www.example.com", reason: "The issuer refused the name." },
 };
@@ -116,7 +116,7 @@ const awaited: KindOf<RequestFacts> = {
     title: `A certificate for ${name} waits for an approval`,
     message: `The certificate request for ${name} begins once another admin than its author has approved it.`,
   }),
-  many: (told) => ({ title: `${told.count} certificate requests wait for an approval`, message: requested(told) }),
+  many: (group) => ({ title: `${group.count} certificate requests wait for an approval`, message: requested(group) }),
   path: { one: (id) => `/certificate-requests/${id}`, many: () => "/certificate-requests?status=pending" },
   example: { requestId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01", name: "www.example.com" },
 };
@@ -147,7 +147,7 @@ const issued: KindOf<RequestFacts & { certificateId: string; notAfter: string }>
     title: `A certificate was issued for ${name}`,
     message: `A certificate for ${name} was issued, which is valid until ${describeMoment(notAfter)}.`,
   }),
-  many: (told) => ({ title: `${told.count} certificates were issued`, message: requested(told) }),
+  many: (group) => ({ title: `${group.count} certificates were issued`, message: requested(group) }),
   path: { one: (_, { certificateId }) => `/certificates/${certificateId}`, many: () => "/certificate-requests?status=issued" },
   example: {
     requestId: "0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c01",

@@ -1,11 +1,11 @@
-import { describeMoment, type KindOf, nameFirst, type Told } from "./kind";
+import { describeMoment, type EventGroup, type KindOf, nameFirst } from "./kind";
 
 type AssignmentFacts = { agentId: string; agentName: string; commonName: string; reason?: string | null };
 type AgentFacts = { name: string; lastSeenAt: string };
 type RolloutFacts = { name: string; reason?: string | null };
 
 const because = (reason: string | null | undefined) => (reason ? ` ${reason}` : "");
-const agents = ({ items, count }: Told<AssignmentFacts>) => `${nameFirst([...new Set(items.map(({ agentName }) => agentName))], count)}.`;
+const agents = ({ items, count }: EventGroup<AssignmentFacts>) => `${nameFirst([...new Set(items.map(({ agentName }) => agentName))], count)}.`;
 
 const ofAssignment = {
   audience: "ORG_ADMIN",
@@ -27,7 +27,7 @@ const failed: KindOf<AssignmentFacts> = {
     title: `${commonName} could not be installed on ${agentName}`,
     message: `The agent ${agentName} could not install ${commonName}.${because(reason)}`,
   }),
-  many: (told) => ({ title: `${told.count} installations failed`, message: `On ${agents(told)}` }),
+  many: (group) => ({ title: `${group.count} installations failed`, message: `On ${agents(group)}` }),
   example,
 };
 
@@ -39,7 +39,7 @@ const drifted: KindOf<AssignmentFacts> = {
     title: `${commonName} was changed on ${agentName}`,
     message: `Something else than the agent has changed ${commonName} on ${agentName}.${because(reason)}`,
   }),
-  many: (told) => ({ title: `${told.count} installed certificates were changed`, message: `On ${agents(told)}` }),
+  many: (group) => ({ title: `${group.count} installed certificates were changed`, message: `On ${agents(group)}` }),
   example: { ...example, reason: "It was missing and has been installed again." },
 };
 
@@ -52,7 +52,7 @@ const refused: KindOf<AssignmentFacts> = {
     title: `${agentName} refuses ${commonName}`,
     message: `The agent ${agentName} refuses to install ${commonName}.${because(reason)}`,
   }),
-  many: (told) => ({ title: `${told.count} installations are refused`, message: `On ${agents(told)}` }),
+  many: (group) => ({ title: `${group.count} installations are refused`, message: `On ${agents(group)}` }),
   example: { ...example, reason: "Its local policy does not allow this store." },
 };
 
@@ -74,7 +74,7 @@ const silent: KindOf<AgentFacts> = {
 };
 
 const ofRollout = { audience: "ORG_ADMIN", mail: "at_once", path: { one: (id: string) => `/rollouts/${id}`, many: () => "/rollouts" } } as const;
-const names = ({ items, count }: Told<RolloutFacts>) =>
+const names = ({ items, count }: EventGroup<RolloutFacts>) =>
   `${nameFirst(
     items.map(({ name }) => name),
     count,
@@ -85,7 +85,7 @@ const halted: KindOf<RolloutFacts> = {
   severity: "critical",
   begins: { condition: "rollout halt" },
   one: ({ name, reason }) => ({ title: `The rollout ${name} was halted`, message: `The rollout ${name} was halted.${because(reason)}` }),
-  many: (told) => ({ title: `${told.count} rollouts were halted`, message: names(told) }),
+  many: (group) => ({ title: `${group.count} rollouts were halted`, message: names(group) }),
   example: { name: "New root", reason: "3 of 50 installations failed." },
 };
 
@@ -95,7 +95,7 @@ const finished: KindOf<RolloutFacts> = {
   mail: "daily",
   ends: { condition: "rollout halt", always: true },
   one: ({ name }) => ({ title: `The rollout ${name} has finished`, message: `The rollout ${name} has reached every agent.` }),
-  many: (told) => ({ title: `${told.count} rollouts have finished`, message: names(told) }),
+  many: (group) => ({ title: `${group.count} rollouts have finished`, message: names(group) }),
   example: { name: "New root" },
 };
 

@@ -1,10 +1,10 @@
-import { describeMoment, type KindOf, nameFirst, type Told } from "./kind";
+import { describeMoment, type EventGroup, type KindOf, nameFirst } from "./kind";
 
 type ControlFacts = { key: string; framework: string; reference: string; title: string; dueDate: string };
 type DocumentFacts = { title: string; reason?: string | null };
 
 const named = ({ framework, reference }: Pick<ControlFacts, "framework" | "reference">) => `${framework}, ${reference}`;
-const controls = ({ items, count }: Told<Pick<ControlFacts, "framework" | "reference">>) => `${nameFirst(items.map(named), count)}.`;
+const controls = ({ items, count }: EventGroup<Pick<ControlFacts, "framework" | "reference">>) => `${nameFirst(items.map(named), count)}.`;
 const ofControl = {
   audience: "ORG_ADMIN",
   mail: "at_once",
@@ -20,7 +20,7 @@ const due: KindOf<ControlFacts> = {
     title: `${named(facts)} is due on ${facts.dueDate}`,
     message: `The control ${named(facts)} (${facts.title}) is due on ${facts.dueDate}.`,
   }),
-  many: (told) => ({ title: `${told.count} controls are due`, message: controls(told) }),
+  many: (group) => ({ title: `${group.count} controls are due`, message: controls(group) }),
   example,
 };
 
@@ -28,7 +28,7 @@ const overdue: KindOf<ControlFacts> = {
   ...due,
   severity: "critical",
   one: (facts) => ({ title: `${named(facts)} is overdue`, message: `The control ${named(facts)} (${facts.title}) was due on ${facts.dueDate}.` }),
-  many: (told) => ({ title: `${told.count} controls are overdue`, message: controls(told) }),
+  many: (group) => ({ title: `${group.count} controls are overdue`, message: controls(group) }),
 };
 
 const reopened: KindOf<Omit<ControlFacts, "dueDate"> & { reason: string }> = {
@@ -36,7 +36,7 @@ const reopened: KindOf<Omit<ControlFacts, "dueDate"> & { reason: string }> = {
   severity: "warning",
   begins: { condition: "control attention" },
   one: (facts) => ({ title: `${named(facts)} needs attention`, message: `The control ${named(facts)} (${facts.title}) needs attention: ${facts.reason}` }),
-  many: (told) => ({ title: `${told.count} controls need attention`, message: controls(told) }),
+  many: (group) => ({ title: `${group.count} controls need attention`, message: controls(group) }),
   example: { ...example, reason: "The certificate that is its evidence has expired." },
 };
 
@@ -63,7 +63,7 @@ const threshold: KindOf<{ system: string; metric: string; value: number; recorde
   example: { system: "support-bot", metric: "error_rate", value: 0.09, recordedAt: "2030-01-15T12:00:00.000Z", max: 0.05 },
 };
 
-const documents = ({ items, count }: Told<DocumentFacts>) =>
+const documents = ({ items, count }: EventGroup<DocumentFacts>) =>
   `${nameFirst(
     items.map(({ title }) => title),
     count,
@@ -72,7 +72,7 @@ const documents = ({ items, count }: Told<DocumentFacts>) =>
 const search = (title = "") => `/knowledge/search?q=${encodeURIComponent(title)}`;
 const ofDocument = {
   audience: "ORG_ADMIN",
-  path: { one: (_: string, { title }: DocumentFacts) => search(title), many: ({ items: [first] }: Told<DocumentFacts>) => search(first?.title) },
+  path: { one: (_: string, { title }: DocumentFacts) => search(title), many: ({ items: [first] }: EventGroup<DocumentFacts>) => search(first?.title) },
 } as const;
 
 const indexed: KindOf<DocumentFacts> = {
@@ -81,7 +81,7 @@ const indexed: KindOf<DocumentFacts> = {
   mail: "off",
   ends: { condition: "document failure", always: true },
   one: ({ title }) => ({ title: `${title} can be searched`, message: `The document ${title} was indexed.` }),
-  many: (told) => ({ title: `${told.count} documents can be searched`, message: documents(told) }),
+  many: (group) => ({ title: `${group.count} documents can be searched`, message: documents(group) }),
   example: { title: "Incident handbook" },
 };
 
@@ -91,7 +91,7 @@ const unindexed: KindOf<DocumentFacts> = {
   mail: "at_once",
   begins: { condition: "document failure" },
   one: ({ title, reason }) => ({ title: `${title} could not be indexed`, message: `The document ${title} could not be indexed.${reason ? ` ${reason}` : ""}` }),
-  many: (told) => ({ title: `${told.count} documents could not be indexed`, message: documents(told) }),
+  many: (group) => ({ title: `${group.count} documents could not be indexed`, message: documents(group) }),
   example: { title: "Incident handbook", reason: "It has no text." },
 };
 

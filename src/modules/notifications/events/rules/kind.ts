@@ -1,34 +1,34 @@
-/** What is sent of a notification, however it reaches people. */
+/** The words of a notification, however it reaches people. */
 export type Words = { title: string; message: string };
 type Severity = "info" | "warning" | "critical";
 export const MAIL_FREQUENCIES = ["at_once", "daily", "off"] as const;
 export type MailFrequency = (typeof MAIL_FREQUENCIES)[number];
 
-/** Events of one kind that are told together: the first of them, of `count`. */
-export type Told<Facts> = { items: readonly Facts[]; count: number; now: Date };
+/** Events of one kind in one notification: the first of them, of `count`. */
+export type EventGroup<Facts> = { items: readonly Facts[]; count: number; now: Date };
 
 /** A kind of event. `Facts` is what a cause writes down of each, as JSON. */
 export type KindOf<Facts> = {
   severity: Severity;
-  /** Who is told where an event names neither a user nor a role. */
+  /** The recipients where an event names neither a user nor a role. */
   audience: "ORG_ADMIN" | "ORG_MEMBER";
   /** Mail to those who have not chosen otherwise. */
   mail: MailFrequency;
   /**
-   * The state that it begins, and that members can acknowledge; `repeats` where it is told although that state stands already, `endsSnooze`
-   * where it is told although members have snoozed it.
+   * The state that it begins, and that members can acknowledge; `repeats` where members are notified although that state stands already,
+   * `endsSnooze` where they are although they have snoozed it.
    */
   begins?: { condition: Condition; repeats?: true; endsSnooze?: true };
-  /** The state that it ends; told only where that state stood, unless `always`. */
+  /** The state that it ends; members are notified only where that state stood, unless `always`. */
   ends?: { condition: Condition; always?: true };
-  /** Events with another value are told apart. */
+  /** Events with another value make another notification. */
   groupBy?: (facts: Facts) => number | string;
-  /** The order in which events that are told together are named, but for that in which they came. */
+  /** The order in which a notification names its events, but for that in which they came. */
   orderBy?: (facts: Facts) => string;
   one: (facts: Facts, now: Date) => Words;
-  many: (told: Told<Facts>) => Words;
+  many: (group: EventGroup<Facts>) => Words;
   /** Below the organization: the path of a subject, and of all of its kind. */
-  path: { one: (subjectId: string, facts: Facts) => string; many: (told: Told<Facts>) => string };
+  path: { one: (subjectId: string, facts: Facts) => string; many: (group: EventGroup<Facts>) => string };
   example: Facts;
 };
 

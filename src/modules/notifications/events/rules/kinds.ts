@@ -6,14 +6,14 @@ import { PEOPLE_KINDS } from "./people";
 import { RENEWAL_KINDS } from "./renewals";
 import { STAMPING_KINDS } from "./stamping";
 
-/** Everything that members are told of: a cause writes an event with `notify`, and a job tells of it. */
+/** All kinds of events: a cause records one with `recordEvents`, and a job dispatches it. */
 const KINDS = { ...CERTIFICATE_KINDS, ...RENEWAL_KINDS, ...FLEET_KINDS, ...GOVERNANCE_KINDS, ...PEOPLE_KINDS, ...STAMPING_KINDS };
 
 export type NoticeKind = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as NoticeKind[];
 
 type FactsOf<Kind> = Kind extends KindOf<infer Facts> ? Facts : never;
-/** What a cause writes down of an event of each kind. */
+/** The facts that a cause records of an event, by kind. */
 export type FactsOfKind = { [Kind in NoticeKind]: FactsOf<(typeof KINDS)[Kind]> };
 
 /** Facts come out of the database as JSON: of a kind, they are that kind's. */

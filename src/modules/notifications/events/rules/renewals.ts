@@ -1,9 +1,9 @@
-import { describeLeft, describeMoment, type KindOf, nameFirst, type Told } from "./kind";
+import { describeLeft, describeMoment, type EventGroup, type KindOf, nameFirst } from "./kind";
 
 type RenewalFacts = { commonName: string; notAfter: string; reason?: string | null };
 
 const because = (reason: string | null | undefined) => (reason ? ` ${reason}` : "");
-const names = ({ items, count }: Told<RenewalFacts>) =>
+const names = ({ items, count }: EventGroup<RenewalFacts>) =>
   `${nameFirst(
     items.map(({ commonName }) => commonName),
     count,
@@ -19,7 +19,7 @@ const failed: KindOf<RenewalFacts> = {
     title: `${commonName} could not be renewed`,
     message: `The certificate ${commonName} could not be renewed, and expires on ${describeMoment(notAfter)}. It is tried again.${because(reason)}`,
   }),
-  many: (told) => ({ title: `${told.count} certificates could not be renewed`, message: `${names(told)} It is tried again.` }),
+  many: (group) => ({ title: `${group.count} certificates could not be renewed`, message: `${names(group)} It is tried again.` }),
   path: { one: (id) => `/certificates/${id}`, many: () => "/renewals?state=failed" },
   example: { commonName: "www.example.com", notAfter: "2030-01-15T12:00:00.000Z", reason: "The CA does not issue for this name." },
 };
@@ -32,7 +32,7 @@ const late: KindOf<RenewalFacts> = {
     title: `The renewal of ${commonName} is late`,
     message: `The certificate ${commonName} should be renewed by now, and ${describeEnd(notAfter, now)}.${because(reason)}`,
   }),
-  many: (told) => ({ title: `The renewals of ${told.count} certificates are late`, message: names(told) }),
+  many: (group) => ({ title: `The renewals of ${group.count} certificates are late`, message: names(group) }),
   path: { one: (id) => `/certificates/${id}`, many: () => "/renewals?late=true" },
   example: { ...failed.example, reason: "It waits for the agent's key." },
 };

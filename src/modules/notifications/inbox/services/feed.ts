@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { inboxPositions, noticesAfter, type Place } from "../queries";
+import { type InboxPosition, inboxPositions, noticesAfter } from "../queries";
 
 const LOOK_EVERY_MS = 1_000;
 /** Inboxes of one statement. */
@@ -7,11 +7,11 @@ const AT_ONCE = 500;
 const NO_INBOX = { total: 0, unread: 0 };
 
 /** `send` is of a notice, `sendUnread` of the number of unread ones when that alone has changed. */
-type Listener = Place & { unread: number; send: (position: number, json: string) => void; sendUnread: (unread: number) => void; end: () => void };
+type Listener = InboxPosition & { unread: number; send: (position: number, json: string) => void; sendUnread: (unread: number) => void; end: () => void };
 export type Feed = ReturnType<typeof createFeed>;
 
 /**
- * Tells listening users of their new notices: one look a second at the inboxes of those who listen to this process,
+ * Sends their new notices to listening users: one look a second at the inboxes of those who listen to this process,
  * whatever process the notice came from.
  */
 export function createFeed(sql: Sql, onFailure: (error: unknown) => void) {
@@ -36,7 +36,7 @@ export function createFeed(sql: Sql, onFailure: (error: unknown) => void) {
   }
 
   async function deliver(behind: Map<string, Listener[]>) {
-    const places = Array.from(behind.values(), ([first]) => first as Place).map(({ userId, position }) => ({ userId, position }));
+    const places = Array.from(behind.values(), ([first]) => first as InboxPosition).map(({ userId, position }) => ({ userId, position }));
     for (const { userId, after, position, json } of await noticesAfter(sql, places))
       for (const listener of behind.get(keyOf({ userId, position: after })) ?? []) {
         listener.position = position;
@@ -52,7 +52,7 @@ export function createFeed(sql: Sql, onFailure: (error: unknown) => void) {
     }, LOOK_EVERY_MS);
   }
 
-  /** Listens from `position` on; without one, from now on. Returns a function that stops it. */
+  /** Listens from `position` on, or without one from now on, and returns a function that stops it. */
   async function listen({ position, ...listener }: Omit<Listener, "position" | "unread"> & { position: number | undefined }) {
     const [inbox] = await inboxPositions(sql, [listener.userId]);
     const { total, unread } = inbox ?? NO_INBOX;
@@ -72,7 +72,7 @@ export function createFeed(sql: Sql, onFailure: (error: unknown) => void) {
   return { listen, close };
 }
 
-const keyOf = ({ userId, position }: Place) => `${userId} ${position}`;
+const keyOf = ({ userId, position }: InboxPosition) => `${userId} ${position}`;
 
 function addTo(groups: Map<string, Listener[]>, key: string, listener: Listener) {
   const group = groups.get(key);

@@ -1,7 +1,7 @@
 import type { Deps } from "#deps";
 
 const BEAT_EVERY_MS = 15_000;
-/** What may wait for a slow client. Beyond it the stream ends, and the client resumes from where it was. */
+/** The bytes that may wait for a slow client. Beyond them the stream ends, and the client resumes from where it was. */
 const MAX_WAITING_BYTES = 4_194_304;
 
 export const STREAM_HEADERS = { "content-type": "text/event-stream", "x-accel-buffering": "no" };

@@ -1,10 +1,10 @@
 import { arrayOf, type Sql } from "#db/connect";
 import type { NoticeKind } from "#modules/notifications/events/rules/kinds";
 
-type Waiting = { userId: string; noticeId: string; dueAt: Date };
+type DueNotice = { userId: string; noticeId: string; dueAt: Date };
 
 /** Keeps notices for the next digest of their users, which comes at `dueAt` unless one is due already. */
-export async function keepForDigest(tx: Sql, waiting: readonly Waiting[]) {
+export async function keepForDigest(tx: Sql, waiting: readonly DueNotice[]) {
   await tx`
     with given as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(waiting)}::text::jsonb) as n ("userId" uuid, "noticeId" uuid, "dueAt" timestamptz)),
@@ -15,7 +15,7 @@ export async function keepForDigest(tx: Sql, waiting: readonly Waiting[]) {
     insert into digest_notices (user_id, notice_id) select user_id, "noticeId" from given join digest on user_id = "userId"`;
 }
 
-/** Users whose digest is due. Another server passes over them until the transaction ends. */
+/** Takes users whose digest is due. Another server passes over them until the transaction ends. */
 export async function takeDueDigests(tx: Sql, now: Date, limit: number) {
   const rows = await tx<{ userId: string }[]>`
     select user_id as "userId" from digests where due_at <= ${now.toISOString()} order by due_at limit ${limit} for update skip locked`;
@@ -35,8 +35,8 @@ export type WaitingNotice = {
 };
 
 /**
- * The newest notices that wait for the digests of these users, at most `limit` of each: those that are still unread, of organizations that
- * the user is still a member of, and of kinds whose mail is not off.
+ * Returns the newest notices that wait for the digests of these users, at most `limit` of each: unread, of organizations that the user is
+ * still a member of, and of kinds whose mail is not off.
  */
 export const listWaiting = (tx: Sql, userIds: readonly string[], limit: number) => tx<WaitingNotice[]>`
   select waiting.*, coalesce(u.full_name, u.display_name, '') as name, iso(now() + interval '1 day') as "expiresAt"
@@ -70,7 +70,7 @@ export async function closeDigests(tx: Sql, userIds: readonly string[], mails: r
     delete from digests where user_id = any(${users}::uuid[])`;
 }
 
-/** True unless the user has left an organization of which the mail tells. */
+/** Returns whether the user is still a member of every organization of which the mail lists notices. */
 export async function isDigestWanted(sql: Sql, mailId: string) {
   const [row] = await sql<{ isWanted: boolean }[]>`
     select not exists (
@@ -80,10 +80,10 @@ export async function isDigestWanted(sql: Sql, mailId: string) {
   return row?.isWanted ?? false;
 }
 
-/** Forgets what a mail has told. */
+/** Forgets the notices that a mail listed. */
 export const forgetDigest = (tx: Sql, mailId: string) => tx`delete from digest_notices where mail_id = ${mailId}`;
 
-/** Keeps what a mail did not tell for the digest that comes at `dueAt`, or sooner. */
+/** Keeps the notices of a mail that did not go out for the digest that comes at `dueAt`, or sooner. */
 export async function restoreDigest(tx: Sql, userId: string, mailId: string, dueAt: Date) {
   await tx`
     with digest as (

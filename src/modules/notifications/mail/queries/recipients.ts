@@ -1,9 +1,9 @@
 import type { Sql } from "#db/connect";
-import type { Addressed } from "#modules/notifications/events/queries/tell";
 import { kindOf, type NoticeKind } from "#modules/notifications/events/rules/kinds";
+import type { Addressed } from "#modules/notifications/events/rules/notification";
 import { DEFAULT_PREFERENCES } from "#modules/notifications/preferences/rules/preferences";
 
-/** A member whom a notice reaches by mail; `expiresAt` is when the mail is of no use any more. */
+/** A member who gets a notice by mail, which is of no use any more from `expiresAt` on. */
 export type Recipient = Addressed & {
   frequency: "at_once" | "daily";
   address: string;
@@ -14,7 +14,10 @@ export type Recipient = Addressed & {
   expiresAt: string;
 };
 
-/** Those of the addressed who get mail of the kind. It goes to the last address that a token said was verified, else to the one that was invited. */
+/**
+ * Returns those of the addressed who get mail of the kind. It goes to the last address that a token said was verified, else to the one that
+ * was invited.
+ */
 export const listRecipients = (tx: Sql, organizationId: string, kind: NoticeKind, addressed: readonly Addressed[]) => tx<Recipient[]>`
   select a."notificationId", a."userId", a."noticeId", frequency, coalesce(u.verified_email, m.email) as address,
     coalesce(u.full_name, u.display_name, '') as name, o.name as organization, coalesce(p.time_zone, ${DEFAULT_PREFERENCES.timeZone}) as "timeZone",
@@ -27,7 +30,7 @@ export const listRecipients = (tx: Sql, organizationId: string, kind: NoticeKind
   cross join lateral (select coalesce(p.mail->>${kind}::text, ${kindOf(kind).mail}) as frequency) as chosen
   where frequency <> 'off' order by a."userId", a."noticeId"`;
 
-/** True while the user is a member and wants mail of this kind. */
+/** Returns whether the user is still a member, and wants mail of this kind. */
 export async function wantsNoticeMail(sql: Sql, organizationId: string, userId: string, kind: NoticeKind) {
   const [row] = await sql<{ isWanted: boolean }[]>`
     select coalesce((select mail->>${kind}::text from notification_preferences where user_id = ${userId}), ${kindOf(kind).mail}) <> 'off'

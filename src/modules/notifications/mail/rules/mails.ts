@@ -6,12 +6,12 @@ import { kindOf, type NoticeKind } from "#modules/notifications/events/rules/kin
 const LINES = 50;
 const RANKS = { critical: 0, warning: 1, info: 2 };
 
-/** To whom a mail goes, where its links lead, and where it is ended. */
+/** The addressee of a mail, the server to which its links lead, and the link that ends such mails. */
 export type Addressing = { to: Address; publicUrl: string; unsubscribeUrl: string };
 type Organization = { id: string; name: string };
 
-/** A notification that is mailed by itself; `items` are what it tells of. */
-export type Told = {
+/** A notification that is mailed by itself, and its subjects. */
+export type MailedNotification = {
   kind: NoticeKind;
   title: string;
   message: string;
@@ -22,7 +22,12 @@ export type Told = {
 };
 
 /** Returns the mail of one notification. Mails about one subject are one thread. */
-export function noticeMail({ kind, title, message, link, subjectId, items, count }: Told, organization: Organization, addressing: Addressing, now: Date): Mail {
+export function noticeMail(
+  { kind, title, message, link, subjectId, items, count }: MailedNotification,
+  organization: Organization,
+  addressing: Addressing,
+  now: Date,
+): Mail {
   const { one, path } = kindOf(kind);
   const lines = items.map(({ id, ...facts }) => ({ text: one(facts, now).title, link: `/organizations/${organization.id}${path.one(id, facts)}` }));
   return finish(addressing, {
@@ -40,7 +45,10 @@ export function noticeMail({ kind, title, message, link, subjectId, items, count
 /** A notice that is one line of a mail. */
 export type Line = { kind: NoticeKind; title: string; link: string | null; organization: string };
 
-/** Returns a mail that lists notices by organization and kind: what is critical first, else in the order given. `count` may be more than are given. */
+/**
+ * Returns a mail that lists notices by organization and kind: what is critical first, else in the order given. `count` may be more than are
+ * given.
+ */
 export function listMail(subject: string, notices: readonly Line[], count: number, addressing: Addressing): Mail {
   const groups = new Map<string, { heading: string; lines: { text: string; link: string | null }[] }>();
   for (const { kind, title, link, organization } of notices
@@ -54,16 +62,16 @@ export function listMail(subject: string, notices: readonly Line[], count: numbe
   return finish(addressing, { subject, body: toLists([...groups.values()], count, addressing.publicUrl) });
 }
 
-type Given = { heading: string; lines: readonly { text: string; link: string | null }[] };
+type LinkedList = { heading: string; lines: readonly { text: string; link: string | null }[] };
 
 /** Returns the lists with as many lines as a mail has, and how many more there are. */
-function toLists(given: Given[], count: number, publicUrl: string): (string | List)[] {
-  const lists = given.map(({ heading, lines }) => ({
+function toLists(lists: LinkedList[], count: number, publicUrl: string): (string | List)[] {
+  const shortened = lists.map(({ heading, lines }) => ({
     heading,
     lines: lines.slice(0, LINES).map(({ text, link }) => ({ text, ...(link !== null && { url: toUrl(publicUrl, link) }) })),
   }));
-  const shown = lists.reduce((sum, { lines }) => sum + lines.length, 0);
-  return count > shown ? [...lists, `And ${count - shown} more.`] : lists;
+  const shown = shortened.reduce((sum, { lines }) => sum + lines.length, 0);
+  return count > shown ? [...shortened, `And ${count - shown} more.`] : shortened;
 }
 
 /** A link is a path, which a fact may be part of: as a URL it holds no space and no end of a line. */

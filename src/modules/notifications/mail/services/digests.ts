@@ -8,13 +8,15 @@ import { closeDigests, listWaiting, restoreDigest, takeDueDigests, type WaitingN
 import { listMail } from "../rules/mails";
 import { createUnsubscribeLinks } from "./unsubscribe-links";
 
-/** Digests of one transaction, and notices that one tells of. */
+/** Digests of one transaction, and notices that one counts. */
 const AT_ONCE = 20;
 const COUNTED = 500;
 
 type Services = Pick<Deps, "sql" | "clock" | "config" | "queue">;
 
-/** Mails every digest that is due. A digest is mailed in the transaction that ends it, so once, whatever is late, repeated or runs twice. */
+/**
+ * Mails every digest that is due. A digest is mailed in the transaction that ends it, so once, whatever is late, repeated or runs twice.
+ */
 export async function mailDigests(deps: Services, signal: AbortSignal) {
   if (!deps.config.mail) return;
   while (!signal.aborted && (await mailSome(deps)) === AT_ONCE);

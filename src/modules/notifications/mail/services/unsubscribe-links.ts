@@ -6,7 +6,9 @@ export const UNSUBSCRIBE_PATH = "/notifications/unsubscribe";
 
 type Subscription = { userId: string; ended: Ended };
 
-/** Links that end one kind of mail for one user, and can do nothing else. They work for as long as the key that signed them is in the ring. */
+/**
+ * Links that end one kind of mail for one user, and can do nothing else. They work for as long as the key that signed them is in the ring.
+ */
 export function createUnsubscribeLinks(keyring: Keyring) {
   const queries = createSignedQueries(keyring, "certitude unsubscribe links", ["user", "mails"]);
 

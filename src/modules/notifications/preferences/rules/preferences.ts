@@ -13,7 +13,7 @@ export const DEFAULT_PREFERENCES: StoredPreferences = { timeZone: "UTC", digestH
 /** Returns how often mail comes of each kind. */
 export const frequenciesOf = (chosen: Chosen) => KIND_NAMES.map((kind) => [kind, chosen[kind] ?? kindOf(kind).mail] as const);
 
-/** What a link at the foot of a mail ends: mails of one kind, or the daily digest. */
+/** The mails that a link at the foot of a mail ends: those of one kind, or the daily digest. */
 export const DIGEST = "daily_digest";
 export const ENDED = [...KIND_NAMES, DIGEST] as const;
 export type Ended = NoticeKind | typeof DIGEST;

@@ -1,7 +1,7 @@
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** True for a name of the IANA time zone database, such as Europe/Berlin. */
+/** Returns whether this is a name of the IANA time zone database, such as Europe/Berlin. */
 export function isTimeZone(name: string) {
   try {
     return /^[a-z]/i.test(name) && formatIn(name) !== undefined; // what begins with a sign is an offset
@@ -11,8 +11,8 @@ export function isTimeZone(name: string) {
 }
 
 /**
- * Returns the next moment, after `now`, at which this hour begins in the time zone. An hour that comes twice counts when it comes first; one
- * that is left out counts as late as it would have been without the change.
+ * Returns the next moment, after `now`, at which this hour begins in the time zone. An hour that comes twice counts when it comes first;
+ * one that is left out counts as late as without the change.
  */
 export function nextHour(now: Date, timeZone: string, hour: number) {
   const offsetAt = createOffsets(timeZone);

@@ -5,7 +5,10 @@ import { lockPreferences, moveDigest, savePreferences } from "../queries";
 import { type Changes, changed, isSame, type StoredPreferences } from "../rules/preferences";
 import { nextHour } from "../rules/time";
 
-/** Changes a user's preferences by what they are. Where nothing changes they keep their version. A digest that waits comes at the new hour. */
+/**
+ * Changes a user's preferences by what they are; where nothing changes they keep their version. A digest that waits comes at
+ * the new hour.
+ */
 export const changePreferences = (
   { sql, clock }: Pick<Deps, "sql" | "clock">,
   userId: string,

@@ -1,7 +1,7 @@
 import { arrayOf, type Sql } from "#db/connect";
 import type { Act, PlatformEvent } from "../queries";
 
-/** One occurrence. With an `organizationId` that exists it belongs to that organization's trail, else to the platform's. */
+/** One occurrence, of the trail of its `organizationId` where that exists, else of the platform's. */
 export type Occurrence = Required<PlatformEvent> & Act & { organizationId: string | undefined };
 type Counted = Occurrence & { count: number; firstAt: string; lastAt: string };
 
@@ -10,14 +10,14 @@ const MAX_EVENTS = 1_000;
 /** Ids between two writes that are looked up, because this process has not seen the organization yet: a stranger may make up any number. */
 const MAX_LOOKUPS = 200;
 
-type Needs = { sql: Sql; clock: () => Date; isKnownOrganization: (id: string) => boolean; maxEach?: number };
+type Services = { sql: Sql; clock: () => Date; isKnownOrganization: (id: string) => boolean; maxEach?: number };
 export type CountedEvents = ReturnType<typeof createCountedEvents>;
 
 /**
- * Audit events of what may happen thousands of times a second: equal ones are counted in memory, and `flush` writes one row for each.
- * Of one caller and peer in one trail there are at most `maxEach` different ones between two writes; further ones count as one.
+ * Counts equal audit events in memory, of which `flush` writes one row; beyond `maxEach` different ones of a caller and peer in
+ * a trail, all count as one.
  */
-export function createCountedEvents({ sql, clock, isKnownOrganization, maxEach = MAX_EVENTS }: Needs) {
+export function createCountedEvents({ sql, clock, isKnownOrganization, maxEach = MAX_EVENTS }: Services) {
   let events = new Map<string, Counted>();
   let sources = new Map<string, number>();
   let lookups = new Set<string>();
@@ -65,7 +65,7 @@ export function createCountedEvents({ sql, clock, isKnownOrganization, maxEach =
     }
   }
 
-  /** Writes what was counted since the last time. Rejects where that fails; what cannot be written is kept. */
+  /** Writes the events counted since the last time; rejects where that fails, and keeps them. */
   function flush() {
     const written = writing.then(write);
     writing = written.catch(() => {}); // the caller hears of it; the next write begins all the same
@@ -101,7 +101,7 @@ async function insert(sql: Sql, events: Counted[]) {
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as event
         ("organizationId" uuid, actor jsonb, action text, "targetType" text, "targetId" text, "requestId" text, details jsonb)),
     of_organizations as (
-      insert into audit_events (organization_id, id, actor, action, target_type, target_id, request_id, details)
+      insert into audit_tail (organization_id, id, actor, action, target_type, target_id, request_id, details)
       select "organizationId", new_id(), actor, action, "targetType", "targetId", "requestId", details from given where "organizationId" is not null)
     insert into platform_audit_events (id, actor, action, target_type, target_id, request_id, details)
     select new_id(), actor, action, "targetType", "targetId", "requestId", details from given where "organizationId" is null`;

@@ -15,7 +15,7 @@ export function spoolPlatformEvent(dataDir: string, by: Act, event: PlatformEven
   renameSync(path, `${path}.json`);
 }
 
-/** Writes what was kept into the database, each event once, however often it fails in between. */
+/** Writes the kept events into the database, each once, however often it fails in between. */
 export async function takeSpooledEvents(sql: Sql, dataDir: string) {
   for (const name of namesIn(directoryOf(dataDir))) {
     const path = join(directoryOf(dataDir), name);

@@ -3,9 +3,9 @@ import type { Pool, Sql } from "#db/connect";
 import { lockOrganization } from "#db/locks";
 import type { Resource } from "#db/outcome";
 import type { Cause } from "#mail/outbox";
-import { notify } from "#modules/notifications/events/queries/notify";
+import { recordEvents } from "#modules/notifications/events/queries/record";
 import { audit, type Scope, userOf } from "#modules/people/audit/queries";
-import { type Given, type MemberFacts, memberFacts, type Role } from "#modules/people/roles/queries";
+import { type MemberFacts, memberFacts, type Role, type StampedRow } from "#modules/people/roles/queries";
 import { given, memberJson } from "./members";
 import { holdsSeat, settleSeats } from "./seats";
 
@@ -16,12 +16,12 @@ type Invitation = {
   role?: Role | undefined;
   tokenHash: string;
   expiresAt: string;
-  /** Whether the answer shows the link; the audit trail says so. */
+  /** True when the answer shows the link; the audit trail has this too. */
   isShown: boolean;
   /** The mail that holds the link, in the place of an earlier one; null where no mail is sent. */
   mailId: string | null;
 };
-/** Who is invited, where to, and by which user, if by one. */
+/** The invited person, the organization and the inviting user, if any. */
 export type Invited = Resource & {
   id: string;
   firstName: string | null;
@@ -32,15 +32,15 @@ export type Invited = Resource & {
 };
 
 /**
- * Invites an address, or renews its invitation; what is not given stays, but for a role that is held. Returns `member` when the address belongs to a member already,
- * `full` when no seat is left, and what it was too much for where the invitation would be mailed and too many were. The row lock of the organization serializes concurrent requests until the transaction ends.
+ * Invites an address or renews its invitation, keeping unnamed fields unless the role is held, under the organization's row
+ * lock. Returns `member`, `full` without a seat, or the exceeded limit of mails.
  */
 export async function inviteMember(tx: Sql, stamps: Stamps, scope: Scope, invite: Invitation): Promise<Invited | "member" | "full" | TooMany> {
   const { organizationId } = scope;
   const seatLimit = (await lockOrganization(tx, organizationId))?.seatLimit ?? null;
   const state = invite.mailId && "pending";
   const inviterId = userOf(scope);
-  const [known] = await tx<Given<MemberFacts>[]>`select ${given(tx)} from members where organization_id = ${organizationId} and email = ${invite.email}`;
+  const [known] = await tx<StampedRow<MemberFacts>[]>`select ${given(tx)} from members where organization_id = ${organizationId} and email = ${invite.email}`;
   if (known?.facts.status === "active") return "member";
   const tooMany = invite.mailId && (await findExcess(tx, organizationId, invite.email));
   if (tooMany) return tooMany;
@@ -70,8 +70,8 @@ export async function inviteMember(tx: Sql, stamps: Stamps, scope: Scope, invite
       withdrawn as (
         delete from mails using saved, members as earlier
         where earlier.organization_id = ${organizationId} and earlier.id = saved.id and mails.id = earlier.invitation_mail_id),
-      -- tells of it, unless the address had an invitation already
-      told as (${notify(tx, "member_invited", tx`${memberFactsOf(tx, "saved")} where not exists (select from known)`)}),
+      -- records an event, unless the address had an invitation already
+      recorded as (${recordEvents(tx, "member_invited", tx`${memberFactsOf(tx, "saved")} where not exists (select from known)`)}),
       -- the audit event of the invitation
       audited as (${audit(tx, scope, "member.invited", tx`select id, jsonb_build_object('email', email, 'role', role) from saved`)}),
       -- an audit event when the response shows the link
@@ -100,8 +100,8 @@ async function findExcess(tx: Sql, organizationId: string, email: string): Promi
 type Accepting = { tokenHash: string; userId: string; email: string | null };
 
 /**
- * Makes the owner of the invited address a member. An invitation works once, until it expires: else `not found`. Returns `stranger` for
- * another address, `conflict` when the user is a member already, `held` where the server has not stamped this invitation.
+ * Makes the invited address's owner a member, once and until the invitation expires (else `not found`). `stranger` for another
+ * address, `conflict` for a member, `held` without the server's stamp.
  */
 export async function acceptInvitation(
   sql: Pool,
@@ -109,7 +109,7 @@ export async function acceptInvitation(
   { tokenHash, userId, email }: Accepting,
   requestId: string,
 ): Promise<Resource | "not found" | "stranger" | "conflict" | "held"> {
-  const [invited] = await sql<Given<MemberFacts>[]>`
+  const [invited] = await sql<StampedRow<MemberFacts>[]>`
     select ${given(sql)}
     from members where invitation_token_hash = decode(${tokenHash}, 'hex') and invitation_expires_at > clock_timestamp() and status = 'invited'`;
   if (!invited) return "not found";
@@ -130,7 +130,7 @@ export async function acceptInvitation(
           and invitation_expires_at > clock_timestamp() and not "isMember" returning members.*),
       withdrawn as (delete from mails using accepted, members as invited
         where invited.organization_id = ${organizationId} and invited.id = accepted.id and mails.id = invited.invitation_mail_id),
-      told as (${notify(tx, "member_joined", memberFactsOf(tx, "accepted"))}),
+      recorded as (${recordEvents(tx, "member_joined", memberFactsOf(tx, "accepted"))}),
       audited as (${audit(tx, scope, "member.joined", tx`select id, jsonb_build_object('email', email, 'role', role) from accepted`)})
       select "isMember", id, ${memberJson(tx)} as json, version from own left join accepted on true`;
     if (row?.isMember) return "conflict";
@@ -138,7 +138,7 @@ export async function acceptInvitation(
   });
 }
 
-/** What is told of the members `rows`. */
+/** Selects the facts of the members `rows` for their events. */
 const memberFactsOf = (sql: Sql, rows: "saved" | "accepted") => sql`
   select organization_id, id, jsonb_build_object('name', coalesce(nullif(concat_ws(' ', first_name, last_name), ''), email), 'role', role), null::uuid, null::member_role from ${sql.text(rows)}`;
 

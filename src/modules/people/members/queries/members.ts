@@ -3,10 +3,10 @@ import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
-import { awaitTelling } from "#modules/notifications/events/queries/tell";
+import { awaitDispatch } from "#modules/notifications/events/queries/lock";
 import { withdrawNotices } from "#modules/notifications/inbox/queries";
 import { audit, type Scope } from "#modules/people/audit/queries";
-import { type Given, type MemberFacts, memberFacts, memberFactsJson, type Role } from "#modules/people/roles/queries";
+import { type MemberFacts, memberFacts, memberFactsJson, type Role, type StampedRow } from "#modules/people/roles/queries";
 import { settleSeats } from "./seats";
 
 /** The columns that every answer shows, as json text. */
@@ -14,11 +14,11 @@ export const memberJson = (sql: Sql) => sql`json_build_object('id', id, 'organiz
   'firstName', first_name, 'lastName', last_name, 'role', role, 'status', status, 'invitationExpiresAt', iso(invitation_expires_at),
   'invitationMail', invitation_mail, 'invitationMailFailure', invitation_mail_failure, 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
 
-export const given = (sql: Sql) => sql`${memberFactsJson(sql)} as facts, stamp, held_since is not null as "isHeld"`;
+export const given = (sql: Sql) => sql`${memberFactsJson(sql)} as facts, stamp, held_since is not null as "isUnproven"`;
 
 /** An active member, with what its stamp must prove; undefined for another user. */
 export async function findMember(sql: Sql, organizationId: string, userId: string) {
-  const [member] = await sql<Given<MemberFacts>[]>`
+  const [member] = await sql<StampedRow<MemberFacts>[]>`
     select ${given(sql)} from members where organization_id = ${organizationId} and user_id = ${userId} and status = 'active'`;
   return member;
 }
@@ -58,10 +58,10 @@ export const changeRole = (sql: Pool, stamps: Stamps, scope: Scope, target: Targ
     return row;
   });
 
-/** `conflict` for the last admin. What the member was told of the organization goes with the membership. */
+/** `conflict` for the last admin. The notices of the organization go with the membership. */
 export const removeMember = (sql: Pool, scope: Scope, target: Target) =>
   changeMember(sql, scope, target, true, async (tx) => {
-    await awaitTelling(tx, scope.organizationId); // so that nothing is told to the member meanwhile
+    await awaitDispatch(tx, scope.organizationId); // so that no event is dispatched to the member meanwhile
     await tx`
       with removed as (delete from members where organization_id = ${scope.organizationId} and id = ${target.id} returning id, organization_id, user_id, email, invitation_mail_id),
       forgotten as (${withdrawNotices(tx, tx`select organization_id, user_id from removed`)}),
@@ -71,7 +71,7 @@ export const removeMember = (sql: Pool, scope: Scope, target: Target) =>
     return "done" as const;
   });
 
-type Current = Resource & Given<MemberFacts> & { role: Role; isLastAdmin: boolean };
+type Current = Resource & StampedRow<MemberFacts> & { role: Role; isLastAdmin: boolean };
 type Change<Outcome> = (tx: Sql, current: Current) => Promise<Outcome>;
 
 const changeMember = <Outcome>(sql: Pool, { organizationId }: Scope, { id, versions }: Target, takesAdminAway: boolean, change: Change<Outcome>) =>

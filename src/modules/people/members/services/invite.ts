@@ -7,7 +7,10 @@ import { invitationLink, invitationMail, issueInvitationToken, showsLink } from 
 type Services = Pick<Deps, "sql" | "clock" | "config" | "queue" | "stamps">;
 type Body = { email: string; firstName?: string; lastName?: string; role?: "ORG_ADMIN" | "ORG_MEMBER" };
 
-/** Invites an address, or renews its invitation. The mail with the link is queued in the same transaction; `link` is for the answer, where it may show it. */
+/**
+ * Invites an address, or renews its invitation. The mail with the link is queued in the same transaction; `link` is for the
+ * answer, where it may show it.
+ */
 export async function invite({ sql, stamps, clock, config, queue }: Services, scope: Scope, body: Body, base: string) {
   const { token, tokenHash, expiresAt } = issueInvitationToken(clock());
   const email = body.email.toLowerCase();

@@ -8,10 +8,13 @@ const UNAVAILABLE = {
   "locked out": "The database does not let the server in.",
 };
 
-/** Returns a sentence for platform staff. Only words of our own are shown: what a library or the database says may hold what someone has stored. */
+/**
+ * Returns a sentence for platform staff. Only words of our own are shown: what a library or the database says may hold what
+ * someone has stored.
+ */
 export function describeFailure(error: unknown): string {
-  const isToldByJob = (error instanceof TryAgain || error instanceof AggregateError) && error.message !== "";
-  if (isToldByJob) return asSentence(error.message).slice(0, MAX_LENGTH);
+  const isOfJob = (error instanceof TryAgain || error instanceof AggregateError) && error.message !== "";
+  if (isOfJob) return asSentence(error.message).slice(0, MAX_LENGTH);
   const reason = unavailability(error);
   if (reason) return UNAVAILABLE[reason];
   const { name, code } = error as { name?: unknown; code?: unknown };

@@ -3,7 +3,7 @@ import { type KeptRun, listRuns, listSeen, type RunNews, saveRuns } from "../que
 import { isLate, type JobPlan, type Outcome, ServerStops } from "../rules";
 import { describeFailure } from "./failure";
 
-/** What this process knows of a job. Times are milliseconds of a clock that never goes back. */
+/** This process's figures of a job. Times are milliseconds of a clock that never goes back. */
 type Figures = {
   startedAt: number;
   /** Runs that have not ended. */
@@ -17,17 +17,17 @@ type Figures = {
   runs: number;
   failures: number;
   totalMs: number;
-  /** What of `runs` and `failures` is written, and whether there is more to write. */
+  /** The written part of `runs` and `failures`; `isNew` while there is more to write. */
   saved: { runs: number; failures: number };
   isNew: boolean;
 };
 
-/** What this process did since it started. */
+/** The figures of this process since it started. */
 type JobFigures = { name: string; runs: number; failures: number; totalMs: number };
 
 export type JobRuns = ReturnType<typeof createJobRuns>;
 
-/** Notes how the jobs of this process fare, and tells how those of all servers do. */
+/** Notes the runs of the jobs of this process, and shows those of all servers. */
 export function createJobRuns({ sql, now, server }: { sql: Pool; now: () => number; server: string }) {
   const createdAt = now();
   const plans = new Map<string, JobPlan>();
@@ -81,7 +81,7 @@ export function createJobRuns({ sql, now, server }: { sql: Pool; now: () => numb
       await saveRuns(
         sql,
         server,
-        news.map(({ name, job }) => tell(name, job, at)),
+        news.map(({ name, job }) => newsOf(name, job, at)),
       );
       for (const { job, counted } of news) job.saved = counted;
     } catch (error) {
@@ -90,7 +90,7 @@ export function createJobRuns({ sql, now, server }: { sql: Pool; now: () => numb
     }
   }
 
-  function tell(name: string, job: Figures, at: number): RunNews {
+  function newsOf(name: string, job: Figures, at: number): RunNews {
     const before = (moment: number | undefined) => (moment === undefined ? null : at - moment);
     const isAtIt = job.running > 0 && at - job.startedAt <= (plans.get(name)?.limitMs ?? 0);
     const { durationMs, outcome = null, failure = null, saved } = job;
@@ -111,7 +111,10 @@ export function createJobRuns({ sql, now, server }: { sql: Pool; now: () => numb
 
   const isLateNow = ({ everyMs }: JobPlan, unseenMs: number | null | undefined) => isLate(everyMs, unseenMs ?? Number.POSITIVE_INFINITY, now() - createdAt);
 
-  /** Returns the names of the jobs that no server has run for three of their periods. One statement of a few rows, also where there is no job. */
+  /**
+   * Returns the names of the jobs that no server has run for three of their periods. One statement of a few rows, also where
+   * there is no job.
+   */
   async function late() {
     const seen = new Map((await listSeen(sql)).map(({ name, unseenMs }) => [name, unseenMs]));
     return [...plans.values()].filter((plan) => isLateNow(plan, seen.get(plan.name))).map(({ name }) => name);

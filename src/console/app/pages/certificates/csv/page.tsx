@@ -1,15 +1,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { inOrganization } from "../../../api";
+import { isAdmin } from "../../../auth/session";
+import { toError } from "../../../errors";
+import { type Member, useMembers } from "../../../members";
 import { DropZone } from "../../../parts/drop-zone";
 import { EmptyState, Failure, Loaded } from "../../../parts/empty";
 import { Card } from "../../../parts/facts";
 import { PageHeading } from "../../../parts/heading";
 import { toastError } from "../../../parts/toast";
-import { useAll } from "../../../reading";
 import { link } from "../../../router";
-import { isAdmin } from "../../../session";
-import type { Member } from "../../members";
 import { type Import, startImport } from "./progress";
 import { readRecords, readText } from "./read";
 import { COLUMNS, checkTable } from "./rows";
@@ -28,8 +27,7 @@ export const ImportCsvPage = () => (
 );
 
 function Importing() {
-  const members = useAll<Member>(inOrganization("members"));
-  return <Loaded from={members}>{(known) => <Steps owners={ownersByMail(known)} />}</Loaded>;
+  return <Loaded from={useMembers()}>{(known) => <Steps owners={ownersByMail(known)} />}</Loaded>;
 }
 
 const ownersByMail = (members: Member[]) =>
@@ -45,12 +43,12 @@ function Steps({ owners }: { owners: Map<string, string> }) {
     try {
       table.value = startImport(checkTable(await readRecords(await readText(content)), owners));
     } catch (error) {
-      fault.value = error as Error;
+      fault.value = toError(error);
     }
   }
   function send(whole: Import) {
     ending.current = new AbortController();
-    return sendRows(whole, inOrganization("certificates"), ending.current.signal).catch(toastError);
+    return sendRows(whole, ending.current.signal).catch(toastError);
   }
   const whole = table.value;
   if (whole) return <RowsTable of={whole} onSend={() => send(whole)} onStop={() => ending.current.abort()} onAgain={() => (table.value = undefined)} />;

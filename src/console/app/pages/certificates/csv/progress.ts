@@ -1,15 +1,15 @@
 import { type Signal, signal } from "@preact/signals";
 import { toCsvLine } from "../../../parts/csv";
-import { type Checked, PROBLEM, type Table } from "./rows";
+import { type CheckedRow, PROBLEM, type Table } from "./rows";
 
 export type State = "ready" | "problem" | "sending" | "new" | "known" | "refused";
 export type Outcome = { state: State; id?: string; name?: string; problem?: string };
-export type Row = Checked & { outcome: Signal<Outcome> };
+export type Row = CheckedRow & { outcome: Signal<Outcome> };
 export type Import = { header: string[]; rows: Row[]; counts: Signal<Record<State, number>>; faulty: Signal<Row[]> };
 
 /** The rows of a table with what becomes of each; the counts and problems of all are kept, not counted again. */
 export function startImport({ header, rows }: Table): Import {
-  const outcomeOf = (row: Checked): Outcome => ("problem" in row ? { state: "problem", problem: row.problem } : { state: "ready" });
+  const outcomeOf = (row: CheckedRow): Outcome => ("problem" in row ? { state: "problem", problem: row.problem } : { state: "ready" });
   const started = rows.map((row) => ({ ...row, outcome: signal(outcomeOf(row)) }));
   const faulty = started.filter((row) => "problem" in row);
   const counts = { ready: rows.length - faulty.length, problem: faulty.length, sending: 0, new: 0, known: 0, refused: 0 };

@@ -20,7 +20,7 @@ export async function readText(file: Blob) {
   }
 }
 
-/** What the first line has most of: the names of columns hold none of them. */
+/** Returns the delimiter that the first line has most of: the names of columns hold none. */
 function separatorOf(text: string) {
   const [header = ""] = text
     .slice(0, SLICE)

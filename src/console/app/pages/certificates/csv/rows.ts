@@ -1,8 +1,9 @@
+import { toError } from "../../../errors";
 import { fromCell, isFormula } from "../../../parts/csv";
 import type { CsvRecord } from "./read";
 
-/** What a row says of a certificate. What it leaves empty stays as it is. */
-export type Entry = {
+/** A row, as a certificate is imported and described by it. An empty cell changes nothing. */
+export type CertificateEntry = {
   pem: string;
   privateKeyPem?: string;
   ownerId?: string;
@@ -10,8 +11,8 @@ export type Entry = {
   labels?: Record<string, string>;
   notes?: string;
 };
-export type Checked = { number: number; cells: string[] } & ({ entry: Entry } | { problem: string });
-export type Table = { header: string[]; rows: Checked[] };
+export type CheckedRow = { number: number; cells: string[] } & ({ entry: CertificateEntry } | { problem: string });
+export type Table = { header: string[]; rows: CheckedRow[] };
 
 /** PEM begins with a character of formulas, and is no formula. */
 const PEM_COLUMNS = ["pem", "privateKeyPem"];
@@ -19,7 +20,10 @@ export const COLUMNS = [...PEM_COLUMNS, "owner", "contacts", "labels", "notes"] 
 /** Of a file that was saved here: why a row was not imported. */
 export const PROBLEM = "problem";
 
-/** Checks every row before one is sent. `owners` has the ids of active members by their e-mail addresses. Throws a sentence for a header that is none. */
+/**
+ * Checks every row before one is sent, with `owners` as ids of active members by e-mail address. Throws a sentence for a
+ * header that is none.
+ */
 export function checkTable([first, ...records]: CsvRecord[], owners: Map<string, string>): Table {
   const header = readHeader(first?.cells ?? []);
   if (records.length === 0) throw new Error("There is no row below the header.");
@@ -41,7 +45,7 @@ function readHeader(cells: string[]) {
   return header;
 }
 
-function checkRow({ number, cells, fault }: CsvRecord, header: string[], owners: Map<string, string>): Checked {
+function checkRow({ number, cells, fault }: CsvRecord, header: string[], owners: Map<string, string>): CheckedRow {
   const row = { number, cells };
   if (fault) return { ...row, problem: fault };
   if (cells.length !== header.length)
@@ -53,7 +57,7 @@ function checkRow({ number, cells, fault }: CsvRecord, header: string[], owners:
   try {
     return { ...row, entry: readEntry(values, owners) };
   } catch (error) {
-    return { ...row, problem: (error as Error).message };
+    return { ...row, problem: toError(error).message };
   }
 }
 
@@ -62,7 +66,7 @@ const describeFormula = (name: string, cell: string) =>
 
 type Cells = Partial<Record<string, string>>;
 
-function readEntry({ pem = "", privateKeyPem, owner, contacts, labels, notes }: Cells, owners: Map<string, string>): Entry {
+function readEntry({ pem = "", privateKeyPem, owner, contacts, labels, notes }: Cells, owners: Map<string, string>): CertificateEntry {
   if (!pem.includes("-----BEGIN ")) throw new Error("pem holds no certificate in PEM (-----BEGIN CERTIFICATE-----).");
   return {
     pem,

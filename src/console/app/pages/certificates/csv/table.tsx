@@ -10,7 +10,7 @@ import { type Import, type Row, remainder, type State } from "./progress";
 
 type Props = { of: Import; onSend: () => Promise<void>; onStop: () => void; onAgain: () => void };
 
-/** Problems that are told in full above the table. */
+/** Problems that are shown in full above the table. */
 const TOLD = 10;
 
 /** The rows, each with its problem; then how far the import is, and what is left. */

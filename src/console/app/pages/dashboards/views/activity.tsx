@@ -1,11 +1,10 @@
 import { Badge, type Tone } from "../../../parts/badge";
 import { Time } from "../../../parts/time";
 import { link } from "../../../router";
+import type { DataWith } from "../types";
 import { Nothing } from "./nothing";
 
-type Notice = { id: string; title: string; createdAt: string; readAt: string | null };
-
-export function NotificationFeed({ of: { items } }: { of: { items: Notice[] } }) {
+export function NotificationFeed({ of: { items } }: { of: DataWith<{ items: { readAt: unknown }[] }> }) {
   if (items.length === 0) return <Nothing text="There is nothing new." />;
   return (
     <ul class="items">
@@ -24,9 +23,8 @@ export function NotificationFeed({ of: { items } }: { of: { items: Notice[] } })
 }
 
 const TONES: Record<string, Tone> = { ok: "good", failed: "bad", unsupported: "calm", untested: "calm" };
-type Connector = { id: string; connectorKey: string; name: string; status: string; lastVerifiedAt: string | null; lastError: string | null };
 
-export function ConnectorHealth({ of: { items } }: { of: { items: Connector[] } }) {
+export function ConnectorHealth({ of: { items } }: { of: DataWith<{ items: { connectorKey: unknown }[] }> }) {
   if (items.length === 0) return <Nothing text="Nothing is connected." />;
   return (
     <ul class="items">

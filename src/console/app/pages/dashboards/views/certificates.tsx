@@ -5,11 +5,10 @@ import { Ring } from "../../../parts/charts/ring";
 import { Time } from "../../../parts/time";
 import { link } from "../../../router";
 import { issuerName } from "../../certificates/list";
+import type { DataWith } from "../types";
 import { Nothing } from "./nothing";
 
-type Timeline = { expired: number | null; buckets: { start: string; count: number }[] };
-
-export function ExpiringTimeline({ of: { expired, buckets } }: { of: Timeline }) {
+export function ExpiringTimeline({ of: { expired, buckets } }: { of: DataWith<{ buckets: unknown; expired: unknown }> }) {
   const total = buckets.reduce((sum, { count }) => sum + count, 0);
   return (
     <>
@@ -30,9 +29,8 @@ export function ExpiringTimeline({ of: { expired, buckets } }: { of: Timeline })
 }
 
 const SEVERITIES: Record<string, Tone> = { critical: "bad", warning: "warn", ok: "good" };
-type Expiring = { certificateId: string; commonName: string; expiresAt: string; daysRemaining: number; severity: string };
 
-export function TopExpiring({ of: { items } }: { of: { items: Expiring[] } }) {
+export function TopExpiring({ of: { items } }: { of: DataWith<{ items: { severity: unknown }[] }> }) {
   if (items.length === 0) return <Nothing text="Nothing expires." />;
   return (
     <ul class="items">
@@ -55,18 +53,15 @@ export function TopExpiring({ of: { items } }: { of: { items: Expiring[] } }) {
   );
 }
 
-type ByIssuer = { total: number; issuers: { issuer: string; count: number }[]; others: number | null };
-
-export function CertificatesByIssuer({ of: { total, issuers, others } }: { of: ByIssuer }) {
+export function CertificatesByIssuer({ of: { total, issuers, others } }: { of: DataWith<{ issuers: unknown }> }) {
   if (total === 0) return <Nothing text="There are no valid certificates." />;
   const bars = issuers.map(({ issuer, count }) => ({ label: issuerName(issuer), value: count }));
   return <Bars label="Certificates by issuer" bars={others ? [...bars, { label: "Others", value: others, tone: "calm" }] : bars} />;
 }
 
-type Algorithm = { name: string; size: number | null; curve: string | null; count: number; isWeak: boolean | null };
 const TONES = ["accent", "good", "calm", "warn"];
 
-export function KeyAlgorithms({ of: { total, algorithms } }: { of: { total: number; algorithms: Algorithm[] } }) {
+export function KeyAlgorithms({ of: { total, algorithms } }: { of: DataWith<{ algorithms: unknown }> }) {
   if (total === 0) return <Nothing text="There are no certificates." />;
   const slices = algorithms.map(({ name, size, curve, count, isWeak }, index) => ({
     label: [name, curve ?? size, isWeak ? "(weak)" : ""].filter(Boolean).join(" "),

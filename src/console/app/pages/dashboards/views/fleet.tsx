@@ -2,17 +2,22 @@ import { Badge, type Tone } from "../../../parts/badge";
 import { Ring } from "../../../parts/charts/ring";
 import { Time } from "../../../parts/time";
 import { link } from "../../../router";
+import type { DataWith } from "../types";
 import { Nothing } from "./nothing";
 
-type Counts = { online: number; late: number; silent: number };
-type Agent = { agentId: string; name: string; status: keyof Counts; lastSeenAt: string | null };
-type Health = Counts & { total: number; groups: (Counts & { name: string; total: number })[]; agents: Agent[] };
+type Health = DataWith<{ agents: unknown }>;
 
-const TONES: Record<keyof Counts, Tone> = { online: "good", late: "warn", silent: "bad" };
+const TONES: Record<Health["agents"][number]["status"], Tone> = { online: "good", late: "warn", silent: "bad" };
 
 export function AgentHealth({ of: { total, online, late, silent, groups, agents } }: { of: Health }) {
   if (total === 0) return <Nothing text="No agent has joined yet." />;
-  const slices = Object.entries({ online, late, silent }).map(([label, value]) => ({ label, value, tone: TONES[label as keyof Counts] }));
+  const slices = (
+    [
+      ["online", online],
+      ["late", late],
+      ["silent", silent],
+    ] as const
+  ).map(([label, value]) => ({ label, value, tone: TONES[label] }));
   return (
     <>
       <Ring label="Agents" slices={slices} middle={total.toLocaleString()} />
@@ -39,17 +44,7 @@ export function AgentHealth({ of: { total, online, late, silent, groups, agents 
   );
 }
 
-type Drift = {
-  assignmentId: string;
-  agentId: string;
-  agentName: string;
-  commonName: string;
-  reason: string;
-  message: string | null;
-  reportedAt: string | null;
-};
-
-export function AssignmentDrift({ of: { total, items } }: { of: { total: number; items: Drift[] } }) {
+export function AssignmentDrift({ of: { total, items } }: { of: DataWith<{ items: { assignmentId: unknown }[] }> }) {
   if (total === 0) return <Nothing text="Every assignment is as it should be." />;
   return (
     <ul class="items">
@@ -65,14 +60,8 @@ export function AssignmentDrift({ of: { total, items } }: { of: { total: number;
   );
 }
 
-type Coverage = {
-  rows: { key: string; displayName: string }[];
-  columns: string[];
-  cells: { row: string; column: string; assignments: number; agents: number }[];
-};
-
 /** Darker where there are more assignments; the numbers are in the cells. */
-export function TrustStoreCoverage({ of: { rows, columns, cells } }: { of: Coverage }) {
+export function TrustStoreCoverage({ of: { rows, columns, cells } }: { of: DataWith<{ cells: unknown }> }) {
   if (columns.length === 0) return <Nothing text="No agent has joined yet." />;
   const most = Math.max(1, ...cells.map(({ assignments }) => assignments));
   return (

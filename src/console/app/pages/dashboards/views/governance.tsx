@@ -2,10 +2,10 @@ import { Columns } from "../../../parts/charts/columns";
 import { Ring } from "../../../parts/charts/ring";
 import { Series } from "../../../parts/charts/series";
 import { link } from "../../../router";
+import type { DataWith } from "../types";
 import { Nothing } from "./nothing";
 
-type Counts = { not_started: number; in_progress: number; implemented: number; not_applicable: number };
-type Progress = { total: number; counts: Counts; percent: number };
+type Progress = DataWith<{ counts: unknown }>;
 
 const PARTS = [
   ["implemented", "Implemented", "good"],
@@ -14,13 +14,9 @@ const PARTS = [
   ["not_applicable", "Not applicable", "faint"],
 ] as const;
 
-const partsOf = (counts: Counts) => PARTS.map(([status, label, tone]) => ({ label, value: counts[status], tone }));
+const partsOf = (counts: Progress["counts"]) => PARTS.map(([status, label, tone]) => ({ label, value: counts[status], tone }));
 
-export const ComplianceProgress = ({
-  of: { frameworkKey, counts, percent, groups },
-}: {
-  of: Progress & { frameworkKey: string; groups: (Progress & { name: string })[] };
-}) => (
+export const ComplianceProgress = ({ of: { frameworkKey, counts, percent, groups } }: { of: Progress }) => (
   <>
     <Ring label="Controls" slices={partsOf(counts)} middle={`${percent}%`} />
     <ul class="items">
@@ -36,7 +32,7 @@ export const ComplianceProgress = ({
   </>
 );
 
-export const ControlTrend = ({ of: { points } }: { of: { points: (Counts & { at: string })[] } }) => (
+export const ControlTrend = ({ of: { points } }: { of: DataWith<{ points: { implemented: unknown }[] }> }) => (
   <>
     <Columns label="Controls by status" columns={points.map(({ at, ...counts }) => ({ at, parts: partsOf(counts) }))} />
     <ul class="legend across">
@@ -50,14 +46,7 @@ export const ControlTrend = ({ of: { points } }: { of: { points: (Counts & { at:
   </>
 );
 
-type Metrics = {
-  aggregation: string;
-  lowerLimit: number | null;
-  upperLimit: number | null;
-  series: { systemId: string; system: string; metric: string; points: { at: string; value: number }[] }[];
-};
-
-export function MetricSeries({ of: { aggregation, lowerLimit, upperLimit, series } }: { of: Metrics }) {
+export function MetricSeries({ of: { aggregation, lowerLimit, upperLimit, series } }: { of: DataWith<{ series: unknown }> }) {
   const limits = Object.entries({ "at least": lowerLimit, "at most": upperLimit }).flatMap(([label, value]) => (value === null ? [] : [{ label, value }]));
   return (
     <>

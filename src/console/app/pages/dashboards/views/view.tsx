@@ -26,9 +26,9 @@ const VIEWS: Record<string, ComponentType<{ of: any }>> = {
 };
 const REFRESH_SECONDS = 300;
 
-/** What a widget shows now, read again as often as its settings say. */
+/** The data of a widget, read again as often as its settings say. */
 export function WidgetView({ widget: { id, kind, title, settings } }: { widget: Widget }) {
-  const reading = useRead<{ data: unknown }>(inOrganization("core", "widgets", id, "data"));
+  const reading = useRead(inOrganization("core", "widgets", id, "data"));
   const seconds = Number(settings.refreshSeconds ?? REFRESH_SECONDS);
   useEffect(() => {
     const timer = setInterval(() => void reading.reload(), seconds * 1_000);

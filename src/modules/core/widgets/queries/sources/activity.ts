@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { CONNECTORS } from "#modules/core/connections/rules/kinds";
+import { CONNECTORS } from "#modules/core/connectors/rules/kinds";
 import { type Ask, json } from "../../rules/settings";
 
 type Row = { data: string };

@@ -80,7 +80,7 @@ export async function assignmentDrift(
 
 type Coverage = { rows: "trustStoreType" | "category"; materialTypes?: string[]; onlyEnabled: boolean };
 
-/** Assignments by store against the platform that their agent told of. */
+/** Assignments by store against the platform that their agent reported. */
 export async function trustStoreCoverage(sql: Sql, { organizationId }: Ask, { rows, materialTypes = [], onlyEnabled }: Coverage) {
   const rowOf = rows === "category" ? sql`coalesce((select ${CATEGORIES}::jsonb)->>store, store)` : sql`store`;
   const [found] = await sql<Row[]>`

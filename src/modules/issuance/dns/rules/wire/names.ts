@@ -20,8 +20,8 @@ export function encodeName(text: string): Buffer {
 }
 
 /**
- * Returns the name at `start` of a message, and where it ends there. Throws a RangeError where it goes beyond the message, is too long, or
- * follows pointers in a circle: each must lead to what stands before the piece that it ends.
+ * Returns the name at `start` of a message, and its end. Throws a RangeError where it leaves the message, is too long, or has a
+ * pointer that does not lead back before its own piece.
  */
 export function decodeName(message: Buffer, start: number): { name: string; end: number } {
   const labels: string[] = [];

@@ -5,7 +5,10 @@ import { below, callApi, checkStatus } from "./api";
 
 const LABEL = "acme-dns";
 
-/** Sets the value of a registration of acme-dns, to which names lead by CNAME. It keeps the last two values, and has no way to remove one. */
+/**
+ * Sets the value of a registration of acme-dns, to which names lead by CNAME. It keeps the last two values, and has no way to
+ * remove one.
+ */
 export function createAcmeDns({ config, secrets, clock }: Context): Provider {
   const full = readDnsName(String(config.fullDomain));
   return {

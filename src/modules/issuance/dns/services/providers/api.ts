@@ -1,4 +1,4 @@
-import { judgeStatus } from "#modules/notifications/channels/rules/outcome";
+import { judgeStatus } from "#modules/core/connectors/rules/outcome";
 import { withoutEnd } from "#outbound/address-policy";
 import type { Reply } from "#outbound/call";
 import { type Limits, send } from "#outbound/http-client";
@@ -21,7 +21,7 @@ export async function callApi(label: string, { method, url, headers = {}, body }
   }
 }
 
-/** Throws a DnsFault where the status tells of a failure. */
+/** Throws a DnsFault where the status is one of a failure. */
 export function checkStatus(label: string, reply: Reply, now: Date) {
   const judged = judgeStatus(reply, now);
   if (judged.state === "failed")

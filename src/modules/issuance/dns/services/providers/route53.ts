@@ -9,7 +9,7 @@ import { below, callApi, checkStatus } from "./api";
 const LABEL = "Route 53";
 /** The service has one address, and signs for this region. */
 const SIGNED_FOR = { service: "route53", region: "us-east-1" };
-/** How often a change is made anew because somebody else changed the same records in between. */
+/** The tries of a change, made again when the same records were changed in between. */
 const MAX_TRIES = 5;
 /** Errors that come with a 400 and pass. */
 const PASSING = ["InvalidChangeBatch", "PriorRequestNotComplete", "Throttling", "ThrottlingException"];
