@@ -1,4 +1,5 @@
-import { findDetailsForMember, listExpiring } from "#modules/certificates/certificates/queries/certificates";
+import { listExpiring } from "#modules/certificates/certificates/queries/certificates";
+import { findDetailsForMember } from "#modules/certificates/certificates/queries/details";
 import { inDatabase, type Workplace } from "./database";
 import { compare, http, median } from "./measure";
 import { startCertitude } from "./processes";

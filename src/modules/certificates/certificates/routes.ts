@@ -8,8 +8,9 @@ import { jsonText, respond } from "#http/respond";
 import { Answer, Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, QueryInteger, Uuid } from "#http/schema";
 import { findKeyFault } from "#labels/labels";
 import { annotateCertificate } from "./queries/annotate";
-import { findCertificate, findDetailsForMember, listExpiring, reinstateCertificate, retireCertificate, revokeCertificate } from "./queries/certificates";
+import { findCertificate, listExpiring, reinstateCertificate, retireCertificate, revokeCertificate } from "./queries/certificates";
 import { listDeployments } from "./queries/deployments";
+import { findDetailsForMember } from "./queries/details";
 import { listCertificates } from "./queries/list";
 import { CertificatePatch } from "./schema/annotations";
 import {

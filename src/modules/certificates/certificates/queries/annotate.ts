@@ -3,7 +3,7 @@ import type { Resource, Target } from "#db/outcome";
 import { whereVersion } from "#db/versions";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { CertificatePatch } from "../schema/annotations";
-import { annotations, certificateJson } from "./certificates";
+import { annotations, certificateJson, joinFacts, type OfFacts, withPem } from "./certificates";
 
 /**
  * Changes the named fields alone; a patch that repeats the present values writes nothing. `invalid` for an owner who is no
@@ -11,12 +11,12 @@ import { annotations, certificateJson } from "./certificates";
  */
 export async function annotateCertificate(sql: Sql, scope: Scope, { id, versions }: Target, patch: CertificatePatch, now: Date) {
   const { organizationId } = scope;
-  const shown = sql`${certificateJson(sql, now)} || jsonb_build_object('pem', pem)`;
+  const shown = sql`version, ${certificateJson(sql, now, withPem(sql))}`;
   const changes = sql`
     select id, jsonb_build_object('changes', (
       select jsonb_object_agg(key, jsonb_build_object('from', before->key, 'to', value)) from jsonb_each(after) where before->key <> value))
     from current where exists (select from changed)`;
-  const [row] = await sql<(Resource & { isStale: boolean; mayOwn: boolean })[]>`
+  const [row] = await sql<(Pick<Resource, "version"> & OfFacts & { isStale: boolean; mayOwn: boolean })[]>`
     -- the certificate, with what is noted of it and what is to be
     with current as (
       select *, not ${whereVersion(sql, versions)} as is_stale,
@@ -35,12 +35,13 @@ export async function annotateCertificate(sql: Sql, scope: Scope, { id, versions
       returning certificates.*),
     -- the audit event, with what was and what is
     audited as (${audit(sql, scope, "certificate.updated", changes)})
-    select is_stale as "isStale", may_own as "mayOwn", coalesce((select version from changed), version) as version,
-      coalesce((select ${shown} from changed), ${shown})::text as json
-    from current, judged`;
+    select is_stale as "isStale", may_own as "mayOwn", shown.* from judged, current cross join lateral (
+      select ${shown} from changed union all select ${shown} from (select current.*) as kept where not exists (select from changed)) as shown`;
   if (!row) return "not found";
   if (row.isStale) return "stale";
-  return row.mayOwn ? row : { invalid: "body.ownerId must be the user id of an active member of this organization." };
+  return row.mayOwn
+    ? { json: joinFacts(row), version: row.version }
+    : { invalid: "body.ownerId must be the user id of an active member of this organization." };
 }
 
 /** Gives a certificate what people have noted of the one that it takes the place of. */

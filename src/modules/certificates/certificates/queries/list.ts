@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from "#db/connect";
 import { searchWords } from "../rules/search-terms";
 import type { CertificateFilter } from "../schema/query";
-import { certificateJson } from "./certificates";
+import { certificateJson, joinFacts, type OfFacts } from "./certificates";
 
 type Position = { limit: number; after: readonly [notAfter: string, id: string] | undefined };
 /**
@@ -23,11 +23,11 @@ export async function listCertificates(sql: Sql, organizationId: string, filter:
     ${filter.expiresBefore ? sql`and ${sql.text(notAfter)} < ${filter.expiresBefore}` : sql``}
     ${filter.status === "active" ? sql`and ${sql.text(notAfter)} > ${now.toISOString()}` : sql``}
     ${filter.status === "expired" ? sql`and ${sql.text(notAfter)} <= ${now.toISOString()}` : sql``}`;
-  const rows = await sql<{ json: string; notAfter: string; id: string }[]>`
-    select (${certificateJson(sql, now)})::text as json, iso(not_after) as "notAfter", id
+  const rows = await sql<(OfFacts & { notAfter: string; id: string })[]>`
+    select ${certificateJson(sql, now)}, iso(not_after) as "notAfter", id
     from (${find(sql, { organizationId, filter, range })}) as hundred
     order by not_after, id limit ${limit + 1}`;
-  return rows.map((row) => ({ json: row.json, key: [row.notAfter, row.id] }));
+  return rows.map((row) => ({ json: joinFacts(row), key: [row.notAfter, row.id] }));
 }
 
 function find(sql: Sql, wanted: Wanted) {
