@@ -24,18 +24,23 @@ async function insertNew(sql: Sql, scope: Scope, batch: Batch, webhookId: string
   const delivered = sql`
     -- remembers the webhook id
     delivered as (
-      insert into webhook_deliveries (organization_id, webhook_id, accepted) select ${organizationId}, ${webhookId}, ${batch.count} from system),`;
+      insert into webhook_deliveries (organization_id, webhook_id, accepted) select ${organizationId}, ${webhookId}, ${batch.count} from known returning webhook_id),`;
   try {
+    // Each part reads the one before: rows are locked in the order of `insertMissing`, so that the two never wait for each other.
     const rows = await sql`
       -- the AI system, when it exists
-      with system as (select id, last_sample_at from ai_systems where organization_id = ${organizationId} and key = ${batch.system}),
+      with known as (select id from ai_systems where organization_id = ${organizationId} and key = ${batch.system}),
       ${webhookId === null ? sql`` : delivered}
+      -- the same, once the webhook id is remembered
+      system as (select id from known ${webhookId === null ? sql`` : sql`, delivered`}),
       -- adds the samples
-      added as (${insertion(sql, organizationId, batch)}),
+      added as (${insertion(sql, organizationId, batch)} returning 1),
+      -- one row, once all are added
+      counted as (select count(*) from added),
       -- updates last_sample_at of the AI system
       touched as (
-        update ai_systems set last_sample_at = ${batch.newest} from system
-        where organization_id = ${organizationId} and ai_systems.id = system.id and ai_systems.last_sample_at < ${batch.newest}),
+        update ai_systems set last_sample_at = ${batch.newest} from known, counted
+        where organization_id = ${organizationId} and ai_systems.id = known.id and last_sample_at < ${batch.newest}),
       -- the audit event
       audited as (${audit(sql, scope, "metrics.ingested", ingested, "ai-system")})
       select from system`;
