@@ -23,6 +23,13 @@ export async function readTables(sql: Sql): Promise<Table[]> {
   return ordered;
 }
 
+/** Returns the tables, other than partitions, that inherit: their rows are among those of their parent. */
+export async function readHeirs(sql: Sql): Promise<string[]> {
+  const heirs = await sql<{ name: string }[]>`
+    select relname as name from pg_class where relnamespace = 'public'::regnamespace and not relispartition and exists (select from pg_inherits where inhrelid = pg_class.oid)`;
+  return heirs.map(({ name }) => name);
+}
+
 export async function readPartitions(sql: Sql): Promise<Partition[]> {
   return [
     ...(await sql<Partition[]>`

@@ -136,6 +136,17 @@ describe("restoreBackup", () => {
     await expect(restore(path, await migrated())).rejects.toThrow("The database has newer tables than the backup.");
   });
 
+  test("brings back once what the release before writes twice: events of the tail, which it also reads among all events", async () => {
+    const [old, target, path] = [await migrated(), await newDatabase(), join(root, "twice")];
+    const columns = old.text("organization_id, id, at, actor, action, target_type, target_id");
+    await old`alter table audit_tail no inherit audit_events`; // then this release writes the same file
+    await old`insert into audit_tail (${columns}) values (${organizationId}, ${Bun.randomUUIDv7()}, now(), '{"type": "server"}', 'widget.created', 'widget', '1')`;
+    await old`insert into audit_events (${columns}) select ${columns} from audit_tail`;
+    await write(path, old);
+    await restore(path, target);
+    expect([...(await target`select target_id as id from audit_events`)]).toEqual([{ id: "1" }]);
+  });
+
   async function migrated() {
     const sql = await newDatabase();
     await migrate(sql);
