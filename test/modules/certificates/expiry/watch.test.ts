@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { repeat } from "#jobs/repeat";
 import { JOBS } from "#jobs/table";
+import { watchExpiry } from "#modules/certificates/expiry/services/watch";
 import { certificate, importInto } from "../../../support/pki/certificates";
 import { addEvent, dispatch } from "../../../support/server/dispatching";
 import { world } from "../../../support/server/world";
@@ -134,6 +135,23 @@ test("events of expiry wait until all certificates of their organization are rev
   expect(await daysOfNotices()).toEqual([]);
   await watch();
   expect(await daysOfNotices()).toEqual([14]);
+});
+
+test("what comes together is one notice, where it takes several transactions and a server stops between them", async () => {
+  const { organization, admin, noticesOf } = await newWatched();
+  await watch();
+  await importInto(organization, ...Array.from({ length: 3 }, () => certificate({ from: -300, days: 5 }).pem));
+  let looks = 0;
+  const signal = {
+    get aborted() {
+      return ++looks > 2;
+    },
+  } as AbortSignal; // after the first transaction
+  await watchExpiry({ sql: world.sql, clock: () => new Date() }, signal, 2);
+  await dispatch();
+  expect(await noticesOf(admin)).toEqual([]);
+  await watch();
+  expect((await noticesOf(admin)).map(({ data }: { data: { count: number } }) => data.count)).toEqual([3]);
 });
 
 test("a new owner is notified within a minute, and the first one no more", async () => {

@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from "#db/connect";
+import { arrayOf, type Fragment, type Sql } from "#db/connect";
 import { MAX_UUID, MIN_UUID } from "#db/ids";
 import { recordEvents } from "#modules/notifications/events/queries/record";
 import { conditionOf } from "#modules/notifications/events/rules/kinds";
@@ -25,6 +25,10 @@ export async function reviewSome(sql: Sql, count: number, now: Date) {
     select 1 from review`;
   return row !== undefined;
 }
+
+/** Has events of the organizations wait for `endReviews`: more of their certificates may be due than one transaction judges. */
+export const awaitOthers = (tx: Sql, organizationIds: string[]) => tx`
+  insert into expiry_reviews select distinct unnest(${arrayOf(organizationIds)}::uuid[]), ${MAX_UUID}::uuid order by 1 on conflict do nothing`;
 
 /** Ends the reviews whose certificates are all judged: from then on events of their expiry are dispatched, together. */
 export const endReviews = (sql: Sql) => sql`delete from expiry_reviews where reviewed_up_to = ${MAX_UUID}`;

@@ -1,6 +1,6 @@
 import type { Pool } from "#db/connect";
 import { recordExpiryEnds } from "../queries/ends";
-import { type Due, endReviews, type Judged, recordExpiryEvents, reviewSome, reviewUnrecorded, saveJudgements, takeDue } from "../queries/watch";
+import { awaitOthers, type Due, endReviews, type Judged, recordExpiryEvents, reviewSome, reviewUnrecorded, saveJudgements, takeDue } from "../queries/watch";
 import { judgeExpiry } from "../rules";
 
 /** Certificates of one transaction, so that none is long. */
@@ -10,18 +10,19 @@ const AT_ONCE = 2_000;
  * Judges every certificate that is due, and records an event of each threshold that it has reached. What a crash cuts off is done by the
  * next turn, or by another server.
  */
-export async function watchExpiry({ sql, clock }: { sql: Pool; clock: () => Date }, signal: AbortSignal) {
+export async function watchExpiry({ sql, clock }: { sql: Pool; clock: () => Date }, signal: AbortSignal, atOnce = AT_ONCE) {
   await reviewUnrecorded(sql, clock());
-  while (!signal.aborted && (await reviewSome(sql, AT_ONCE, clock())));
-  while (!signal.aborted && (await judgeSome(sql, clock())) === AT_ONCE);
+  while (!signal.aborted && (await reviewSome(sql, atOnce, clock())));
+  while (!signal.aborted && (await judgeSome(sql, clock(), atOnce)) === atOnce);
   if (!signal.aborted) await endReviews(sql);
 }
 
 /** Returns how many certificates were judged. */
-const judgeSome = (sql: Pool, now: Date) =>
+const judgeSome = (sql: Pool, now: Date, atOnce: number) =>
   sql.begin(async (tx) => {
-    const due = await takeDue(tx, AT_ONCE, now);
+    const due = await takeDue(tx, atOnce, now);
     if (due.length === 0) return 0;
+    if (due.length === atOnce) await awaitOthers(tx, [...new Set(due.map(({ organizationId }) => organizationId))]);
     const reminders = await saveJudgements(
       tx,
       due.map((each) => judge(each, now)),
