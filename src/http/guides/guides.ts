@@ -6,6 +6,10 @@ import { POLICY, renderGuide } from "./pages";
 const HIDDEN = { detail: { hide: true } } as const;
 const HEADERS = { "content-type": "text/html; charset=utf-8", "cache-control": "no-cache", "content-security-policy": POLICY };
 
+/** Leads from a path with a slash at its end, where a page's links would lead elsewhere, to the one without. */
+const withoutSlash = ({ url }: Request, name: string) =>
+  new URL(url).pathname.endsWith("/") ? new Response(null, { status: 302, headers: { location: `../${encodeURIComponent(name)}` } }) : undefined;
+
 /** The guides, at `/docs`; each is rendered once, at its first request. Links are relative, so that they work behind any path prefix. */
 export function guides() {
   const pages = new Map<string | undefined, FixedBody>();
@@ -21,13 +25,6 @@ export function guides() {
   }
 
   return new Elysia({ name: "guides" })
-    .get(
-      "/docs",
-      ({ request, set }) => {
-        if (new URL(request.url).pathname.endsWith("/")) return new Response(null, { status: 302, headers: { location: "../docs" } });
-        return answerFixed({ request, set }, pageOf());
-      },
-      HIDDEN,
-    )
-    .get("/docs/:guide", ({ params, request, set }) => answerFixed({ request, set }, pageOf(params.guide)), HIDDEN);
+    .get("/docs", (context) => withoutSlash(context.request, "docs") ?? answerFixed(context, pageOf()), HIDDEN)
+    .get("/docs/:guide", (context) => withoutSlash(context.request, context.params.guide) ?? answerFixed(context, pageOf(context.params.guide)), HIDDEN);
 }

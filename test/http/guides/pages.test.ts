@@ -13,9 +13,12 @@ describe("GET /docs", () => {
     for (const name of GUIDE_NAMES) expect(linksOf(html)).toContain(`docs/${name}`);
   });
 
-  test("302 from /docs/, where its links would lead elsewhere", async () => {
-    const { status, headers } = await get("/docs/");
-    expect([status, headers.get("location")]).toEqual([302, "../docs"]);
+  test.each([
+    ["/docs/", "../docs"],
+    ["/docs/hosts/", "../hosts"],
+  ])("302 from %s, where its links would lead elsewhere", async (path, location) => {
+    const { status, headers } = await get(path);
+    expect([status, headers.get("location")]).toEqual([302, location]);
   });
 
   test("404 for a guide that is not there", async () => {
