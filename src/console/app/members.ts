@@ -1,35 +1,40 @@
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { inOrganization } from "./api";
+import { toError } from "./errors";
 import type { RowInOrganization } from "./operations";
 import { type Reading, readAll } from "./reading";
 import { place } from "./router";
 
 export type Member = RowInOrganization<["members"]>;
 
-const lastRead = signal<{ organizationId?: string | undefined; all?: Member[] }>({});
+type LastRead = { organizationId: string | undefined; all?: Member[]; error?: Error };
+
+const lastRead = signal<LastRead>({ organizationId: undefined });
+const shown = computed(() => (lastRead.value.organizationId === place.value.organizationId ? lastRead.value : undefined));
 
 /** The members of the organization that is shown; undefined until they are read. */
-const members = computed(() => (lastRead.value.organizationId === place.value.organizationId ? lastRead.value.all : undefined));
+const members = computed(() => shown.value?.all);
+const error = computed(() => shown.value?.error);
+
+/** Keeps what was read, unless another organization is shown by now. */
+function keep(read: LastRead) {
+  if (read.organizationId === place.value.organizationId) lastRead.value = read;
+}
 
 /** Reads the members as they are now. */
 export async function readMembers() {
   const { organizationId } = place.value;
   const all = await readAll(inOrganization("members"));
-  lastRead.value = { organizationId, all };
+  keep({ organizationId, all });
   return all;
 }
 
-const error = signal<Error | undefined>(undefined);
-const reload = () =>
-  readMembers().then(
-    () => {
-      error.value = undefined;
-    },
-    (failure) => {
-      error.value = failure;
-    },
-  );
+/** Members that are known stay shown when they cannot be read again. */
+async function reload() {
+  const { organizationId } = place.value;
+  await readMembers().catch((failure) => members.value ?? keep({ organizationId, error: toError(failure) }));
+}
 
 /** Reads the members when the part appears; those that are known from before are shown meanwhile. */
 export function useMembers(): Reading<Member[]> {
@@ -40,9 +45,9 @@ export function useMembers(): Reading<Member[]> {
 export const nameOf = ({ firstName, lastName, email }: Pick<Member, "firstName" | "lastName" | "email">) =>
   [firstName, lastName].filter(Boolean).join(" ") || email;
 
-/** Returns the name of the member who is this user, if there is one. */
+/** Returns the name of the member who is this user, if there is one. An invited member is no user yet. */
 export function nameOfUser(userId: string | null | undefined) {
-  const member = members.value?.find((each) => each.userId === userId);
+  const member = userId ? members.value?.find((each) => each.userId === userId) : undefined;
   return member && nameOf(member);
 }
 

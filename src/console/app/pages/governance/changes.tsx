@@ -6,6 +6,11 @@ import { toastError } from "../../parts/toast";
 import { describeChange } from "./describe";
 import type { ControlAddress, ControlWithHistory } from "./types";
 
+type Author = ControlWithHistory["history"]["items"][number]["actor"];
+
+/** A user who is no member any more is named by the id. */
+const authorOf = ({ type, id }: Author) => (type === "user" && id ? (nameOfUser(id) ?? id) : type.replaceAll("-", " "));
+
 type Props = { path: ControlAddress; of: ControlWithHistory };
 
 /** Changes of a control, each with its time and author; further pages on demand. */
@@ -26,7 +31,7 @@ export function Changes({ path, of: { history } }: Props) {
             <b>{describeChange(change, items.value[index + 1], (id) => nameOfUser(id) ?? id).join("; ")}</b>
             {change.note && <q class="note">{change.note}</q>}
             <span>
-              <Time at={change.at} /> by {nameOfUser(change.actor.id) ?? change.actor.type.replaceAll("-", " ")}
+              <Time at={change.at} /> by {authorOf(change.actor)}
             </span>
           </li>
         ))}
