@@ -41,10 +41,11 @@ ${Object.entries(GUIDES)
 /** The page's only style, by its hash: nothing else may be loaded. */
 export const POLICY = `default-src 'none'; style-src 'sha256-${sha256(style, "base64")}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** Wide parts scroll by themselves, by the keyboard too. */
+/** Guides link to each other's files, so that they can be read there too. Wide parts scroll by themselves, by the keyboard too. */
 const toHtml = (markdown: string) =>
   Bun.markdown
     .html(markdown, { headings: { ids: true } })
+    .replaceAll(/href="([a-z-]+)\.md"/g, 'href="$1"')
     .replaceAll("<pre>", '<pre tabindex="0">')
     .replaceAll("<table>", '<div role="region" aria-label="Table" tabindex="0"><table>')
     .replaceAll("</table>", "</table></div>");
