@@ -82,7 +82,7 @@ export const VARIABLES = {
     more: "smtps:// is TLS from the first byte. STARTTLS is required, but not on this machine: ?requireTLS=false sends without it where it is not offered, ?ca=FILE names the authorities that count, in PEM.",
   },
   MAIL_FROM: { fallback: "none", about: "sender of mails: Certitude <certitude@example.org>; required with SMTP_URL" },
-  ALLOW_PRIVATE_TARGETS: { fallback: "false", isValue: true, about: "true lets connections name private, loopback and link-local addresses" },
+  ALLOW_PRIVATE_TARGETS: { fallback: "false", isValue: true, about: "if true, connections may name private, loopback and link-local addresses" },
   CORS_ORIGINS: { fallback: "none", about: "origins whose pages may call it, comma-separated" },
   RATE_LIMITS: {
     fallback: "generous",
@@ -95,7 +95,7 @@ export const VARIABLES = {
     about: "seconds that a request may take, 1 to 300, besides the time of its body",
     more: "Then it is answered 503.",
   },
-  LOG_LEVEL: { fallback: "info", isValue: true, about: "fatal, error, warn, info, debug, trace or silent" },
+  LOG_LEVEL: { fallback: "info", isValue: true, about: "least level that is logged: fatal, error, warn, info, debug, trace or silent" },
 } as const satisfies Record<string, About>;
 
 export type Variable = keyof typeof VARIABLES;

@@ -16,3 +16,7 @@ test("the help has every variable with its default and its meaning, in lines for
   }
   expect(`${VARIABLE_DETAILS}\n${VARIABLE_LIST}`.split("\n").filter((line) => line.length > 110)).toEqual([]);
 });
+
+test("no value is written with a capital letter, as the first word of a meaning is", () => {
+  for (const value of ["Fatal", "True", "False"]) expect(VARIABLE_DETAILS).not.toContain(value);
+});
