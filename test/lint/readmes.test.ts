@@ -5,6 +5,9 @@ import { Glob } from "bun";
 
 const ROOT = resolve(import.meta.dir, "../..");
 const READMES = ["README.md", ...["src", "test"].flatMap((room) => [...new Glob("**/README.md").scanSync(join(ROOT, room))].map((path) => join(room, path)))];
+const GUIDES = [...new Glob("src/guides/*.md").scanSync(ROOT)];
+/** Made while the server runs: no file is behind it. */
+const MADE = ["src/guides/operating.md: variables"];
 const read = (path: string) => Bun.file(join(ROOT, path)).text();
 
 test("the README is short: what it is, how to begin, where to read on", async () => {
@@ -16,8 +19,23 @@ test("the README is short: what it is, how to begin, where to read on", async ()
 test("every link between READMEs and guides leads to a file", async () => {
   expect(READMES).toContain("src/README.md");
   const broken: string[] = [];
-  for (const path of READMES)
+  for (const path of [...READMES, ...GUIDES])
     for (const [, target = ""] of (await read(path)).matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g))
       if (!existsSync(join(ROOT, dirname(path), target))) broken.push(`${path}: ${target}`);
-  expect(broken).toEqual([]);
+  expect(broken).toEqual(MADE);
+});
+
+test("the README's picture of a start has the number of migrations", async () => {
+  const { entries } = JSON.parse(await read("drizzle/meta/_journal.json"));
+  expect(await read("README.md")).toContain(`database migrated migrations=${entries.length} `);
+});
+
+test("the table of modules names those that are there, in their area", async () => {
+  const table = [...(await read("src/modules/README.md")).matchAll(/^\| ?([a-z]*) \| ((?:`[a-z-]+`(?: · )?)+) \|/gm)];
+  let area = "";
+  const named = table.flatMap(([, own = "", modules = ""]) => {
+    area = own || area;
+    return [...modules.matchAll(/`([a-z-]+)`/g)].map(([, name]) => `${area}/${name}`);
+  });
+  expect(named.filter((module) => !existsSync(join(ROOT, "src/modules", module)))).toEqual([]);
 });
