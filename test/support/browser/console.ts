@@ -27,7 +27,8 @@ async function openConsole(settings: Record<string, string> = {}) {
   const place = newPlace();
   filled ??= fillDemo();
   await Bun.$`cp -a ${await filled} ${place.dataDir}`;
-  const server = await serve({ cwd: place.cwd, env: { DATA_DIR: place.dataDir, ...SETTINGS, ...settings } }, "--demo");
+  const program = { cwd: place.cwd, env: { DATA_DIR: place.dataDir, ...SETTINGS, ...settings } };
+  const server = await serve(program, "--demo");
   await server.prints("Certitude is ready.");
   const browser = await openBrowser(server.url);
   const { page, faults } = browser;
@@ -78,7 +79,7 @@ async function openConsole(settings: Record<string, string> = {}) {
     await server.stop();
     place.remove();
   }
-  return { ...browser, url: server.url, server, signIn, visit, call, expectNoFaults, expectSound, close };
+  return { ...browser, url: server.url, server, program, signIn, visit, call, expectNoFaults, expectSound, close };
 }
 
 /** A console for all tests of a file, signed in as the demo's administrator unless said. Its parts are there when the tests run. */
