@@ -12,11 +12,11 @@ const moduleOf = (path: string) => /^(?:modules\/([^/]+\/[^/]+)|(x509|labels)(?=
 
 type Graph = Map<string, Set<string>>;
 
-/** Returns which modules each module imports. */
-function graphOf(imports: Import[]): Graph {
+/** Returns which modules each module imports; or which files each file, by another way to name what a path belongs to. */
+function graphOf(imports: Import[], partOf = moduleOf): Graph {
   const graph: Graph = new Map();
   for (const { path, target } of imports) {
-    const [from, to] = [moduleOf(path), moduleOf(target)];
+    const [from, to] = [partOf(path), partOf(target)];
     if (from === undefined) continue;
     const lower = graph.getOrInsertComputed(from, () => new Set());
     if (to !== undefined && to !== from) lower.add(to);
@@ -60,6 +60,14 @@ const IMPORTS = FILES.flatMap((path) => readImports(path));
 
 test("modules are a tree: none imports, by whatever way, one that imports it", () => {
   expect(findCircle(graphOf(IMPORTS))).toBeUndefined();
+});
+
+test("files are one too, also by imports of types", () => {
+  const fileOf = (path: string): string | undefined => path.replace(/\.tsx?$/, "");
+  const inside = IMPORTS.filter(({ isPackage }) => !isPackage);
+  expect(findCircle(graphOf(inside, fileOf))).toBeUndefined();
+  const planted = readImports("modules/issuance/issuing/services/drivers.ts", 'import type { Deps } from "#deps";');
+  expect(findCircle(graphOf([...inside, ...planted], fileOf))).toContain("deps");
 });
 
 test("an import of a module that stands higher closes a circle, also one of types", () => {

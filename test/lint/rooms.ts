@@ -77,6 +77,7 @@ export const ROOMS: readonly Room[] = [
   {
     of: "modules/*/*/services/**",
     may: `catalogue/** crypto/** db/** deps labels/* mail/** outbound/** runtime/backoff runtime/slices x509/** ${QUERIES} ${RULES} ${SCHEMA} ${SERVICES}`,
+    types: "config",
     because: "Services know nothing of routes and guards.",
   },
   {

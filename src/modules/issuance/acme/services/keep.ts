@@ -1,12 +1,12 @@
-import type { Deps } from "#deps";
 import { findStored } from "#modules/issuance/issuers/queries/issuers";
 import { openIssuer, sealSecrets } from "#modules/issuance/issuers/services/secrets";
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import { beginOrder, changeKey, findUnclaimed, saveAccount } from "../queries/orders";
 import { createAcmeDriver, type Keep } from "./driver";
 import { createSolvers } from "./solvers";
 
 /** Keeps what outlives a step in the rows of the issuer and of the request. */
-const keepIn = ({ sql, config, stamps }: Pick<Deps, "sql" | "config" | "stamps">): Keep => ({
+const keepIn = ({ sql, config, stamps }: Pick<IssuingDeps, "sql" | "config" | "stamps">): Keep => ({
   saveAccount: (issuer, account) => saveAccount(sql, issuer, account),
   async hasOtherKeys({ organizationId, id, secrets: { accountKeyPem, nextAccountKeyPem } }) {
     const stored = await findStored(sql, organizationId, id);
@@ -28,5 +28,5 @@ const keepIn = ({ sql, config, stamps }: Pick<Deps, "sql" | "config" | "stamps">
 });
 
 /** The ACME driver of this server. */
-export const acmeDriver = (deps: Deps) =>
+export const acmeDriver = (deps: IssuingDeps) =>
   createAcmeDriver({ allowPrivate: deps.config.allowPrivateTargets, clock: deps.clock, keep: keepIn(deps), solvers: createSolvers(deps) });

@@ -1,10 +1,10 @@
-import type { Deps } from "#deps";
 import { DnsFault } from "#modules/issuance/dns/rules/fault";
 import type { ProviderKey } from "#modules/issuance/dns/rules/providers";
 import { createDnsSolver } from "#modules/issuance/dns/services/solver";
 import { findStanding } from "#modules/issuance/domains/queries";
 import { domainOf, findHttpFault } from "#modules/issuance/domains/rules";
 import { ownNames } from "#modules/issuance/domains/services/own-names";
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import { findChallenge, forgetChallenge, keepChallenge } from "#modules/issuance/requests/queries/challenges";
 import { forgetAnswer, keepAnswer } from "../queries/answers";
 import { keyAuthorizationOf, recordOf } from "../rules/challenges";
@@ -36,7 +36,7 @@ const ANSWER_MS = 7 * 86_400_000;
  * or of the server.
  */
 export const http01 = (
-  { sql, stamps, clock, ownNames }: Pick<Deps, "sql" | "stamps" | "clock"> & { ownNames: () => readonly string[] },
+  { sql, stamps, clock, ownNames }: Pick<IssuingDeps, "sql" | "stamps" | "clock"> & { ownNames: () => readonly string[] },
   { organizationId, requestId }: Request,
 ): Solver => ({
   async present(proof) {
@@ -52,7 +52,7 @@ export const http01 = (
   isVisible: async () => ({ visible: true }),
 });
 
-type Dns01Deps = Pick<Deps, "clock"> & { allowPrivate: boolean };
+type Dns01Deps = Pick<IssuingDeps, "clock"> & { allowPrivate: boolean };
 
 /** dns-01 by the provider that the challenge names. */
 function dns01({ clock, allowPrivate }: Dns01Deps, { type: _, provider, ...config }: ChallengeSettings, secrets: Record<string, string>): Solver {
@@ -78,7 +78,7 @@ async function toFault<Value>(work: Promise<Value>) {
  * Returns the solver of challenges that the request's agent answers, for the issuer's own account, whose key is sealed: no thumbprint in
  * the database lets another account prove the names.
  */
-const byHost = ({ sql, stamps }: Pick<Deps, "sql" | "stamps">, { accountKeyPem = "" }: Record<string, string>, request: Request): Solver => ({
+const byHost = ({ sql, stamps }: Pick<IssuingDeps, "sql" | "stamps">, { accountKeyPem = "" }: Record<string, string>, request: Request): Solver => ({
   async present({ name, token }) {
     const { thumbprint } = await openAccountKey(accountKeyPem);
     await keepChallenge(sql, stamps, { ...request, name, token, thumbprint });
@@ -94,7 +94,7 @@ const byHost = ({ sql, stamps }: Pick<Deps, "sql" | "stamps">, { accountKeyPem =
 const NOT_YET = "The agent has not shown it yet; an agent of an older release never does.";
 
 /** Returns the solvers of this server. */
-export function createSolvers({ sql, stamps, clock, config }: Pick<Deps, "sql" | "stamps" | "clock" | "config">): Solvers {
+export function createSolvers({ sql, stamps, clock, config }: IssuingDeps): Solvers {
   return (settings, secrets, { organizationId, requestId }) => {
     const request = { organizationId, requestId };
     if (settings.by === "host") return byHost({ sql, stamps }, secrets, request);

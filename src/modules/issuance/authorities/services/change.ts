@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Target, updateLocked } from "#db/outcome";
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import type { Scope } from "#modules/people/audit/queries";
 import { findAuthority, findDependents, findStored, removeAuthority, writeChange } from "../queries/authorities";
 import { isAuthorityProven } from "../queries/stamps";
 import { readProfiles } from "../rules/profiles";
 import type { AuthorityPatch } from "../schema";
-import type { Needs } from "./draft";
 import { unprovenSentence } from "./signer";
 
 /** Changes the named fields alone; a patch that repeats the present values writes nothing. */
-export const changeAuthority = ({ sql, stamps, clock }: Needs, scope: Scope, { id, versions }: Target, patch: typeof AuthorityPatch.static) =>
+export const changeAuthority = ({ sql, stamps, clock }: IssuingDeps, scope: Scope, { id, versions }: Target, patch: typeof AuthorityPatch.static) =>
   sql.begin(async (tx) =>
     updateLocked(await findStored(tx, scope.organizationId, id, "update"), versions, async (stored) => {
       if (!isAuthorityProven(stamps, stored)) return { inTheWay: unprovenSentence(stored.name) };
@@ -25,7 +25,7 @@ export const changeAuthority = ({ sql, stamps, clock }: Needs, scope: Scope, { i
   );
 
 /** Deletes an authority that nothing needs any more. */
-export const deleteAuthority = ({ sql, clock }: Needs, scope: Scope, { id, versions }: Target) =>
+export const deleteAuthority = ({ sql, clock }: IssuingDeps, scope: Scope, { id, versions }: Target) =>
   sql.begin(async (tx) =>
     updateLocked(await findStored(tx, scope.organizationId, id, "update"), versions, async () => {
       const inTheWay = await findDependents(tx, scope.organizationId, id, clock());

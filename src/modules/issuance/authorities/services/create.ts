@@ -1,6 +1,7 @@
 import type { Sql } from "#db/connect";
 import type { Resource } from "#db/outcome";
 import type { Deps } from "#deps";
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import type { Scope } from "#modules/people/audit/queries";
 import { parseCertificate } from "#x509/facts";
 import { type AuthorityRow, findStored, insertAuthority, type StoredAuthority } from "../queries/authorities";
@@ -9,7 +10,7 @@ import type { Profile } from "../rules/profiles";
 import { readTerms, shapeFault } from "../rules/shape";
 import type { NewAuthority, NewIssuing } from "../schema";
 import { beginAt, issueAuthority, keyIdOf, nameOf, newSerialNumber } from "./certificates";
-import { type Draft, type Needs, type Plan, rowOf } from "./draft";
+import { type Draft, type Plan, rowOf } from "./draft";
 import { importAuthority } from "./import";
 import { publicKeyOf } from "./keys";
 import { requestFromElsewhere } from "./request";
@@ -17,7 +18,7 @@ import { chainBelow, issuingFault, openSigner, urlsOf } from "./signer";
 
 type Refusal = { invalid: string } | { missing: string };
 type Outcome = (Resource & { id: string }) | Refusal;
-type Makes = Needs & Pick<Deps, "keyMaker">;
+type Makes = IssuingDeps & Pick<Deps, "keyMaker">;
 
 const DAY_MS = 86_400_000;
 const LIFETIME_DAYS = { root: 3_650, issuing: 1_825 };
@@ -64,7 +65,7 @@ async function makeDraft({ keyMaker }: Makes, { organizationId }: Scope, plan: P
 
 type WithKey = (plan: Plan) => Promise<Draft>;
 
-async function createRoot(deps: Needs, scope: Scope, plan: Plan, below: Plan | { invalid: string } | undefined, withKey: WithKey): Promise<Outcome> {
+async function createRoot(deps: IssuingDeps, scope: Scope, plan: Plan, below: Plan | { invalid: string } | undefined, withKey: WithKey): Promise<Outcome> {
   const notBefore = beginAt(deps.clock());
   const notAfter = daysAfter(notBefore, plan.lifetimeDays ?? LIFETIME_DAYS.root);
   const pathLength = plan.pathLength ?? null;
@@ -100,7 +101,7 @@ class Refused extends Error {
 type Below = { pathLength: number; notBefore: Date; notAfter: Date };
 
 /** Returns the issuing CA that is to be below this authority, or why there is none. `at` is its place in the body. */
-function judgeBelow(deps: Needs, above: StoredAuthority | undefined, plan: Plan, at = "body"): (Below & { above: StoredAuthority }) | Refusal {
+function judgeBelow(deps: IssuingDeps, above: StoredAuthority | undefined, plan: Plan, at = "body"): (Below & { above: StoredAuthority }) | Refusal {
   if (!above) return { missing: "There is no such authority in this organization: body.parentId." };
   const fault = issuingFault(deps, above);
   if (fault || !above.notAfter) return { invalid: `body.parentId: ${fault}` };
@@ -120,7 +121,7 @@ function judgeTerms(above: { pathLength: number | null; notAfter: Date }, plan: 
 }
 
 /** An issuing CA below an authority of the organization, which signs it. */
-async function createBelow(deps: Needs, tx: Sql, scope: Scope, parentId: string, draft: Draft, at = "body"): Promise<Outcome> {
+async function createBelow(deps: IssuingDeps, tx: Sql, scope: Scope, parentId: string, draft: Draft, at = "body"): Promise<Outcome> {
   const judged = judgeBelow(deps, await findStored(tx, scope.organizationId, parentId, "share"), draft, at);
   if (!("above" in judged)) return judged;
   const { above, ...terms } = judged;
@@ -133,7 +134,7 @@ const daysAfter = (from: Date, days: number) => new Date(from.getTime() + days *
 type Made = { der: Uint8Array; above: StoredAuthority | undefined };
 
 /** Stores an authority with its certificate, and notes that the one above it has issued that. */
-async function keepAuthority({ config, stamps, clock }: Needs, tx: Sql, scope: Scope, draft: Draft, { der, above }: Made) {
+async function keepAuthority({ config, stamps, clock }: IssuingDeps, tx: Sql, scope: Scope, draft: Draft, { der, above }: Made) {
   const { organizationId } = scope;
   const parsed = parseCertificate(der);
   const certificateId = await storeCertificate(tx, stamps, scope, parsed, above?.certificateId ?? undefined);

@@ -1,10 +1,9 @@
 import type { KeyObject } from "node:crypto";
-import type { Deps } from "#deps";
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import type { NameConstraints } from "../rules/names";
 import type { Profile } from "../rules/profiles";
 import { type KeyAlgorithm, sealKey } from "./keys";
 
-export type Needs = Pick<Deps, "sql" | "config" | "stamps" | "clock">;
 /** A new authority as it was asked for. */
 export type Plan = {
   id: string;
@@ -22,7 +21,7 @@ export type Draft = Plan & { key: KeyObject; publicKey: Uint8Array };
 
 /** Returns the columns that all kinds of authorities share, with the key sealed. */
 export function rowOf(
-  keyring: Needs["config"]["keyring"],
+  keyring: IssuingDeps["config"]["keyring"],
   organizationId: string,
   { id, name, key, algorithm, publicKey, profiles, publicUrl }: Pick<Draft, "id" | "name" | "key" | "algorithm" | "publicKey" | "profiles" | "publicUrl">,
 ) {

@@ -1,8 +1,8 @@
 import type { Driver, OpenIssuer } from "#modules/issuance/issuing/rules/driver";
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import { findStored } from "../queries/authorities";
 import { findProfile, type Profile } from "../rules/profiles";
 import { profileNameOf, termsOf } from "../rules/terms";
-import type { Needs } from "./draft";
 import { issueCertificate } from "./issue";
 import { issuingFault } from "./signer";
 
@@ -12,7 +12,7 @@ function readConfig({ config }: OpenIssuer) {
 }
 
 /** Has an authority of the organization issue, in one step: asked again for the same order, it gives the same certificate. */
-export const createInternalDriver = (deps: Needs): Driver => ({
+export const createInternalDriver = (deps: IssuingDeps): Driver => ({
   async test(issuer) {
     const { authorityId, profile } = readConfig(issuer);
     const authority = await findStored(deps.sql, issuer.organizationId, authorityId);

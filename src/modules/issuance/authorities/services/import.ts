@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import type { Sql } from "#db/connect";
 import { type Target, updateLocked } from "#db/outcome";
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import type { Scope } from "#modules/people/audit/queries";
 import { DerError } from "#x509/der";
 import { isSignedBy, type ParsedCertificate, parseCertificate, publicKeyOf as publicKeyIn } from "#x509/facts";
@@ -10,7 +11,7 @@ import { hasRevoked, storeCertificate } from "../queries/issued";
 import { isAuthorityProven } from "../queries/stamps";
 import type { NameConstraints } from "../rules/names";
 import type { Profile } from "../rules/profiles";
-import { type Needs, rowOf } from "./draft";
+import { rowOf } from "./draft";
 import { algorithmOf, publicKeyOf } from "./keys";
 import { derOf, partsOf, unprovenSentence } from "./signer";
 
@@ -20,7 +21,11 @@ type Chain = [ParsedCertificate, ...ParsedCertificate[]];
 type Given = { name: string; pem?: string | undefined; privateKeyPem?: string | undefined; profiles: Profile[]; publicUrl: string };
 
 /** Takes a CA that is there already, with its key. */
-export async function importAuthority({ sql, config, stamps, clock }: Needs, scope: Scope, { name, pem = "", privateKeyPem = "", profiles, publicUrl }: Given) {
+export async function importAuthority(
+  { sql, config, stamps, clock }: IssuingDeps,
+  scope: Scope,
+  { name, pem = "", privateKeyPem = "", profiles, publicUrl }: Given,
+) {
   const chain = readChain(pem);
   if ("invalid" in chain) return chain;
   const key = readPrivateKey(privateKeyPem);
@@ -39,7 +44,7 @@ export async function importAuthority({ sql, config, stamps, clock }: Needs, sco
 }
 
 /** Makes a pending authority active by the certificate that an authority elsewhere made of its request. */
-export async function activateByCertificate({ sql, stamps, clock }: Needs, scope: Scope, { id, versions }: Target, pem: string) {
+export async function activateByCertificate({ sql, stamps, clock }: IssuingDeps, scope: Scope, { id, versions }: Target, pem: string) {
   return sql.begin(async (tx) =>
     updateLocked(await findStored(tx, scope.organizationId, id, "update"), versions, async (pending) => {
       if (pending.status !== "pending") return "conflict";
@@ -53,7 +58,7 @@ export async function activateByCertificate({ sql, stamps, clock }: Needs, scope
   );
 }
 
-const readOwnChain = (stamps: Needs["stamps"], pending: StoredAuthority, pem: string) =>
+const readOwnChain = (stamps: IssuingDeps["stamps"], pending: StoredAuthority, pem: string) =>
   isAuthorityProven(stamps, pending) ? readChain(pem) : { invalid: unprovenSentence(pending.name) };
 
 /** Why a certificate is not what a pending authority asked for. */
@@ -113,7 +118,7 @@ function memberFault({ isCa, facts, notBefore, notAfter, selfSigned }: ParsedCer
 }
 
 /** Stores a chain from the top down, as certificates of the organization; what of it the authority keeps. */
-async function keepChain(sql: Sql, stamps: Needs["stamps"], scope: Scope, chain: Chain) {
+async function keepChain(sql: Sql, stamps: IssuingDeps["stamps"], scope: Scope, chain: Chain) {
   let certificateId: string | undefined;
   for (const each of chain.toReversed()) certificateId = await storeCertificate(sql, stamps, scope, each, certificateId);
   const [own, ...above] = chain;

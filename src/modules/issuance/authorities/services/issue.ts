@@ -1,5 +1,6 @@
 import type { Sql } from "#db/connect";
 import { lockName } from "#db/locks";
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import type { Scope } from "#modules/people/audit/queries";
 import { parseCertificate } from "#x509/facts";
 import { findStored, type StoredAuthority } from "../queries/authorities";
@@ -7,7 +8,6 @@ import { findIssued, type Issued, keepIssued, storeCertificate } from "../querie
 import { type Name, nameFault } from "../rules/names";
 import { findProfile, type Profile } from "../rules/profiles";
 import { beginAt, issueLeaf, newSerialNumber, type Validity } from "./certificates";
-import type { Needs } from "./draft";
 import { readRequest } from "./requests";
 import { chainBelow, issuingFault, openSigner } from "./signer";
 
@@ -39,7 +39,7 @@ const LEAST_LEFT_MS = 60_000;
  * Has an authority issue a certificate and stores it, in one transaction: none is given out that is not stored. `invalid` is a
  * sentence for a person; `isOther`: the profile was not the approved one.
  */
-export const issueCertificate = (deps: Needs, wanted: Wanted, { actor, requestId }: Pick<Scope, "actor" | "requestId"> = SERVER) =>
+export const issueCertificate = (deps: IssuingDeps, wanted: Wanted, { actor, requestId }: Pick<Scope, "actor" | "requestId"> = SERVER) =>
   deps.sql.begin(async (tx): Promise<IssuedCertificate | Refusal> => {
     const scope: Scope = { organizationId: wanted.organizationId, actor, requestId };
     if (wanted.requestId !== null) await lockName(tx, `issue ${wanted.organizationId} ${wanted.requestId}`);
@@ -56,7 +56,7 @@ const withChain = ({ pem, authorityId, ...issued }: Issued, authority: StoredAut
   chainPem: `${pem}${chainBelow(authority)}`,
 });
 
-async function issue(deps: Needs, tx: Sql, scope: Scope, authority: StoredAuthority, wanted: Wanted) {
+async function issue(deps: IssuingDeps, tx: Sql, scope: Scope, authority: StoredAuthority, wanted: Wanted) {
   const { config, stamps } = deps;
   const terms = judge(deps, authority, wanted);
   if ("invalid" in terms) return terms;
@@ -76,7 +76,7 @@ async function issue(deps: Needs, tx: Sql, scope: Scope, authority: StoredAuthor
 type Terms = Validity & { profile: Profile; key: { publicKey: Uint8Array; isRsa: boolean } };
 
 /** Returns the terms of a certificate, or why there is none. */
-function judge(deps: Needs, authority: StoredAuthority, { csr, names, profile: wantedProfile, notAfter, isApproved }: Wanted): Terms | Refusal {
+function judge(deps: IssuingDeps, authority: StoredAuthority, { csr, names, profile: wantedProfile, notAfter, isApproved }: Wanted): Terms | Refusal {
   const fault = issuingFault(deps, authority);
   if (fault || !authority.notAfter) return { invalid: fault ?? "" };
   const profile = findProfile(authority.profiles, wantedProfile);

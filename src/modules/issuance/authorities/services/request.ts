@@ -1,13 +1,14 @@
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import type { Scope } from "#modules/people/audit/queries";
 import { readOne } from "#x509/der";
 import { toPem } from "#x509/der-writer";
 import { formatName, readName } from "#x509/names";
 import { insertAuthority } from "../queries/authorities";
 import { requestAuthority } from "./certificates";
-import { type Draft, type Needs, rowOf } from "./draft";
+import { type Draft, rowOf } from "./draft";
 
 /** A key, and a request for an authority elsewhere: pending until the certificate is there. */
-export async function requestFromElsewhere({ sql, config, stamps, clock }: Needs, scope: Scope, draft: Draft) {
+export async function requestFromElsewhere({ sql, config, stamps, clock }: IssuingDeps, scope: Scope, draft: Draft) {
   const pathLength = draft.pathLength ?? null;
   const request = await requestAuthority(draft.key, { ...draft, pathLength });
   const row = {

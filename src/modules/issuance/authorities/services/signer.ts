@@ -1,5 +1,5 @@
 import type { Keyring } from "#crypto/keyring";
-import type { Deps } from "#deps";
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
 import { children, context, type Der, readOne, TAG } from "#x509/der";
 import { readExtensions } from "#x509/facts";
@@ -62,7 +62,7 @@ export const chainBelow = ({ kind, pem, chainPem }: Pick<StoredAuthority, "kind"
 export const unprovenSentence = (name: string) => `The authority "${name}" ${UNPROVEN}. ${TO_TRUST}`;
 
 /** Why an authority issues nothing, as a sentence. */
-export function issuingFault({ stamps, clock }: Pick<Deps, "stamps" | "clock">, authority: StoredAuthority) {
+export function issuingFault({ stamps, clock }: Pick<IssuingDeps, "stamps" | "clock">, authority: StoredAuthority) {
   const { name, status, enabled, isRevoked, notAfter } = authority;
   if (!isAuthorityProven(stamps, authority)) return unprovenSentence(name);
   if (status === "pending") return `The authority "${name}" waits for its certificate.`;

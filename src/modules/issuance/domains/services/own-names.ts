@@ -1,11 +1,11 @@
+import type { Config } from "#config";
 import { readTlsPair, type TlsFiles } from "#crypto/tls-files";
-import type { Deps } from "#deps";
 import { readName } from "#modules/issuance/issuing/rules/names";
 import { parseCertificate } from "#x509/facts";
 import { readPem } from "#x509/pem";
 
 /** Returns the names by which clients reach this server, as certificates write them: of PUBLIC_URL, and of the certificate of TLS_CERT. */
-export function ownNames({ publicUrl, tls }: Pick<Deps["config"], "publicUrl" | "tls">) {
+export function ownNames({ publicUrl, tls }: Pick<Config, "publicUrl" | "tls">) {
   const host = publicUrl === undefined ? [] : [new URL(publicUrl).hostname.replace(/^\[|\]$/g, "")];
   const names = [...host, ...(tls ? servedNames(tls) : [])].flatMap((each) => {
     const name = readName(each);

@@ -1,5 +1,5 @@
+import type { Config } from "#config";
 import type { Sql } from "#db/connect";
-import type { Deps } from "#deps";
 import { findUnnamed } from "../queries";
 import { domainOf } from "../rules";
 import { ownNames } from "./own-names";
@@ -8,7 +8,7 @@ import { ownNames } from "./own-names";
  * Returns a warning where several organizations share the server and staff has named none for its domains; undefined where
  * nothing is to be done.
  */
-export async function findSharedDomain(sql: Sql, config: Pick<Deps["config"], "publicUrl" | "tls">) {
+export async function findSharedDomain(sql: Sql, config: Pick<Config, "publicUrl" | "tls">) {
   const domains = [...new Set(ownNames(config).map(domainOf))];
   const unnamed = await findUnnamed(sql, domains);
   if (!unnamed) return;

@@ -2,8 +2,8 @@ import type { Values } from "#catalogue/fields";
 import type { Keyring } from "#crypto/keyring";
 import { makeEcdsaKey } from "#crypto/private-keys";
 import { openRecord, sealRecord } from "#crypto/sealed-record";
-import type { Deps } from "#deps";
 import type { OpenIssuer } from "#modules/issuance/issuing/rules/driver";
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import { issuerFacts, type StoredIssuer, UNPROVEN_ISSUER } from "../queries/issuers";
 import type { IssuerKind } from "../rules/kinds";
 
@@ -18,7 +18,7 @@ export const sealSecrets = (keyring: Keyring, secrets: Values, row: Row) => seal
  * Returns an issuer with its secrets; or why they are not opened: no server has set its config, which decides where they go, or
  * no key opens them.
  */
-export function openIssuer({ config: { keyring }, stamps }: Pick<Deps, "config" | "stamps">, stored: StoredIssuer): OpenIssuer | { fault: string } {
+export function openIssuer({ config: { keyring }, stamps }: Pick<IssuingDeps, "config" | "stamps">, stored: StoredIssuer): OpenIssuer | { fault: string } {
   const { organizationId, id, kind, name, config, sealedSecrets, account, stamp } = stored;
   if (!stamps.hold(stamp, issuerFacts(stored))) return { fault: UNPROVEN_ISSUER };
   const secrets = openRecord(keyring, sealedSecrets, issuerContext({ organizationId, id }));
