@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import { boolean, foreignKey, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { boolean, foreignKey, index, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { certificates } from "./certificates";
-import { bytes, id, moment, now } from "./columns";
+import { assigned, bytes, id, moment, versioned } from "./columns";
 import { organizationId } from "./organizations";
 
 export const agents = pgTable(
@@ -25,9 +25,7 @@ export const agents = pgTable(
     heldSince: moment(),
     host: jsonb(),
     lastSeenAt: moment(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.id] }),
@@ -43,23 +41,12 @@ export const assignments = pgTable(
     organizationId: organizationId(),
     id: id(),
     agentId: uuid().notNull(),
-    certificateId: uuid().notNull(),
-    applicationId: text().notNull(),
-    trustStoreType: text().notNull(),
-    materialType: text().notNull(),
-    includePrivateKey: boolean().notNull(),
-    config: jsonb().notNull(),
-    /** Its place in the store; the same certificate has a place only once. */
-    target: text().notNull(),
-    autoRenew: boolean().notNull(),
-    enabled: boolean().notNull(),
+    ...assigned(),
     /** True when the host made the private key and keeps it; the assignment of a certificate request. */
     keyOnHost: boolean().notNull().default(false),
     /** The policy that it belongs to; no one else changes it. */
     policyId: uuid(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
     reportedState: text(),
     reportedFingerprint: text(),
     reportedMessage: text(),

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import { bigint, boolean, foreignKey, index, integer, jsonb, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import { bigint, foreignKey, index, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import { certificates } from "./certificates";
-import { bytes, id, moment, now } from "./columns";
+import { assigned, bytes, id, moment, versioned } from "./columns";
 import { organizationId } from "./organizations";
 
 /** Standing assignments: every agent with certain labels gets them, now and later. Their assignments name them. */
@@ -14,16 +14,7 @@ export const assignmentPolicies = pgTable(
     /** As it was sent, and as a jsonpath; null: all agents. */
     selector: text(),
     selectorPath: text(),
-    certificateId: uuid().notNull(),
-    applicationId: text().notNull(),
-    trustStoreType: text().notNull(),
-    materialType: text().notNull(),
-    includePrivateKey: boolean().notNull(),
-    config: jsonb().notNull(),
-    /** As an assignment's. */
-    target: text().notNull(),
-    autoRenew: boolean().notNull(),
-    enabled: boolean().notNull(),
+    ...assigned(),
     /**
      * The rollout that brings it to the agents of its beginning, ring by ring; the policy adds nothing by itself before that is
      * completed.
@@ -37,9 +28,7 @@ export const assignmentPolicies = pgTable(
     stamp: bytes(),
     /** Since when the server does nothing with it, because the stamp does not hold. */
     heldSince: moment(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.id] }),

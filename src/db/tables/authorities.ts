@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, boolean, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
-import { bytes, id, moment, now } from "./columns";
+import { bytes, id, moment, now, versioned } from "./columns";
 import { organizationId } from "./organizations";
 
 export const authorityKind = pgEnum("authority_kind", ["root", "issuing"]);
@@ -40,9 +40,7 @@ export const authorities = pgTable(
     publicUrl: text().notNull(),
     /** Proves that a server has set what it may issue, by which certificate. */
     stamp: bytes(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.id] }),

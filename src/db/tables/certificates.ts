@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { boolean, customType, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
-import { bytes, id, moment, now } from "./columns";
+import { boolean, customType, index, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { bytes, id, moment, now, versioned } from "./columns";
 import { organizationId } from "./organizations";
 
 export const tsvector = customType<{ data: string }>({ dataType: () => "tsvector" });
@@ -37,9 +37,7 @@ export const certificates = pgTable(
     contacts: jsonb().notNull().default([]),
     labels: jsonb().notNull().default({}),
     notes: text(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
     /** Words of the names; the organization is a word too, so that one index serves a search within it. */
     search: tsvector().notNull(),
     /** Prove that the server imported it under this id, and gave it this status. */

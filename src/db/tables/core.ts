@@ -1,5 +1,5 @@
 import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from "drizzle-orm/pg-core";
-import { bytes, id, moment, now } from "./columns";
+import { bytes, connected, id, moment, versioned } from "./columns";
 import { organizationId } from "./organizations";
 
 export const connections = pgTable(
@@ -7,25 +7,13 @@ export const connections = pgTable(
   {
     organizationId: organizationId(),
     id: id(),
-    kind: text().notNull(),
-    name: text().notNull(),
-    /**
-     * The name without its case and Unicode form, by the function of that name in 0061; the triggers there fill it for the
-     * release before.
-     */
-    nameKey: text().notNull(),
-    config: jsonb().notNull(),
-    /** The secrets as sealed JSON, and their names, which may be shown. */
-    sealedSecrets: bytes(),
-    secretNames: jsonb().notNull().default([]),
+    ...connected(),
     /** Proves that a server has set its kind and config, which say where the secrets go. */
     stamp: bytes(),
     testedAt: moment(),
     testOutcome: text(),
     testMessage: text(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.id] }),
@@ -47,9 +35,7 @@ export const widgets = pgTable(
     y: integer().notNull(),
     width: integer().notNull(),
     height: integer().notNull(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [primaryKey({ columns: [table.organizationId, table.id] }), index().on(table.organizationId, table.dashboard, table.y)],
 );

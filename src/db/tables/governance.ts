@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { boolean, date, doublePrecision, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
-import { bytes, exactMoment, id, moment, now } from "./columns";
+import { bytes, exactMoment, id, moment, now, versioned } from "./columns";
 import { organizationId } from "./organizations";
 
 // Samples of metrics live in "metric_samples", which a migration of its own makes: drizzle knows no partitions.
@@ -21,9 +21,7 @@ export const controls = pgTable(
     dueDate: date(),
     /** The day on which the next event of the due date is recorded. A trigger sets it. */
     lookOn: date(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.controlId] }),
@@ -69,9 +67,7 @@ export const metricThresholds = pgTable(
     /** The moment of the newest sample that was judged. */
     judgedAt: exactMoment(),
     isOutside: boolean().notNull().default(false),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.organizationId, table.system, table.metric)],
 );

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { boolean, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { tsvector } from "./certificates";
-import { bytes, id, moment, now } from "./columns";
+import { bytes, connected, id, moment, now, versioned } from "./columns";
 import { organizationId } from "./organizations";
 
 /** The issuers of certificates. */
@@ -10,14 +10,7 @@ export const issuers = pgTable(
   {
     organizationId: organizationId(),
     id: id(),
-    kind: text().notNull(),
-    name: text().notNull(),
-    /** As that of connections. */
-    nameKey: text().notNull(),
-    config: jsonb().notNull(),
-    /** The secrets as sealed JSON, and their names, which may be shown. */
-    sealedSecrets: bytes(),
-    secretNames: jsonb().notNull().default([]),
+    ...connected(),
     /** The driver's own: at an ACME directory its account. */
     account: jsonb(),
     /**
@@ -33,9 +26,7 @@ export const issuers = pgTable(
     testMessage: text(),
     /** Proves that a server has set its kind and config. */
     stamp: bytes(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.id] }),
@@ -94,9 +85,7 @@ export const certificateRequests = pgTable(
     endedAt: moment(),
     /** Its names; the organization is a word too, so that one index serves a search within it. */
     search: tsvector().notNull(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.id] }),

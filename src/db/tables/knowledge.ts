@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { bigint, customType, foreignKey, index, integer, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
-import { id, moment, now } from "./columns";
+import { id, moment, now, versioned } from "./columns";
 import { organizationId } from "./organizations";
 
 const tsvector = customType<{ data: string }>({ dataType: () => "tsvector" });
@@ -29,9 +29,7 @@ export const documents = pgTable(
     jobId: uuid(),
     chunkCount: integer().notNull().default(0),
     indexedAt: moment(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [primaryKey({ columns: [table.organizationId, table.id] }), uniqueIndex().on(table.id)],
 );

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { index, integer, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
-import { bytes, id, moment, now } from "./columns";
+import { index, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { bytes, id, moment, versioned } from "./columns";
 import { organizationId } from "./organizations";
 import { users } from "./users";
 
@@ -28,9 +28,7 @@ export const members = pgTable(
     stamp: bytes(),
     /** Since when the server takes the member for no admin, because the stamp does not hold. */
     heldSince: moment(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.id] }),

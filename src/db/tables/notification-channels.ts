@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { boolean, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
-import { id, moment, now } from "./columns";
+import { id, moment, now, versioned } from "./columns";
 import { memberRole } from "./members";
 import { severity } from "./notifications";
 
@@ -24,9 +24,7 @@ export const notificationRoutes = pgTable(
     userIds: jsonb(),
     role: memberRole(),
     enabled: boolean().notNull().default(true),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [primaryKey({ columns: [table.organizationId, table.id] }), index().on(table.organizationId, table.connectionId)],
 );

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { boolean, doublePrecision, foreignKey, index, integer, jsonb, pgEnum, pgTable, primaryKey, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { certificates } from "./certificates";
-import { bytes, id, moment, now } from "./columns";
+import { bytes, id, moment, versioned } from "./columns";
 import { organizationId } from "./organizations";
 
 export const rolloutStatus = pgEnum("rollout_status", ["running", "halted", "completed", "rolled_back", "rolling_back"]);
@@ -43,9 +43,7 @@ export const rollouts = pgTable(
     reachedAt: moment(),
     /** The user who started it; null where none did. */
     createdBy: uuid(),
-    version: integer().notNull().default(1),
-    createdAt: now(),
-    updatedAt: now(),
+    ...versioned(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.id] }),
