@@ -52,7 +52,7 @@ export type Deps = {
   feed: Feed;
   store: ObjectStore;
   queue: Queue;
-  /** How background jobs fare, here and on all servers. */
+  /** The runs of background jobs, here and on all servers. */
   jobRuns: JobRuns;
   /** The mail server of SMTP_URL, if there is one. */
   mail: MailTransport | undefined;
@@ -76,10 +76,10 @@ export type Deps = {
   reads: CountedEvents;
 };
 
-type Given = Pick<Deps, "config" | "db" | "log"> & Partial<Pick<Deps, "clock" | "cluster">> & { now?: () => number };
+type Parts = Pick<Deps, "config" | "db" | "log"> & Partial<Pick<Deps, "clock" | "cluster">> & { now?: () => number };
 
 /** `now` is a clock in milliseconds that never goes back, unlike `clock`. */
-export function createDeps({ config, db, log, clock = () => new Date(), now = () => performance.now(), cluster = ALONE }: Given): Deps {
+export function createDeps({ config, db, log, clock = () => new Date(), now = () => performance.now(), cluster = ALONE }: Parts): Deps {
   const sql = db.$client;
   const organizations = createOrganizationLookup(sql);
   const trail = { sql, clock, isKnownOrganization: organizations.isKnown };

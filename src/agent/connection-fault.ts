@@ -31,7 +31,7 @@ const FAULTS: Record<string, string> = {
   ECONNRESET: "it closed the connection. Is that the port where it speaks TLS? Does it want a client certificate (--client-cert, --client-key)?",
   ETIMEDOUT: "it did not answer in time. Does a firewall stand between?",
   TimeoutError: "it did not answer in time. Does a firewall stand between?",
-  AbortError: "the agent was told to stop meanwhile",
+  AbortError: "the agent was stopped meanwhile",
 };
 
 function untrusted(hasOwnAuthority: boolean, proxy: string | undefined) {

@@ -79,7 +79,7 @@ async function reconcileAll(desired: DesiredState, given: Agent) {
   const results = await makeTrue(desired, agent);
   if (!agent.isDryRun) for (const [id, result] of results) if (result) await keepReport(agent, id, result);
   if (!agent.isDryRun) await runHooks(agent.state.records.values(), agent);
-  if (agent.isOnce) for (const item of desired.items) if (results.get(item.id)?.state === "drifted") results.set(item.id, await lookAgain(item, agent));
+  if (agent.isOnce) for (const item of desired.items) if (results.get(item.id)?.state === "drifted") results.set(item.id, await observeAgain(item, agent));
   return [...results.values()].filter(isUnsuccessful).length;
 }
 
@@ -91,7 +91,7 @@ function namedIn({ items, remove = [] }: DesiredState, { records }: State) {
 }
 
 /** Reports that what was healed is installed, as the next pass would. */
-async function lookAgain(item: Desired, agent: Agent) {
+async function observeAgain(item: Desired, agent: Agent) {
   const result = await reconcileAssignment(item, agent);
   if (result) await keepReport(agent, item.id, result);
   return result;

@@ -17,7 +17,7 @@ export type ServerClient = ReturnType<typeof createServerClient>;
 
 type Options = { server: string; access: Access; trust: Trust };
 
-// Each item is looked at on its own, so that one from a newer server spoils no other.
+// Each item is read on its own, so that one from a newer server spoils no other.
 const Envelope = t.Object({
   items: t.Array(t.Object({ id: Uuid })),
   keep: t.Array(Uuid),

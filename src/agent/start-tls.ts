@@ -16,28 +16,28 @@ export async function startTls(socket: Socket, protocol: StartTls, serverName: s
   if (protocol === "none") return;
   const { promise: failure, reject } = Promise.withResolvers<never>();
   let seen = Buffer.alloc(0);
-  let look = () => {};
-  const hear = (bytes: Buffer) => {
+  let settle = () => {};
+  const receive = (bytes: Buffer) => {
     seen = Buffer.concat([seen, bytes]);
     if (seen.length > MAX_ANSWER) reject(isNo(protocol));
-    look();
+    settle();
   };
   async function ask(words: string | Buffer, isWhole: (answer: Buffer) => boolean) {
     if (words.length > 0) socket.write(words);
     const answered = new Promise<Buffer>((resolve) => {
-      look = () => isWhole(seen) && resolve(seen);
-      look();
+      settle = () => isWhole(seen) && resolve(seen);
+      settle();
     });
     const answer = await Promise.race([answered, failure]);
-    look = () => {};
+    settle = () => {};
     seen = Buffer.alloc(0);
     return answer;
   }
-  socket.on("data", hear);
+  socket.on("data", receive);
   try {
     await CONVERSATIONS[protocol]({ ask }, serverName);
   } finally {
-    socket.off("data", hear);
+    socket.off("data", receive);
   }
 }
 

@@ -94,8 +94,8 @@ const nameOf = ({ host, port }: Endpoint) => `${isIP(host) === 6 ? `[${host}]` :
 
 type Trust = { ca?: string[]; rejectUnauthorized: boolean };
 
-/** Connects, and hands the finished TLS connection to `look`. Everything ends within the deadline, whatever the other side does. */
-async function handshake<Seen>(endpoint: Endpoint, trust: Trust, look: (socket: TLSSocket) => Promise<Seen>): Promise<Seen> {
+/** Connects, and hands the finished TLS connection to `examine`. Everything ends within the deadline, whatever the other side does. */
+async function handshake<Seen>(endpoint: Endpoint, trust: Trust, examine: (socket: TLSSocket) => Promise<Seen>): Promise<Seen> {
   const { promise: failure, reject } = Promise.withResolvers<never>();
   const plain = connect(endpoint.port, endpoint.host)
     .on("error", reject)
@@ -103,7 +103,7 @@ async function handshake<Seen>(endpoint: Endpoint, trust: Trust, look: (socket: 
   const { connection } = endpoint.patience;
   const timer = setTimeout(() => reject(new Error(`it did not answer within ${connection / 1000} s`)), connection);
   try {
-    return await Promise.race([failure, secure(plain, endpoint, trust, reject).then(look)]);
+    return await Promise.race([failure, secure(plain, endpoint, trust, reject).then(examine)]);
   } finally {
     clearTimeout(timer);
     plain.destroy();

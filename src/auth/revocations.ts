@@ -43,7 +43,7 @@ export function createRevocations(sql: Sql, cluster = ALONE) {
     const age = () => asked - readAt;
     if (age() > STALE) await refresh();
     if (age() > STALE) await refresh(); // the reading that was under way had begun too early
-    if (age() > FRESH) refresh().catch(() => {}); // the next caller, who waits for it, hears of a failure
+    if (age() > FRESH) refresh().catch(() => {}); // the next caller, who waits for it, gets the failure
     return revoked.has(hash);
   }
 

@@ -86,7 +86,7 @@ export type End = { checksum: string; proof: Buffer | undefined };
 /** The facts of a backup that its stamp covers. */
 export const backupFacts = (checksum: string) => ["backup", checksum] as const;
 
-/** Reads the frames of a file, and at its end the checksum, which `ended` hears of. Throws a BackupError for what is no whole backup. */
+/** Reads the frames of a file, and at its end the checksum, which `ended` gets. Throws a BackupError for what is no whole backup. */
 export async function* readFrames(path: string, ended: (end: End) => void = () => {}): AsyncGenerator<Frame> {
   const file = Bun.file(path);
   const take = createReader(file.stream() as unknown as AsyncIterable<Uint8Array>);

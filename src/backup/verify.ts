@@ -6,7 +6,7 @@ import { parseRecord } from "./record";
 
 /** `isProven`: a holder of SECRETS_KEY wrote it, and none else changed it. */
 export type Verified = { header: Header; totals: Totals; keyIds: string[]; checksum: string; isProven: boolean };
-type Row = Record<string, string | null>;
+type TableRow = Record<string, string | null>;
 
 const CHECKS = { table: "secret_keys", column: "check_value", purpose: "secret-key", boundTo: ["key_id"] };
 const SEALED = [...SEALED_COLUMNS, CHECKS];
@@ -41,7 +41,7 @@ export async function verifyBackup(path: string, keyring: Keyring, { needsProof 
 }
 
 /** Counts the rows, and shows those of the tables that there is something to check in. */
-function createRowCheck({ tables }: Header, show: (table: string, row: Row) => void) {
+function createRowCheck({ tables }: Header, show: (table: string, row: TableRow) => void) {
   const counts: Record<string, number> = {};
   let table: Table = { name: "", columns: [] };
 
@@ -97,7 +97,7 @@ function readHeader(payload: Buffer): Header {
   return header as Header;
 }
 
-const toRow = (columns: string[], record: string): Row => {
+const toRow = (columns: string[], record: string): TableRow => {
   const fields = parseRecord(record);
   return Object.fromEntries(columns.map((name, index) => [name, fields[index] ?? null]));
 };
@@ -107,7 +107,7 @@ function createKeyProof(keyring: Keyring) {
   const listed = new Set<string>();
   const opened = new Map<string, boolean>();
 
-  function see(table: string, row: Row) {
+  function see(table: string, row: TableRow) {
     if (table === CHECKS.table && row.key_id) listed.add(row.key_id);
     for (const column of SEALED.filter((each) => each.table === table)) {
       const text = row[column.column];
@@ -153,5 +153,5 @@ function createObjectCheck() {
     if (lost.length > 0) throw new BackupError(`It is damaged: it lacks the objects ${lost.join(", ")}.`);
   }
 
-  return { expect: (row: Row) => void expected.set(row.object_key ?? "", row.sha256 ?? null), see, end };
+  return { expect: (row: TableRow) => void expected.set(row.object_key ?? "", row.sha256 ?? null), see, end };
 }

@@ -34,15 +34,15 @@ export async function* events<Of extends Stream>(stream: Of, ...[options]: Param
   }
 }
 
-type Place = ReturnType<typeof startOfStream>;
+type StreamPosition = ReturnType<typeof startOfStream>;
 
-async function* messagesOf<Data>(open: Open<{ data?: Data }>, options: Options, place: Place) {
+async function* messagesOf<Data>(open: Open<{ data?: Data }>, options: Options, place: StreamPosition) {
   const stream = await unwrap(open({ ...options, headers: { ...options.headers, ...place.position } }));
   for await (const { data } of keepPlace(stream, place)) if (data !== undefined) yield data;
 }
 
 /** Yields the events of a stream that was opened, and keeps the place from which it goes on. */
-export async function* keepPlace<Event extends ServerEvent>(stream: AsyncIterable<Event>, place: Place) {
+export async function* keepPlace<Event extends ServerEvent>(stream: AsyncIterable<Event>, place: StreamPosition) {
   place.wasReached = true;
   for await (const event of stream) {
     if (event.retry !== undefined) place.pauseMs = event.retry;

@@ -26,10 +26,10 @@ export const ALONE: Cluster = { worker: undefined, workers: 1, isFirst: true, ru
 
 type Transport = { send: (message: Message) => void; onMessage: (receive: (message: Message) => void) => void };
 
-type Place = { worker: number; workers: number; jobs: boolean };
+type WorkerRole = { worker: number; workers: number; jobs: boolean };
 
 /** Connects this worker to the others. The primary passes their messages on. */
-export function joinCluster({ worker, workers, jobs }: Place, { send, onMessage }: Transport): Cluster {
+export function joinCluster({ worker, workers, jobs }: WorkerRole, { send, onMessage }: Transport): Cluster {
   const handlers = new Map<string, (data: never, from: number) => void>();
   onMessage(({ topic, data, from = 0 }) => handlers.get(topic)?.(data as never, from));
 

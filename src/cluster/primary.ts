@@ -63,7 +63,7 @@ export function createPrimary({ workers, options, env, log }: Settings) {
     }
   }
 
-  /** Starts the workers, the one that runs the jobs first, and returns once all have ended. `onReady` hears the address when all serve. */
+  /** Starts the workers, the one that runs the jobs first, and returns once all have ended. `onReady` gets the address when all serve. */
   async function run(onReady: (url: string) => void) {
     const slots: Promise<void>[] = [];
     let url = "";

@@ -35,7 +35,7 @@ export const addRestore = (program: Command) =>
     .command("restore")
     .argument("<file>", "what backup wrote")
     .option("--verify", "only check the file: its proof, checksums, counts, objects, and a secret of each key; nothing is written")
-    .option("--without-proof", "take a file of a release that made no proof, which whoever could write to it may have changed")
+    .option("--without-proof", "take a file of a release that made no proof, which anyone who could write to it may have changed")
     .description("Load a backup into an empty database: all of it, or nothing.")
     .action((file: string, options: Restoring) => named(file, () => restore(file, options)));
 

@@ -55,7 +55,7 @@ export function createKeyring(given: readonly Uint8Array[]) {
     }
   }
 
-  /** HMAC-SHA256 of a text, behind the id of its key. It tells nothing of the key, and none but a holder of the key makes it. */
+  /** HMAC-SHA256 of a text, behind the id of its key. It shows nothing of the key, and none but a holder of the key makes it. */
   function stamp(text: string): Buffer {
     const { header, stampKey } = keyOf(keys[0]?.id);
     return Buffer.concat([header, macOf(stampKey, text)]);
@@ -76,7 +76,7 @@ export function createKeyring(given: readonly Uint8Array[]) {
     isStampOf,
     tryOpen,
     unseal: (sealed: Uint8Array, context: string) => open(sealed, context).secret,
-    /** Ids of the keys, the one that seals first. They tell nothing of the keys. */
+    /** Ids of the keys, the one that seals first. They show nothing of the keys. */
     ids: () => keys.map(({ id }) => id),
     /** Returns the beginning of a value that the first key sealed. */
     header: () => keyOf(keys[0]?.id).header,

@@ -31,7 +31,7 @@ export function createSignedQueries<const Name extends string>(keyring: Keyring,
 
 function createSigner(key: Uint8Array) {
   const hmac = (text: string) => createHmac("sha256", key).update(text).digest();
-  /** Tells the keys apart without telling them; it is no secret, every link shows it. */
+  /** Distinguishes the keys without showing them; it is no secret, every link shows it. */
   const keyId = hmac("key id").toString("hex").slice(0, 16);
   return {
     keyId,

@@ -8,10 +8,10 @@ export type TlsFiles = { certFile: string; keyFile: string };
 /** The certificate and key of the two files, in PEM. */
 export type TlsPair = { cert: string; key: string; subject: string; notBefore: Date; notAfter: Date };
 
-type Given = { cert: string | undefined; key: string | undefined };
+type TlsPaths = { cert: string | undefined; key: string | undefined };
 
 /** Reads TLS_CERT and TLS_KEY; undefined without them, or with a fault. */
-export function readTlsSettings({ cert, key }: Given, fault: (sentence: string) => void): TlsFiles | undefined {
+export function readTlsSettings({ cert, key }: TlsPaths, fault: (sentence: string) => void): TlsFiles | undefined {
   if (!cert && !key) return;
   if (!cert) return void fault("TLS_CERT is required with TLS_KEY: the PEM file with the server's certificate and its chain.");
   if (!key) return void fault("TLS_KEY is required with TLS_CERT: the PEM file with the key of the certificate.");

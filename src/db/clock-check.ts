@@ -14,14 +14,14 @@ export async function databaseTime(sql: Sql) {
   return row?.at;
 }
 
-type Given = { sql: Sql; clock: () => Date; log: Pick<Logger, "error" | "info">; now: () => number };
+type ClockCheckDeps = { sql: Sql; clock: () => Date; log: Pick<Logger, "error" | "info">; now: () => number };
 export type ClockCheck = ReturnType<typeof createClockCheck>;
 
 /**
  * Compares the server's clock with the database's; while they differ nothing irrevocable is done. Between two questions, `now`,
  * milliseconds that never go back, shows a jump of the server's clock.
  */
-export function createClockCheck({ sql, clock, log, now }: Given) {
+export function createClockCheck({ sql, clock, log, now }: ClockCheckDeps) {
   /** The server's time less the database's, as it would be if no clock had jumped since `askedAt`. */
   let known: { serverLessSteady: number; aheadMs: number; askedAt: number } | undefined;
   let differs = false;

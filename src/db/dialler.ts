@@ -30,7 +30,7 @@ type SessionSocket = Duplex & {
   onfailure: (error: { code?: string }) => void;
 };
 
-/** The result of each server that was tried for one statement, and what is looked for now. */
+/** The result of each server that was tried for one statement, and what is sought now. */
 type Round = { tried: Map<NetConnectOpts, Error>; attributes: SessionAttributes };
 
 /**
@@ -106,7 +106,7 @@ export function createDialler(targets: NetConnectOpts[], { tls, attributes, max,
       socket.removeListener("close", left);
       socket.emit("error", failure("CONNECTION_CLOSED", `${nameOf(target)} does not answer`));
       socket.emit("close", true);
-      if (socket.key) void cancel(target, tls, socket.key, FAREWELL_MS).catch(() => {}); // one that is not heard is waited for below
+      if (socket.key) void cancel(target, tls, socket.key, FAREWELL_MS).catch(() => {}); // one that does not arrive is waited for below
       await hasEnded(socket);
       places.leave();
     }
@@ -130,7 +130,7 @@ async function hasEnded(socket: Duplex) {
   socket.destroy();
 }
 
-/** Begins the second look of prefer-standby: there is no standby, so each server will do that answered. */
+/** Begins the second turn of prefer-standby: there is no standby, so each server will do that answered. */
 function takeAny(round: Round) {
   round.attributes = "any";
   for (const [target, { code }] of round.tried as Map<NetConnectOpts, Error & { code?: string }>) if (code === UNWANTED) round.tried.delete(target);

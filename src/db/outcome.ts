@@ -6,6 +6,9 @@ export type Target = { id: string; versions: Versions };
 /** A row as an answer shows it: `json` is the whole body. */
 export type Resource = { json: string; version: number };
 
+/** The same with the id, for its audit event or its place in a list. */
+export type IdentifiedResource = Resource & { id: string };
+
 /**
  * Why a request changed nothing: an unknown target, another version (`stale`), a state that forbids it (`conflict`). The rest
  * are sentences: a named thing is missing, wrong or in the way.

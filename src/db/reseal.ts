@@ -2,7 +2,7 @@ import { HEADER_LENGTH, type Keyring } from "#crypto/keyring";
 import type { Sql } from "./connect";
 import { contextOf, SEALED_COLUMNS, type SealedColumn } from "./sealed-columns";
 
-/** Rows looked at in one statement. */
+/** Rows read in one statement. */
 const PAGE = 500;
 /** The last pass finds nothing; what servers seal meanwhile with another key is found by the next one. */
 const MAX_PASSES = 5;
@@ -10,7 +10,7 @@ const MAX_PASSES = 5;
 export type Resealed = { table: string; resealed: number; unreadable: number };
 type Report = (soFar: Resealed) => void;
 /** Texts of the unique key and of what the value is bound to, and the value in hex unless the first key sealed it. */
-type Row = Record<string, string | null> & { sealed: string | null };
+type SealedRow = Record<string, string | null> & { sealed: string | null };
 
 /**
  * Seals with the first key what another key sealed, page by page, and reports the total after each page. A killed run is just
@@ -44,18 +44,18 @@ async function* stalePages(sql: Sql, keyring: Keyring, { table, column, uniqueKe
   const key = uniqueKey.join(", ");
   const names = [...new Set([...uniqueKey, ...boundTo])].map((name) => `${name}::text`).join(", ");
   const stale = `case when substring(${column} from 1 for ${HEADER_LENGTH}) <> decode('${keyring.header().toString("hex")}', 'hex') then encode(${column}, 'hex') end`;
-  let last: Row | undefined;
+  let last: SealedRow | undefined;
   do {
     const values = uniqueKey.flatMap((name) => last?.[name] ?? []);
     const after = last ? `where (${key}) > (${values.map((_, index) => `$${index + 1}`).join(", ")})` : "";
-    const rows = await sql.unsafe<Row[]>(`select ${names}, ${stale} as sealed from ${table} ${after} order by ${key} limit ${PAGE}`, values);
+    const rows = await sql.unsafe<SealedRow[]>(`select ${names}, ${stale} as sealed from ${table} ${after} order by ${key} limit ${PAGE}`, values);
     yield rows.filter(({ sealed }) => sealed !== null);
     last = rows.length === PAGE ? rows.at(-1) : undefined;
   } while (last);
 }
 
 /** Changes a value only while it is the one that was read. */
-async function resealRow(sql: Sql, keyring: Keyring, column: SealedColumn, row: Row) {
+async function resealRow(sql: Sql, keyring: Keyring, column: SealedColumn, row: SealedRow) {
   const context = contextOf(column, row);
   const opened = keyring.tryOpen(Buffer.from(row.sealed ?? "", "hex"), context);
   if (!opened) return "unreadable";

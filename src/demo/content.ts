@@ -23,13 +23,13 @@ const DOCUMENTS = [
   },
 ];
 
-type Place = { organizationId: string; userId: string; dataDir: string };
+type DemoOrganization = { organizationId: string; userId: string; dataDir: string };
 
 /**
  * Fills the demo organization through the application's own interface, with only what is missing, so that it can be
  * interrupted. `roots` are certificates to assign.
  */
-export async function addContent(client: Client, roots: string[], { organizationId, userId, dataDir }: Place, step: (name: string) => void) {
+export async function addContent(client: Client, roots: string[], { organizationId, userId, dataDir }: DemoOrganization, step: (name: string) => void) {
   step("agents");
   await addAgents(client, roots);
   await addThisMachine(client, roots.at(-1) ?? "", dataDir);

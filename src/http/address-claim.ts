@@ -20,10 +20,10 @@ export function isHeldByThisUser(name: string) {
 const isOfThisUser = (path: string) => attempt(() => statSync(path).uid) === process.getuid?.();
 const openFiles = (path: string) => attempt(() => readdirSync(path))?.flatMap((file) => attempt(() => readlinkSync(`${path}/${file}`)) ?? []) ?? [];
 
-/** Returns undefined where it fails: a process may end, and close files, while it is looked at. */
-function attempt<Value>(look: () => Value) {
+/** Returns undefined where it fails: a process may end, and close files, while they are read. */
+function attempt<Value>(read: () => Value) {
   try {
-    return look();
+    return read();
   } catch {
     return;
   }

@@ -91,7 +91,7 @@ async function readBytes(request: Request, limit: number) {
     return Buffer.concat(parts);
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal(400, "The connection ended before the body did."); // only the log hears of it
+    throw new Refusal(400, "The connection ended before the body did."); // only the log has it
   }
 }
 

@@ -8,7 +8,7 @@ const PREFLIGHT_ONLY = ["access-control-allow-methods", "access-control-allow-he
 /** Answers preflights, and names the origin of a request where it is one of `origins`. */
 export const allowOrigins = (origins: string[]) => (origins.length > 0 ? cors({ origin: origins, credentials: false, exposeHeaders: EXPOSED }) : new Elysia());
 
-/** The plugin tells every origin all but its own name, and on each answer which headers the request had, those of a gateway too. */
+/** The plugin shows every origin all but its own name, and on each answer which headers the request had, those of a gateway too. */
 export function dropNeedlessCors({ method, headers: asked }: Request, { headers }: Response) {
   const isNamed = headers.has("access-control-allow-origin");
   for (const name of [...headers.keys()].filter((each) => each.startsWith("access-control-")))

@@ -5,7 +5,7 @@ export const etag = (version: number) => `"${version}"`;
 const MAX_HEADER = 4_096;
 /** An element of a list of entity tags (RFC 9110, 8.8.3 and 5.6.1), empty ones too. */
 const ELEMENT = /[ \t]*(?:(W\/)?"([!#-~\x80-\xff]*)"[ \t]*)?(?:,|$)/y;
-/** A version, and in the tag of a read what tells its bytes from others. */
+/** A version, and in the tag of a read what distinguishes its bytes from others. */
 const VERSION = /^(0|[1-9]\d{0,8})(?:-[0-9a-z]{1,13})?$/;
 
 /** The tag of a read: If-Match takes it for the version. */

@@ -15,7 +15,7 @@ const ALIVE_EVERY_MS = 5_000;
 const SILENCE_MS = 15_000;
 /** How long to wait for another attempt: less than a request may take. */
 const WAIT_MS = 4_000;
-const LOOK_EVERY_MS = 150;
+const POLL_EVERY_MS = 150;
 /** Storing an answer is retried for two minutes, as long as a failover takes. */
 const OUTCOME_PAUSE_MS = 1_000;
 const OUTCOME_TRIES = 120;
@@ -51,8 +51,8 @@ const REPEATABLE = new Set([
 ]);
 
 /**
- * Claims the request's Idempotency-Key, if it has one, once the caller is known and the body read; `hashBody` tells its
- * SHA-256. Where the request was answered before, this ends it with the same answer.
+ * Claims the request's Idempotency-Key, if it has one, once the caller is known and the body read; `hashBody` gives
+ * the body's SHA-256. Where the request was answered before, this ends it with the same answer.
  */
 export async function claimWrite(request: Request, hashBody: () => string | Promise<string>) {
   const attempt = attempts.get(request);
@@ -81,7 +81,7 @@ function nameCaller(request: Request) {
 /** Claims the key, or ends the request with what became of the attempt before; waits for one that is still at it. */
 async function claim(deps: KeyDeps, keyed: Keyed, claimId: string) {
   let known: Known | undefined;
-  for (const until = performance.now() + WAIT_MS; performance.now() < until; await Bun.sleep(LOOK_EVERY_MS)) {
+  for (const until = performance.now() + WAIT_MS; performance.now() < until; await Bun.sleep(POLL_EVERY_MS)) {
     if (await claimKey(deps.sql, deps.stamps, keyed, claimId)) return;
     known = await findKey(deps.sql, deps.stamps, keyed, SILENCE_MS);
     if (known) answerAgain(deps, known);

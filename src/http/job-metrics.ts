@@ -4,13 +4,13 @@ import { createReading } from "./reading";
 
 const READ_EVERY_MS = 15_000;
 
-type Needs = { registry: Registry; jobRuns: Pick<JobRuns, "own" | "list">; patienceMs: number; isFirst: boolean };
+type JobMetricsDeps = { registry: Registry; jobRuns: Pick<JobRuns, "own" | "list">; patienceMs: number; isFirst: boolean };
 
 /**
  * Adds what this process did, and what all servers know, as far as the first process of each shows. Jobs have the label `name`, because
  * Prometheus writes its own `job` over a series' own.
  */
-export function addJobMetrics({ registry, jobRuns, patienceMs, isFirst }: Needs) {
+export function addJobMetrics({ registry, jobRuns, patienceMs, isFirst }: JobMetricsDeps) {
   const registers = [registry];
   const read = createReading(jobRuns.list, { everyMs: READ_EVERY_MS, patienceMs });
   new Counter({

@@ -8,7 +8,7 @@ export type HasNoQuery = (method: string, route: string) => boolean;
 
 /**
  * Refuses a query where the operation has none, as the validator does where it has some: after the guards, so that a stranger
- * hears 401 or 403.
+ * gets 401 or 403.
  */
 export const refuseUnknownQuery = (router: { hasNoQuery: HasNoQuery }) =>
   new Elysia({ name: "known-query" }).onBeforeHandle({ as: "global" }, ({ request }) => {

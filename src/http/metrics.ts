@@ -19,11 +19,11 @@ const COUNT_EVERY = 60_000;
 const RANKS = 10;
 const TOPIC = "metrics";
 
-type Needs = { config: Pick<Config, "requestTimeout">; sql: Pool; clock: () => Date; cluster: Cluster; jobRuns: JobRuns };
+type MetricsDeps = { config: Pick<Config, "requestTimeout">; sql: Pool; clock: () => Date; cluster: Cluster; jobRuns: JobRuns };
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** The metrics of this process, in a registry of its own. The series of workers have the label `worker`, so that they stay apart. */
-export function createMetrics({ config, sql, clock, cluster, jobRuns }: Needs) {
+export function createMetrics({ config, sql, clock, cluster, jobRuns }: MetricsDeps) {
   const patienceMs = config.requestTimeout / 2;
   const registry = new Registry();
   if (cluster.worker) registry.setDefaultLabels({ worker: cluster.worker });

@@ -2,10 +2,10 @@ import { UUID } from "#text/uuid";
 import { Refusal } from "./errors";
 import { jsonText } from "./respond";
 
-type Row = { json: string; key: string[] };
+type ListedRow = { json: string; key: string[] };
 
 /** `rows` may hold one more than `limit`: then there is a next page, which begins after the last row of this one. */
-export function page(rows: Row[], limit: number) {
+export function page(rows: ListedRow[], limit: number) {
   const shown = rows.slice(0, limit);
   const next = rows.length > limit ? encodeCursor(shown.at(-1)?.key ?? []) : null;
   return jsonText(`{"items":[${shown.map((row) => row.json).join(",")}],"nextCursor":${JSON.stringify(next)}}`);
@@ -27,6 +27,13 @@ export function readCursor<const Patterns extends Pattern[]>(cursor: string | un
 
 /** In lower case, as Postgres writes it. */
 export const UUID_PART = new RegExp(UUID.source);
+
+type SentPage = { limit: number; cursor?: string | undefined };
+/** The page of a query, of a list whose cursor is an id: the newest first. */
+export const pageBefore = ({ limit, cursor }: SentPage) => ({ limit, before: readCursor(cursor, UUID_PART)?.[0] });
+/** The same of a list in the order of ids. */
+export const pageAfter = ({ limit, cursor }: SentPage) => ({ limit, after: readCursor(cursor, UUID_PART)?.[0] });
+
 /** A moment of the calendar as iso() writes it: what only looks like one, Postgres would choke on. */
 export const TIME_PART: Pattern = { test: (text) => /^\d{4,5}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(\d{3})?Z$/.test(text) && isMoment(text) };
 

@@ -2,10 +2,10 @@ import { Gauge, type Registry } from "prom-client";
 import type { Pool } from "#db/connect";
 import { version } from "../../package.json";
 
-type Needs = { registry: Registry; sql: Pool; tlsExpiry: () => Date | undefined };
+type ProcessMetricsDeps = { registry: Registry; sql: Pool; tlsExpiry: () => Date | undefined };
 
 /** Adds what this process knows of itself: its release, its database connections and its TLS certificate. */
-export function addProcessMetrics({ registry, sql, tlsExpiry }: Needs) {
+export function addProcessMetrics({ registry, sql, tlsExpiry }: ProcessMetricsDeps) {
   const registers = [registry];
   new Gauge({ name: "certitude_build_info", help: "1, with the release and the Bun that it runs on.", labelNames: ["version", "bun"], registers }).set(
     { version, bun: Bun.version },

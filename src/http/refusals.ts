@@ -3,13 +3,13 @@ import type { Deps } from "#deps";
 import { isUuid } from "#text/uuid";
 import { exchangeOf, peerAddress } from "./exchange";
 
-type Needs = Pick<Deps, "denials" | "limits">;
+type RefusalDeps = Pick<Deps, "denials" | "limits">;
 
 /**
  * Writes an audit event for each 401 and 403. Those of unknown callers count against their address's limit, and become 429
  * beyond it; callers with a valid credential are not affected.
  */
-export function judgeRefusal(deps: Needs, request: Request, answer: Response) {
+export function judgeRefusal(deps: RefusalDeps, request: Request, answer: Response) {
   if (answer.status !== 401 && answer.status !== 403 && answer.status !== 429) return { answer };
   const peer = peerAddress(request);
   const { id, route = "unknown", caller, scope, pathOrganizationId, reason = "" } = exchangeOf(request);

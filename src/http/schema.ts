@@ -21,11 +21,11 @@ export const Empty = t.Literal("", { noValidate: true });
 export const EmptyObject = Answer({}, { title: "EmptyObject" });
 /** A 409 that names what is in the way, where that is another thing than the caller asked for. */
 export const Conflict = Answer(
-  { message: t.Optional(t.String({ description: "What is in the way, where the request does not tell", examples: ["The policy holds this place."] })) },
+  { message: t.Optional(t.String({ description: "What is in the way, where the request does not show it", examples: ["The policy holds this place."] })) },
   { title: "Conflict" },
 );
 /**
- * A guard's 401. It also tells the document what each caller must send together: a guard's responses reach the routes, its
+ * A guard's 401. It also says in the document what each caller must send together: a guard's responses reach the routes, its
  * `detail` does not.
  */
 export const Unauthorized = (...security: string[][]) => t.Literal("", { security, noValidate: true });

@@ -4,12 +4,12 @@ import { readTlsPair, type TlsFiles, type TlsPair, timeFault } from "#crypto/tls
 
 /** After which a silent connection is closed. */
 export const IDLE_TIMEOUT_S = 30;
-const LOOK_EVERY_MS = 2_000;
+const READ_EVERY_MS = 2_000;
 /**
- * How long the former listener answers beside the next, to tell its clients to connect again. Then it closes what has been
+ * How long the former listener answers beside the next, to ask its clients to connect again. Then it closes what has been
  * silent for that time.
  */
-const DRAIN_MS = LOOK_EVERY_MS;
+const DRAIN_MS = READ_EVERY_MS;
 
 type Fetch = (request: Request, server: Server<unknown>) => Promise<Response>;
 type Bind = (fetch: Fetch, tls: Pick<TlsPair, "cert" | "key">, port?: number) => Server<undefined>;
@@ -27,7 +27,7 @@ export function serveWithTls(files: TlsFiles, fetch: Fetch, bind: Bind, { log, c
   let current = start(served);
   let lastFault = "";
   let loggedFault = "";
-  const looking = setInterval(look, LOOK_EVERY_MS);
+  const reading = setInterval(readFiles, READ_EVERY_MS);
 
   function start(pair: TlsPair) {
     const wrong = timeFault(pair, clock());
@@ -44,8 +44,8 @@ export function serveWithTls(files: TlsFiles, fetch: Fetch, bind: Bind, { log, c
     return given;
   }
 
-  /** The two files are written one after the other, so that a fault counts when it is still there at the next look. */
-  function look() {
+  /** The two files are written one after the other, so that a fault counts when it is still there at the next reading. */
+  function readFiles() {
     try {
       const pair = readTlsPair(files);
       [lastFault, loggedFault] = ["", ""];
@@ -78,7 +78,7 @@ export function serveWithTls(files: TlsFiles, fetch: Fetch, bind: Bind, { log, c
 
   /** As `Server.stop`, for all. */
   async function stop(isForced = false) {
-    clearInterval(looking);
+    clearInterval(reading);
     for (const timer of timers) clearTimeout(timer);
     await Promise.all(Array.from(servers, (server) => server.stop(isForced)));
   }

@@ -1,6 +1,6 @@
 import type { Holder, Piece, Room, Shares, Take } from "#modules/platform/jobs/rules";
 
-/** How often it is looked for what has become due meanwhile, and how long a turn goes on: the work at hand goes on after it. */
+/** How often a turn asks for what has become due meanwhile, and how long a turn goes on: the work at hand goes on after it. */
 const LOOK_MS = 500;
 const TURN_MS = 20_000;
 

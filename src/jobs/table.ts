@@ -2,8 +2,8 @@ import { endTrust } from "#maintenance/stamping";
 import { watchStamping } from "#maintenance/watch-stamping";
 import { watchExpiry } from "#modules/certificates/expiry/services/watch";
 import { foldCounts } from "#modules/core/widgets/queries/counts";
-import { lookForSilence } from "#modules/fleet/agents/queries/watch";
-import { lookAtDueDates, lookAtEvidence } from "#modules/governance/frameworks/queries/watch";
+import { watchSilence } from "#modules/fleet/agents/queries/watch";
+import { watchDueDates, watchEvidence } from "#modules/governance/frameworks/queries/watch";
 import { watchMetrics } from "#modules/governance/metric-thresholds/queries/watch";
 import { publish } from "#modules/issuance/pki/services/publish";
 import { renewDue } from "#modules/issuance/renewals/services/renew";
@@ -11,7 +11,7 @@ import { asking } from "#modules/issuance/renewals/services/windows";
 import { issuing } from "#modules/issuance/requests/services/work";
 import { revoking } from "#modules/issuance/revocations/services/revoke";
 import { delivering, tidyChannels } from "#modules/notifications/channels/services/deliver";
-import { lookAtCredentials } from "#modules/notifications/credentials/queries";
+import { watchCredentials } from "#modules/notifications/credentials/queries";
 import { dispatchEvents } from "#modules/notifications/dispatch/services/dispatch";
 import { mailDigests } from "#modules/notifications/mail/services/digests";
 import { watchSeats } from "#modules/people/members/queries/seats";
@@ -57,10 +57,10 @@ export const JOBS: readonly Job[] = [
   { name: "ask-renewal-windows", everyMs: 20 * SECOND_MS, byClock: true, shares: SHARES, source: asking },
   { name: "tell-revocations", everyMs: 2 * SECOND_MS, shares: SHARES, source: revoking },
   { name: "watch-expiry", everyMs: 20 * SECOND_MS, byClock: true, run: watchExpiry },
-  { name: "watch-agents", everyMs: 20 * SECOND_MS, byClock: true, run: inBatches(lookForSilence) },
-  { name: "watch-due-dates", everyMs: MINUTE_MS, byClock: true, run: inBatches(lookAtDueDates) },
-  { name: "watch-evidence", everyMs: 20 * SECOND_MS, byClock: true, run: inBatches(lookAtEvidence) },
-  { name: "watch-credentials", everyMs: MINUTE_MS, byClock: true, run: inBatches(lookAtCredentials) },
+  { name: "watch-agents", everyMs: 20 * SECOND_MS, byClock: true, run: inBatches(watchSilence) },
+  { name: "watch-due-dates", everyMs: MINUTE_MS, byClock: true, run: inBatches(watchDueDates) },
+  { name: "watch-evidence", everyMs: 20 * SECOND_MS, byClock: true, run: inBatches(watchEvidence) },
+  { name: "watch-credentials", everyMs: MINUTE_MS, byClock: true, run: inBatches(watchCredentials) },
   { name: "watch-seats", everyMs: MINUTE_MS, run: watchSeats },
   { name: "watch-metrics", everyMs: MINUTE_MS, run: watchMetrics },
   { name: "mail-digests", everyMs: 20 * SECOND_MS, byClock: true, run: mailDigests },

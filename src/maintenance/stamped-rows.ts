@@ -23,7 +23,7 @@ import { requestFacts, requestFactsJson } from "#modules/issuance/requests/queri
 import { challengeFacts, challengeFactsJson } from "#modules/issuance/requests/queries/challenge-facts";
 import { apiTokenFacts, apiTokenFactsJson, memberFacts, memberFactsJson, platformAdminFacts, platformAdminFactsJson } from "#modules/people/roles/queries";
 
-/** Rows looked at in one statement. */
+/** Rows read in one statement. */
 const PAGE = 1_000;
 
 // biome-ignore lint/suspicious/noExplicitAny: what a row's facts are is its own statement's affair
@@ -122,10 +122,10 @@ export const columnsOf = (levels: readonly Level[]) => STAMPED_COLUMNS.filter(({
  */
 type Choice = "what has none" | "what does not hold" | "what a former key stamped";
 export type Restamped = { table: string; column: string; stamped: number; unproven: number };
-const isProven = (stamps: Stamps, { read, formerly = read }: StampedColumn, { facts, stamp }: Row) =>
+const isProven = (stamps: Stamps, { read, formerly = read }: StampedColumn, { facts, stamp }: StampedRow) =>
   [read, formerly].some((each) => stamps.isStamped(fromHex(stamp), each(facts)));
-const hasNone = ({ stamp }: Row) => stamp === null;
-type Row = { key: string[]; facts: object; stamp: string | null };
+const hasNone = ({ stamp }: StampedRow) => stamp === null;
+type StampedRow = { key: string[]; facts: object; stamp: string | null };
 
 type Choosing = { choice: Choice; levels: readonly Level[]; keyId: string };
 
@@ -140,7 +140,7 @@ export async function restampAll(
   for (const column of columnsOf(levels)) {
     const total = { table: column.table, column: column.column, stamped: 0, unproven: 0 };
     for await (const rows of pages(sql, column)) {
-      const isFormer = ({ stamp }: Row) => stamp !== null && keyIdOf(Buffer.from(stamp, "hex")) !== keyId;
+      const isFormer = ({ stamp }: StampedRow) => stamp !== null && keyIdOf(Buffer.from(stamp, "hex")) !== keyId;
       const { true: proven = [], false: unproven = [] } = Object.groupBy(rows, (row) => `${isProven(stamps, column, row)}`);
       const due = {
         "what has none": () => unproven.filter(hasNone),
@@ -171,7 +171,7 @@ export async function countUnproven(sql: Sql, stamps: Stamps) {
 async function* pages(sql: Sql, { table, alias = table, key, keyIsText, column, facts }: StampedColumn) {
   let last: string[] = key.map(() => (keyIsText ? "" : MIN_UUID));
   for (;;) {
-    const rows = await sql<Row[]>`
+    const rows = await sql<StampedRow[]>`
       select json_build_array(${sql.text(key.join(", "))}) as key, ${facts(sql)} as facts, encode(${sql.text(column)}, 'hex') as stamp
       from ${sql.text(`${table} as ${alias}`)}
       where (${sql.text(key.join(", "))}) > (select ${sql.text(key.map((_, index) => `(given->>${index})::${typeOf(keyIsText)}`).join(", "))} from (select ${JSON.stringify(last)}::jsonb as given) as last)
@@ -186,7 +186,7 @@ async function* pages(sql: Sql, { table, alias = table, key, keyIsText, column, 
 const typeOf = (keyIsText: true | undefined) => (keyIsText ? "text" : "uuid");
 
 /** Writes a stamp only while the one before it is that which was read: what was ordered meanwhile has its own. */
-async function write(sql: Sql, stamps: Stamps, { table, key, keyIsText, column, held, read }: StampedColumn, rows: Row[]) {
+async function write(sql: Sql, stamps: Stamps, { table, key, keyIsText, column, held, read }: StampedColumn, rows: StampedRow[]) {
   const given = rows.map(({ key, facts, stamp }) => ({ key, former: stamp && `\\x${stamp}`, stamp: inJson(stamps.of(read(facts))) }));
   const isRow = key.map((name, index) => `t.${name} = (given.key->>${index})::${typeOf(keyIsText)}`).join(" and ");
   const { count } = await sql`

@@ -112,7 +112,7 @@ export async function stampRestored(tx: Sql, keyring: Keyring, { header, isProve
 type Trusting = { sql: Pool; stamps: Stamps; keyId: string; levels: readonly Level[] };
 
 /**
- * Stamps whatever has no stamp of these levels that holds, and demands them from then on. For an administrator who has looked
+ * Stamps whatever has no stamp of these levels that holds, and demands them from then on. For an administrator who has examined
  * at it, and at the end of an upgrade.
  */
 async function trustRows({ sql, stamps, keyId, levels }: Trusting, reportProgress?: (soFar: Restamped) => void) {

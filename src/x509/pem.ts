@@ -3,7 +3,7 @@ import { DerError } from "./der";
 /** One block of a PEM text, in the text's order: its label, and its bytes or why they cannot be read. */
 export type PemBlock = { label: string; bytes: Uint8Array } | { label: string; fault: string };
 
-/** A line that begins with dashes, white space before it aside. Each character is looked at once. */
+/** A line that begins with dashes, white space before it aside. Each character is read once. */
 const BORDER = /(?:^|[\r\n])[^\S\r\n]*(-----[^\r\n]*)/g;
 const BEGIN = /^-----BEGIN ([A-Z0-9 ]{1,64})-----$/;
 /** In characters: longer blocks would stop other requests while they are parsed. */

@@ -12,7 +12,7 @@ import {
 import { listDeliveries, redeliver } from "#modules/notifications/channels/queries/deliveries";
 import { listRoutes } from "#modules/notifications/channels/queries/routes";
 import { withdrawConnection, withdrawRoute } from "#modules/notifications/channels/queries/withdraw";
-import { lookAtCredentials } from "#modules/notifications/credentials/queries";
+import { watchCredentials } from "#modules/notifications/credentials/queries";
 import { listUndispatched, refreshStates, saveNotifications, takeEvents } from "#modules/notifications/dispatch/queries/dispatch";
 import { addDeliveries, findFitting, listActiveRoutes, resolveIncidents } from "#modules/notifications/dispatch/queries/fan-out";
 import { deleteOldEvents, deleteOldNotifications } from "#modules/notifications/dispatch/queries/forget";
@@ -119,7 +119,7 @@ export async function notificationQueries(sql: Pool): Promise<Query[]> {
     ["digests: close (all that waited)", (tx) => closeDigests(tx, [userId], [{ userId, mailId: MAX, noticeIds: [noticeId] }])],
     ["digests: is it wanted?", (tx) => isDigestWanted(tx, MAX)],
     ["who gets mail", (tx) => listRecipients(tx, organizationId, "certificate_expiring", [{ userId, noticeId, notificationId: notice.notificationId }])],
-    ["credentials that end", (tx) => lookAtCredentials(tx, 1_000, now)],
+    ["credentials that end", (tx) => watchCredentials(tx, 1_000, now)],
   ];
 }
 

@@ -112,10 +112,10 @@ export function createOracle(admins: readonly string[]) {
   }
 
   function look(now: number) {
-    for (const [names, all] of byNames) lookAt(all, current(names, now), now);
+    for (const [names, all] of byNames) judge(all, current(names, now), now);
   }
 
-  function lookAt(all: readonly Known[], latest: Known | undefined, now: number) {
+  function judge(all: readonly Known[], latest: Known | undefined, now: number) {
     for (const each of all) if (each !== latest && each.isActive && stands(each)) clearRenewed(each);
     const said = latest && reach(latest, now);
     if (said) dispatch(latest, said, now);

@@ -6,7 +6,7 @@ import { makeAlpnCertificate, serverNameOf } from "./alpn-certificate";
 /** A challenge that a listener answers. */
 type Answer = { name: string; token: string; answer: string };
 type Answers = Map<string, Answer>;
-type Place = { address: string; port: number };
+type ListenAddress = { address: string; port: number };
 type Listener = { answers: Answers; stop: () => void };
 
 /** The ports that a CA connects to (RFC 8555, 8.3; RFC 8737, 3). */
@@ -73,7 +73,7 @@ async function listen(proof: HostProof, answers: Answers) {
 }
 
 /** Answers the tokens that it has, and 404 to all else. */
-async function serveHttp({ address, port }: Place, answers: Answers) {
+async function serveHttp({ address, port }: ListenAddress, answers: Answers) {
   const server = Bun.serve({
     hostname: address,
     port,
@@ -96,7 +96,7 @@ async function serveHttp({ address, port }: Place, answers: Answers) {
 const notFound = () => new Response(null, { status: 404 });
 
 /** Shows the certificate of the name that is asked for, to who speaks the protocol of the challenge; closes every other connection. */
-function serveTls({ address, port }: Place, answers: Answers) {
+function serveTls({ address, port }: ListenAddress, answers: Answers) {
   const contexts = new Map<string, SecureContext>();
   const open = new Set<TLSSocket>();
 

@@ -19,7 +19,7 @@ const temporaryOf = (path: string) => `.${basename(path)}${TEMPORARY}`;
 export const isTemporary = (name: string) => name.startsWith(".") && name.endsWith(TEMPORARY);
 
 /** The place of a file, in a directory that is held open: whatever is done there is done in the same directory. */
-export type Place = {
+export type FilePlace = {
   /** The file, or undefined where there is none. Only a plain file: never a link, a pipe or a device. */
   read(): Promise<Snapshot | undefined>;
   /** Attributes of a new file of this mode: it belongs to whom its directory belongs. */
@@ -35,10 +35,10 @@ export type Place = {
 };
 
 /** Goes to a file's place once, and works there. Rejects with ENOENT where its directory does not exist. */
-export const withPlace = <Result>(path: string, use: (place: Place) => Promise<Result>): Promise<Result> =>
+export const withPlace = <Result>(path: string, use: (place: FilePlace) => Promise<Result>): Promise<Result> =>
   withDirectory(dirname(path), (directory) => use(placeIn(directory, path)));
 
-function placeIn(directory: HeldDirectory, path: string): Place {
+function placeIn(directory: HeldDirectory, path: string): FilePlace {
   const file = directory.at(basename(path));
   const temporary = directory.at(temporaryOf(path));
 

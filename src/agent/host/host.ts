@@ -9,7 +9,7 @@ export type Host = {
   home: string;
   /**
    * The system's trust store: where anchors are dropped, what its tool makes of them, how the tool is called, the hooks that it
-   * tells of each change, and the keystore that one of those fills.
+   * reports each change, and the keystore that one of those fills.
    */
   system: { anchors: string; bundle: string; update: Argv; hooks: string; javaStore: string };
   /** The system's trust store of Red Hat's kind: the same, of another tool. */

@@ -11,14 +11,14 @@ import type { IdentityFiles, TrustedKey } from "./identity-files";
 /** This host's demand on an answer: the trusted key has signed it for this host, in answer to `nonce`. */
 export type Trust = ReturnType<typeof createTrust>;
 
-type Needs = { files: Pick<IdentityFiles, "readTrustedKey" | "saveTrustedKey" | "trustedKeyPath">; ask: Ask; log: Logger };
+type TrustDeps = { files: Pick<IdentityFiles, "readTrustedKey" | "saveTrustedKey" | "trustedKeyPath">; ask: Ask; log: Logger };
 type Answer = { response: Response; nonce: string; content: string | undefined };
 
 /**
  * Judges desired states. Each must be signed for this agent and this request by the pinned key, or by one that it endorses; a
  * replayed state names another nonce.
  */
-export function createTrust({ files, ask, log }: Needs) {
+export function createTrust({ files, ask, log }: TrustDeps) {
   /**
    * Returns the tag that the signature vouches for; undefined for an unsigned answer of a server that never signed one. Throws
    * Untrusted.

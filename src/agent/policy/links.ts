@@ -29,6 +29,6 @@ function isLink(path: string) {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   } catch {
-    return false; // a path that cannot be looked at is reported by its parent
+    return false; // a path that cannot be read is reported by its parent
   }
 }

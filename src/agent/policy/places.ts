@@ -15,7 +15,7 @@ import { isCertificateFile } from "./paths";
  * tool's library or a web server's directory. `~/` is the home of `account`.
  */
 export type PathDemand = { kind: "directory" | "file" | "named file" | "python" | "module" | "webroot"; path: string; field: string; account?: string };
-type Place = (target: Target, host: Host) => PathDemand[];
+type PathsOf = (target: Target, host: Host) => PathDemand[];
 /** A store's own places, for which it needs no policy: directories, and single files. */
 type Own = { directories?: string[]; files?: string[] };
 
@@ -25,7 +25,7 @@ const KEY_FILES: readonly string[] = ["keyFileName", "combinedFileName"];
 
 /** The directory of the config, and its names that are no certificate's; `usual` is where the store looks by itself. */
 const inDirectory =
-  (usual: (host: Host) => string | undefined = () => undefined): Place =>
+  (usual: (host: Host) => string | undefined = () => undefined): PathsOf =>
   ({ config }, host) => {
     const { trustStorePath: given, keyDirectory } = config;
     const directory = given === undefined ? usual(host) : pathOn(host, given, "trustStorePath");
@@ -39,7 +39,7 @@ const inDirectory =
 const oddName = (field: string, name: string | undefined, directory: string): PathDemand[] =>
   name === undefined || isCertificateFile(name) ? [] : [{ kind: "named file", path: join(directory, name), field }];
 
-const singleFile: Place = ({ config: { trustStorePath } }, host) =>
+const singleFile: PathsOf = ({ config: { trustStorePath } }, host) =>
   trustStorePath === undefined || trustStorePath === host.system.bundle
     ? []
     : [{ kind: "file", path: pathOn(host, trustStorePath, "trustStorePath"), field: "trustStorePath" }];
@@ -52,13 +52,13 @@ function bundleBeside(target: Target, host: Host, settingsFile: string): PathDem
   return [{ kind: "file", path, field: trustStorePath === undefined ? "certFileName" : "trustStorePath" }];
 }
 
-const byVariable: Place = (target, host) => {
+const byVariable: PathsOf = (target, host) => {
   const file = envFileOf(target, host);
   return [{ kind: "named file", path: file, field: "envFilePath" }, ...bundleBeside(target, host, file)];
 };
 
 /** A directory of the home of the config's account, where it names one. */
-const libpqDirectory: Place = (target, host) => {
+const libpqDirectory: PathsOf = (target, host) => {
   const { dbUser, trustStorePath } = target.config;
   const places = inDirectory(({ home }) => join(home, ".postgresql"))(target, host);
   if (dbUser === undefined || trustStorePath !== undefined) return places;
@@ -66,7 +66,7 @@ const libpqDirectory: Place = (target, host) => {
 };
 
 /** A directory of a database; `~/` is the home of the config's account, where it names one. */
-const database: Place = ({ config: { trustStorePath, dbUser } }, host) => {
+const database: PathsOf = ({ config: { trustStorePath, dbUser } }, host) => {
   if (trustStorePath === undefined) return [];
   const isInHome = dbUser !== undefined && trustStorePath.startsWith("~/");
   const path = isInHome ? trustStorePath : pathOn(host, trustStorePath, "trustStorePath");
@@ -74,21 +74,21 @@ const database: Place = ({ config: { trustStorePath, dbUser } }, host) => {
 };
 
 /** A file of policies, and the certificate beside it. */
-const firefoxFiles: Place = ({ config: { trustStorePath = FIREFOX_POLICIES, certFileName } }, host) => {
+const firefoxFiles: PathsOf = ({ config: { trustStorePath = FIREFOX_POLICIES, certFileName } }, host) => {
   const file = pathOn(host, trustStorePath, "trustStorePath");
   const field = "trustStorePath";
   const names = oddName("certFileName", certFileName, dirname(file));
   return file === FIREFOX_POLICIES ? names : [{ kind: "named file", path: file, field }, { kind: "directory", path: dirname(file), field }, ...names];
 };
 
-const chromeFile: Place = ({ config: { trustStorePath, certFileName = "certitude.json" } }, host) => {
+const chromeFile: PathsOf = ({ config: { trustStorePath, certFileName = "certitude.json" } }, host) => {
   const directory = trustStorePath === undefined ? undefined : pathOn(host, trustStorePath, "trustStorePath");
   if (directory === undefined || CHROME_DIRECTORIES.includes(directory)) return [];
   return [{ kind: "named file", path: join(directory, certFileName), field: "trustStorePath" }];
 };
 
 /** Without a file of settings the newest PHP's own takes it, and the bundle lies beside that. */
-const phpFiles: Place = (target, host) => {
+const phpFiles: PathsOf = (target, host) => {
   const { envFilePath, trustStorePath, certFileName } = target.config;
   if (envFilePath !== undefined) return byVariable(target, host);
   return trustStorePath === undefined ? oddName("certFileName", certFileName, "/etc/php") : bundleBeside(target, host, "/etc/php");
@@ -98,7 +98,7 @@ const SYSTEM_CERTIFICATES = "/etc/ssl/certs";
 const gitDirectory = (host: Host) => `${ownGitFileOn(host)}.d`;
 
 /** The paths that the config of each store names. */
-export const PLACES: PerInstallable<Place> = {
+export const PLACES: PerInstallable<PathsOf> = {
   linux_update_ca_certificates: inDirectory(({ system }) => system.anchors),
   openssl_ca_dir: inDirectory(() => SYSTEM_CERTIFICATES),
   pem_ca_bundle: ({ config: { trustStorePath = "" } }, host) => [

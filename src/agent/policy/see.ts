@@ -17,7 +17,7 @@ export async function seeDemands(demands: readonly Demand[], storeType: TrustSto
   const seen: Seen[] = [];
   for (const each of demands) {
     if ("path" in each) {
-      const { real, ...found } = await lookAt(each, host);
+      const { real, ...found } = await locate(each, host);
       seen.push({ ...each, ...found, real, isOwn: ownFiles.includes(real) || ownDirectories.some((own) => isWithin(real, own)) });
     } else seen.push(each);
   }
@@ -25,7 +25,7 @@ export async function seeDemands(demands: readonly Demand[], storeType: TrustSto
 }
 
 /** A path and where it leads; where that cannot be said, the path itself, and why. */
-async function lookAt({ path: given, account }: PathDemand, host: Host) {
+async function locate({ path: given, account }: PathDemand, host: Host) {
   let path = normalize(given);
   try {
     if (account !== undefined) path = join((await findUser(host, account)).home, given.slice(2));

@@ -5,9 +5,9 @@ import { runProgram } from "../host/program";
 import type { Transaction } from "../transaction/transaction";
 import { type OneValue, taken, takenByOther } from "./setting";
 
-type Place = { file: string; name: string };
+type GitOption = { file: string; name: string };
 
-const claimOf = ({ file, name }: Place, value: string) => `${name}=${value} in ${file}`;
+const claimOf = ({ file, name }: GitOption, value: string) => `${name}=${value} in ${file}`;
 
 /** The setting of the option that a claim stands for; undefined where it stands for something else. */
 function settingOf(claim: string, name: string) {
@@ -16,7 +16,7 @@ function settingOf(claim: string, name: string) {
 }
 
 /** The claims of the options that are others than these settings', each with its setting. */
-export const otherClaims = (claims: string[], settings: (Place & { value: string })[]) =>
+export const otherClaims = (claims: string[], settings: (GitOption & { value: string })[]) =>
   settings.flatMap(({ value, ...place }) =>
     claims.flatMap((claim) => {
       const setting = claim === claimOf(place, value) ? undefined : settingOf(claim, place.name);
@@ -25,7 +25,7 @@ export const otherClaims = (claims: string[], settings: (Place & { value: string
   );
 
 /** An option that git itself writes into a file of its own, beside a mark that the agent has set it. */
-export function gitSetting(place: Place, value: string): OneValue {
+export function gitSetting(place: GitOption, value: string): OneValue {
   const { file, name } = place;
   const mark = `certitude.${name.replace(".", "-")}`;
   const madeClaim = `made ${file}`;

@@ -16,17 +16,17 @@ export type Setting = {
 /** A setting of one value. Where another owner has set another value, installing it is an error. */
 export type OneValue = Setting & { /** Returns whether another owner has set this value. */ isForeign(host: Host): Promise<boolean> };
 
-export type Place = { file: string; name: string; format?: Format };
+export type SettingPlace = { file: string; name: string; format?: Format };
 
-export const taken = ({ file, name }: Place, value: string) =>
+export const taken = ({ file, name }: SettingPlace, value: string) =>
   new Error(`${file} sets ${name} to ${value ? foreign(value) : "on"}, and not by this agent. Remove that, or let config.trustStorePath name that file.`);
-export const takenByOther = ({ file, name }: Place, value: string) =>
+export const takenByOther = ({ file, name }: SettingPlace, value: string) =>
   new Error(
     `${file} sets ${name} to ${foreign(value)} for another assignment on this host. Let this one have the same config.trustStorePath and preferOsStore, or take that one away first.`,
   );
 
 /** A setting of one value, in a marked block of a file. */
-export function oneValue(place: Place, words: string): OneValue {
+export function oneValue(place: SettingPlace, words: string): OneValue {
   const { file, name, format = formatOf(file) } = place;
   const value = asRead(words);
   const content = format.render(name, value);
@@ -74,7 +74,7 @@ export function oneValue(place: Place, words: string): OneValue {
  * would not take the whole.
  */
 export function someWords(
-  { file, name, format = formatOf(file) }: Place,
+  { file, name, format = formatOf(file) }: SettingPlace,
   given: string,
   check: (transaction: Transaction, value: string) => Promise<unknown>,
 ): Setting {

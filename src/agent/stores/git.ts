@@ -67,7 +67,7 @@ async function faultsInUse(target: Target, host: Host) {
     return used === value
       ? []
       : [
-          `git takes ${used === undefined ? "nothing" : foreign(used)} as ${name}, not ${value}: git config --show-origin --get ${name} tells where that is set`,
+          `git takes ${used === undefined ? "nothing" : foreign(used)} as ${name}, not ${value}: git config --show-origin --get ${name} shows where that is set`,
         ];
   });
 }

@@ -29,7 +29,7 @@ const FAST_JVM_START = "-J-XX:TieredStopAtLevel=1";
 
 /** Java's keystores: one file with a password, in which an alias names a trusted certificate, or a private key with its chain. */
 export function keystoreStore(locate: (target: Target, host: Host) => Promise<Keystore>): Store {
-  async function look(target: Target, host: Host) {
+  async function inspect(target: Target, host: Host) {
     const keystore = await locate(target, host);
     const { file, entries } = await readKeystore(keystore, host);
     const alias = target.alias.toLowerCase(); // as Java itself compares them
@@ -38,7 +38,7 @@ export function keystoreStore(locate: (target: Target, host: Host) => Promise<Ke
 
   return {
     async observe(target, material, host) {
-      const seen = await look(target, host);
+      const seen = await inspect(target, host);
       const { keystore, file, entry } = seen;
       const differences: string[] = [];
       const fault = faultOf(entry, material);
@@ -51,7 +51,7 @@ export function keystoreStore(locate: (target: Target, host: Host) => Promise<Ke
     findRemains: async (target, { fingerprint }, host) => findInKeystore(await locate(target, host), fingerprint, host),
 
     async install(target, material, transaction) {
-      const seen = await look(target, transaction.host);
+      const seen = await inspect(target, transaction.host);
       const { keystore, file, entry, claim } = seen;
       const { path } = keystore;
       const mode = modeFor(target, material, seen);
@@ -69,7 +69,7 @@ export function keystoreStore(locate: (target: Target, host: Host) => Promise<Ke
     },
 
     async remove(target, transaction) {
-      const { keystore, entries, entry, claim } = await look(target, transaction.host);
+      const { keystore, entries, entry, claim } = await inspect(target, transaction.host);
       const isTheAgents = await transaction.dropReference(keystore.path);
       const [own] = entry?.certificates ?? [];
       if (own && transaction.owns(claim, fingerprintOf(own))) {

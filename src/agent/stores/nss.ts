@@ -75,7 +75,7 @@ function faultOf({ name, certificate, trust, privateKey }: Wanted, entries: Entr
 
 function refuseAmbiguous(entries: Entry[], name: string, { directory }: Database) {
   if (entries.filter((each) => each.name === name).length > 1)
-    throw new Error(`${directory} holds several certificates as ${name}, which certutil cannot tell apart. Delete what is not the agent's by hand.`);
+    throw new Error(`${directory} holds several certificates as ${name}, which certutil cannot distinguish. Delete what is not the agent's by hand.`);
 }
 
 function refuseForeign(entries: Entry[], place: string, transaction: Transaction) {

@@ -6,12 +6,12 @@ import type { Host } from "../host/host";
 import { resolvePassword } from "../host/password";
 import { runProgram } from "../host/program";
 import type { Target } from "../store";
-import { explain, look, openToken, PIN, type Token, withScratch } from "./pkcs11-token";
+import { explain, listObjects, openToken, PIN, type Token, withScratch } from "./pkcs11-token";
 
 /** The private key with the label, which signs in its token and stays there. It is the operator's: none is made, and a renewal keeps it. */
 export async function keyInside(target: Target, host: Host): Promise<Signer> {
   const token = await openToken(target, host);
-  const { certificates, keyId } = await look(token, target.alias, host);
+  const { certificates, keyId } = await listObjects(token, target.alias, host);
   if (keyId === undefined) throw noKey(token, target.alias);
   const own = certificates.find(({ id }) => id === keyId);
   const publicKey = own ? publicHalfOf(new X509Certificate(own.pem).publicKey) : await readPublicKey(token, keyId, host);

@@ -49,7 +49,7 @@ const objectsIn = (text: string, alias: string) =>
  * Returns the certificate with the label by one run of the tool, enough for a pass without a change. Undefined unless one
  * initialized token has one such certificate; a wrong PIN is not tried again.
  */
-export async function glance({ module, argv, secret }: Token, alias: string, host: Host): Promise<Certificate[] | undefined> {
+export async function readCertificate({ module, argv, secret }: Token, alias: string, host: Host): Promise<Certificate[] | undefined> {
   const environment = { [PIN]: await resolvePassword(host, secret.reference) };
   return readByFile(host, async (file) => {
     const words = argvOf("--list-slots", "--list-objects", "--read-object", "--type", "cert", "--label", serverWord(alias), "--output-file", file);
@@ -62,7 +62,7 @@ export async function glance({ module, argv, secret }: Token, alias: string, hos
 }
 
 /** The certificates with the label, and the id of the private key with it, where there is one. */
-export async function look({ module, argv, secret }: Token, alias: string, host: Host) {
+export async function listObjects({ module, argv, secret }: Token, alias: string, host: Host) {
   const environment = { [PIN]: await resolvePassword(host, secret.reference) };
   const { stdout } = await runProgram(host, argvOf(argv, "--list-objects"), { environment }).catch(explain(module));
   const own = objectsIn(stdout, alias);

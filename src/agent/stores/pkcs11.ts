@@ -5,7 +5,7 @@ import { writeTemp } from "../host/temp-dir";
 import type { Store } from "../store";
 import type { Transaction } from "../transaction/transaction";
 import { keyInside, noKey } from "./pkcs11-key";
-import { type Certificate, explain, glance, look, openToken, PIN, type Token, tokenOf } from "./pkcs11-token";
+import { type Certificate, explain, listObjects, openToken, PIN, readCertificate, type Token, tokenOf } from "./pkcs11-token";
 
 /** Of the fingerprint's hexadecimal digits: as many as the SHA-1 by which others name their objects. */
 const ID_DIGITS = 40;
@@ -14,7 +14,8 @@ const ID_DIGITS = 40;
 export const pkcs11Token: Store = {
   async observe(target, { fingerprint }, host) {
     const token = tokenOf(target, host);
-    const certificates = (await glance(token, target.alias, host)) ?? (await look(await openToken(target, host), target.alias, host)).certificates;
+    const certificates =
+      (await readCertificate(token, target.alias, host)) ?? (await listObjects(await openToken(target, host), target.alias, host)).certificates;
     const isThere = certificates.some(({ pem }) => fingerprintOf(pem) === fingerprint);
     const fault = certificates.length === 0 ? `has no certificate ${target.alias}` : `has another certificate as ${target.alias}`;
     return {
@@ -31,7 +32,7 @@ export const pkcs11Token: Store = {
     const { alias } = target;
     const token = await openToken(target, transaction.host);
     const claim = claimOf(token, alias);
-    const { certificates, keyId } = await look(token, alias, transaction.host);
+    const { certificates, keyId } = await listObjects(token, alias, transaction.host);
     if (certificates.length > 0 && !transaction.owns(claim))
       throw new Error(
         `The token of ${token.module} has a certificate ${alias} already, and not by this agent. Choose another alias, or delete it with pkcs11-tool.`,
@@ -49,7 +50,7 @@ export const pkcs11Token: Store = {
   async remove(target, transaction) {
     const token = await openToken(target, transaction.host);
     const claim = claimOf(token, target.alias);
-    const { certificates } = await look(token, target.alias, transaction.host);
+    const { certificates } = await listObjects(token, target.alias, transaction.host);
     for (const each of certificates) if (transaction.owns(claim, fingerprintOf(each.pem))) await erase(token, target.alias, each, transaction);
     await transaction.disclaim(claim);
   },

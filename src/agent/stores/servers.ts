@@ -83,7 +83,7 @@ const ANCHORS = "tls-ca-cert-file";
 export const redis = serverStore({
   passwordVariable: REDIS_PASSWORD,
   /**
-   * Redis reads its files again when it is told their names, though they are the same; other settings than the certificate's
+   * Redis reads its files again when it is given their names, though they are the same; other settings than the certificate's
    * stay as they are.
    */
   async reload(directory, target, transaction) {

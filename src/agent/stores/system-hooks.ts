@@ -87,7 +87,7 @@ export async function runHooks(transaction: Transaction, name: string, change: "
   for (const hook of hooks) await finishInterrupted(transaction, hook);
   if (change === "-" && !(await isDone(host, link, change)))
     throw new Error(
-      `${host.system.javaStore} still holds it as ${aliasOf(link)}, though the hooks in ${host.system.hooks} were told to remove it. Is dpkg busy?`,
+      `${host.system.javaStore} still holds it as ${aliasOf(link)}, though the hooks in ${host.system.hooks} were run to remove it. Is dpkg busy?`,
     );
 }
 

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { sha256 } from "#crypto/sha256";
-import { bytesOf, inWords, type Place, readSnapshot, type Snapshot, withPlace } from "../host/files";
+import { bytesOf, type FilePlace, inWords, readSnapshot, type Snapshot, withPlace } from "../host/files";
 import { mayHoldKey } from "../host/pem";
 import type { User } from "../host/program";
 import type { Directories } from "./directories";
@@ -38,7 +38,7 @@ export function createFiles(
   { makeDirectory, removeEmptyDirectories, tempDirectory }: Directories,
 ) {
   /** Works at a file's place: what is found there, and what is written after the step is in the journal, are of the same directory. */
-  const atPlace = <Result>(path: string, use: (place: Place, before: Snapshot | null) => Promise<Result>) =>
+  const atPlace = <Result>(path: string, use: (place: FilePlace, before: Snapshot | null) => Promise<Result>) =>
     withPlace(path, async (place) => use(place, (await place.read()) ?? null)).catch(inWords(path, "written"));
 
   /** Writes a file that is all ours. One that was there already is refused or, with `takesOver`, kept to be restored on removal. */

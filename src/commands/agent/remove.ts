@@ -19,7 +19,7 @@ type Options = { all?: boolean; purge?: boolean; stateDir: string; policy: strin
 
 const HELP = `
 It goes by the records in the agent's own directory, and gives back what was there before. Stop the agent first; the server
-is not asked, and not told: delete the agent there too, or its assignments come back with the next one.
+is not asked, and gets no report: delete the agent there too, or its assignments come back with the next one.
 
 With --purge the agent's own things go too, once all that it installed is gone: the service and its unit, the metrics file that the
 unit names, the host's policy, and the state directory with the host's identity, keys and records. What is not the agent's stays, and

@@ -25,7 +25,7 @@ type Options = ConnectionFiles & {
 const HELP = `
 It asks the server what is assigned to it, makes this host's trust stores hold that, proves it, and reports. Whatever
 disappears or is replaced is put back at the next pass. It removes only what it has installed. Without the server it
-goes by what it was told last. Run it as root where the stores belong to root.
+goes by the last answer. Run it as root where the stores belong to root.
 
 A host that has joined (certitude agent join) needs neither --server nor --token-file: its key is in the state directory.
 Else the token is the one that enrolling the agent showed; its file must be readable by the agent's user alone.

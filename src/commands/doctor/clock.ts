@@ -24,7 +24,7 @@ export async function compareWithProvider(issuer: string): Promise<Compared> {
   const before = Date.now();
   const { headers } = await fetch(`${issuer}/.well-known/openid-configuration`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
   const at = Date.parse(headers.get("date") ?? "");
-  if (Number.isNaN(at)) throw new Error(`${issuer} tells no time: its answer has no Date header.`);
+  if (Number.isNaN(at)) throw new Error(`${issuer} says no time: its answer has no Date header.`);
   return { whose: `The identity provider's (${issuer})`, aheadMs: beyond(at, before - SECOND_MS, Date.now()) };
 }
 

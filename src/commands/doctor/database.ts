@@ -14,18 +14,18 @@ import { attempt, type Finding, failed, ok, unused, warning, withAdvice } from "
 
 const REACHING = "See that Postgres runs there and lets this machine in, and that DATABASE_URL names its address, user, password and database.";
 
-/** Looks at the database, at what it holds, and at what is to open and prove that. */
+/** Examines the database, what it holds, and what is to open and prove that. */
 export async function* examineDatabase(config: Config): AsyncGenerator<Finding> {
   const reached = await reachDatabase(config, { warn: () => {}, info: () => {} }, MAINTENANCE).catch((error: Error) => error);
   if (reached instanceof Error) return yield { part: "database", ...failed(withAdvice(reached, config.databaseUrl && REACHING)) };
   const sql = reached.db.$client;
   try {
-    yield { part: "database", ...(await attempt(() => lookAtDatabase(sql, config))) };
-    yield { part: "migrations", ...(await attempt(() => lookAtMigrations(sql))) };
+    yield { part: "database", ...(await attempt(() => examineServer(sql, config))) };
+    yield { part: "migrations", ...(await attempt(() => examineMigrations(sql))) };
     yield { part: "clock", ...(await attempt(async () => judgeClock(await compareWithDatabase(sql)))) };
-    yield { part: "keys", ...(await attempt(() => lookAtKeys(sql, config))) };
-    yield { part: "domain", ...(await attempt(() => lookAtDomain(sql, config))) };
-    yield { part: "stamps", ...(await attempt(() => lookAtStamps(sql, config))) };
+    yield { part: "keys", ...(await attempt(() => examineKeys(sql, config))) };
+    yield { part: "domain", ...(await attempt(() => examineDomain(sql, config))) };
+    yield { part: "stamps", ...(await attempt(() => examineStamps(sql, config))) };
   } finally {
     await reached.stop();
   }
@@ -35,7 +35,7 @@ const OLDEST = 15;
 
 type Found = { version: string; name: string; isStandby: boolean; isClosed: boolean };
 
-async function lookAtDatabase(sql: Sql, { databaseUrl }: Config) {
+async function examineServer(sql: Sql, { databaseUrl }: Config) {
   const began = performance.now();
   const [row] = await sql<Found[]>`
     select current_setting('server_version') as version, current_database() as name, pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isClosed"`;
@@ -59,7 +59,7 @@ function isLeftToChance(url: string) {
   return targets.length > 1 && attributes === "any";
 }
 
-async function lookAtMigrations(sql: Sql) {
+async function examineMigrations(sql: Sql) {
   const { migrations, unknown } = await migrationStatus(sql);
   const pending = migrations.filter(({ applied }) => !applied).length;
   if (unknown.length > 0) return failed("The database is of a newer certitude. Use that release.");
@@ -69,21 +69,21 @@ async function lookAtMigrations(sql: Sql) {
 
 class Undone extends Error {}
 
-async function lookAtKeys(sql: Pool, { keyring }: Config) {
+async function examineKeys(sql: Pool, { keyring }: Config) {
   const [table] = await sql`select to_regclass('secret_keys') is not null as "isThere"`;
   if (!table?.isThere) return unused("The database has no tables yet, so nothing is sealed.");
   let fault: string | undefined;
-  const look = sql.begin(async (tx) => {
+  const reading = sql.begin(async (tx) => {
     fault = await checkKeys(tx, keyring);
     throw new Undone(); // it would note a new key
   });
-  await look.catch((error: unknown) => {
+  await reading.catch((error: unknown) => {
     if (!(error instanceof Undone)) throw error;
   });
   return fault === undefined ? ok("SECRETS_KEY opens what the database holds.") : failed(fault);
 }
 
-async function lookAtDomain(sql: Sql, config: Config) {
+async function examineDomain(sql: Sql, config: Config) {
   const [table] = await sql`select to_regclass('domain_holders') is not null as "isThere"`;
   if (!table?.isThere) return unused("The database has no tables yet, so no organization shares the server.");
   const wrong = await findSharedDomain(sql, config);
@@ -91,7 +91,7 @@ async function lookAtDomain(sql: Sql, config: Config) {
 }
 
 /** Of a database that this release has not begun to stamp, the next start stamps what stands there. */
-async function lookAtStamps(sql: Pool, { keyring }: Config) {
+async function examineStamps(sql: Pool, { keyring }: Config) {
   const [table] = await sql`select to_regclass('stamping_levels') is not null as "isThere"`;
   if (!table?.isThere) return unused("A server of this release has not started here yet: its first start stamps what stands in the database.");
   const stamps = createStamps(keyring);

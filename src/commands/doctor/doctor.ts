@@ -12,7 +12,7 @@ export const addDoctor = (program: Command) =>
     .option("--json", "print the findings as one JSON array")
     .addHelpText(
       "after",
-      "\nIt changes nothing that is there. Exit code 1 where something failed. The embedded database can be looked at while no server has it.",
+      "\nIt changes nothing that is there. Exit code 1 where something failed. The embedded database can be checked while no server has it.",
     )
     .action(async ({ json = false }: { json?: boolean }) => {
       process.umask(0o077);

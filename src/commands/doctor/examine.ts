@@ -7,24 +7,24 @@ import { createMailTransport } from "#mail/transport";
 import { createFileStore } from "#storage/files";
 import { compareWithProvider, judgeClock } from "./clock";
 import { examineDatabase } from "./database";
-import { attempt, type Finding, failed, type Look, ok, unused, warning, withAdvice } from "./finding";
+import { attempt, type Check, type Finding, failed, ok, unused, warning, withAdvice } from "./finding";
 
-/** Looks at everything that a server needs, and changes nothing. Each part is printed as it is found. */
+/** Checks everything that a server needs, and changes nothing. Each part is printed as it is found. */
 export async function* examine(env: Record<string, string | undefined>): AsyncGenerator<Finding> {
   const config = read(env);
   if (config instanceof ConfigError) return yield { part: "configuration", ...failed(config.message) };
   yield { part: "configuration", ...ok("Every variable can be read.") };
   yield* examineDatabase(config);
   const { oidcIssuer } = config;
-  const parts: [part: string, look: Look, advice?: string][] = [
-    ["tokens", () => lookAtTokens(config), `Until ${oidcIssuer} answers, no user token can be verified.`],
-    ["gateway", () => lookAtGateway(config)],
-    ["tls", () => lookAtTls(config)],
-    ["mail", () => lookAtMail(config), "Mails wait meanwhile. See that SMTP_URL names the mail server, and that it lets this machine in."],
-    ["storage", () => lookAtStorage(config)],
+  const parts: [part: string, check: Check, advice?: string][] = [
+    ["tokens", () => examineTokens(config), `Until ${oidcIssuer} answers, no user token can be verified.`],
+    ["gateway", () => examineGateway(config)],
+    ["tls", () => examineTls(config)],
+    ["mail", () => examineMail(config), "Mails wait meanwhile. See that SMTP_URL names the mail server, and that it lets this machine in."],
+    ["storage", () => examineStorage(config)],
   ];
   if (oidcIssuer) parts.unshift(["provider clock", async () => judgeClock(await compareWithProvider(oidcIssuer)), `The time of ${oidcIssuer} is not known.`]);
-  for (const [part, look, advice] of parts) yield { part, ...(await attempt(look, advice)) };
+  for (const [part, check, advice] of parts) yield { part, ...(await attempt(check, advice)) };
 }
 
 function read(env: Record<string, string | undefined>): Config | ConfigError {
@@ -36,7 +36,7 @@ function read(env: Record<string, string | undefined>): Config | ConfigError {
   }
 }
 
-async function lookAtTokens({ oidcIssuer }: Config) {
+async function examineTokens({ oidcIssuer }: Config) {
   if (!oidcIssuer) return ok("JWT_SECRET signs user tokens.");
   const { keys } = await fetchKeySet(oidcIssuer);
   return keys.length > 0
@@ -44,7 +44,7 @@ async function lookAtTokens({ oidcIssuer }: Config) {
     : failed(`${oidcIssuer} publishes no key: no user token can be verified.`);
 }
 
-function lookAtGateway({ trustedGateways, gatewaySecrets }: Config) {
+function examineGateway({ trustedGateways, gatewaySecrets }: Config) {
   if (trustedGateways.length === 0) return unused("No gateway may vouch for organizations: every caller shows a token.");
   if (gatewaySecrets.length === 0)
     return warning("Each program on the machines of TRUSTED_GATEWAYS may act for any organization. Set GATEWAY_SECRET, which only the gateway knows.");
@@ -54,7 +54,7 @@ function lookAtGateway({ trustedGateways, gatewaySecrets }: Config) {
 /** After which automatic renewals have renewed a certificate of 90 days or more; a shorter one has a third of its life left. */
 const SOON_MS = 14 * 86_400_000;
 
-function lookAtTls({ tls }: Config) {
+function examineTls({ tls }: Config) {
   if (!tls) return unused("It serves http, for a proxy that has the certificate. TLS_CERT and TLS_KEY change that.");
   const pair = readTlsPair(tls);
   const now = new Date();
@@ -65,7 +65,7 @@ function lookAtTls({ tls }: Config) {
   return left < Math.min(SOON_MS, life / 3) ? warning(`${until}. Renew it.`) : ok(`${until}.`);
 }
 
-async function lookAtMail({ mail }: Config) {
+async function examineMail({ mail }: Config) {
   if (!mail) return unused("No mails are sent. SMTP_URL, MAIL_FROM and PUBLIC_URL change that.");
   const transport = createMailTransport(mail);
   try {
@@ -76,7 +76,7 @@ async function lookAtMail({ mail }: Config) {
   }
 }
 
-async function lookAtStorage({ dataDir, keyring }: Config) {
+async function examineStorage({ dataDir, keyring }: Config) {
   const directory = join(dataDir, "objects");
   const store = createFileStore(directory, keyring);
   const key = `doctor.${crypto.randomUUID()}`;

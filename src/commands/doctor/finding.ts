@@ -6,12 +6,12 @@ type Said = Omit<Finding, "part">;
 const say = (state: State) => (message: string) => ({ state, message });
 export const [ok, warning, failed, unused] = [say("ok"), say("warning"), say("failed"), say("unused")];
 
-export type Look = () => Said | Promise<Said>;
+export type Check = () => Said | Promise<Said>;
 
-/** Returns what `look` found, or its failure: the failure says what was wrong, and the advice what to do. */
-export const attempt = async (look: Look, advice?: string) => {
+/** Returns what `check` found, or its failure: the failure says what was wrong, and the advice what to do. */
+export const attempt = async (check: Check, advice?: string) => {
   try {
-    return await look();
+    return await check();
   } catch (error) {
     return failed(withAdvice(error as Error, advice));
   }

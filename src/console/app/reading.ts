@@ -56,7 +56,7 @@ function createReading<T>(load: () => Promise<T>): Reading<T> {
   return { data, error, reload };
 }
 
-/** Milliseconds between two looks at what moves by itself. */
+/** Milliseconds between two reads of what moves by itself. */
 const LOOK_MS = 2_000;
 
 /** Reads again and again while `isMoving` and the tab is in sight. */

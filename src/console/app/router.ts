@@ -1,9 +1,9 @@
 import { computed, signal } from "@preact/signals";
 
 /** A place in the console: `#/o/{organizationId}/{path}?{query}`; some pages belong to no organization. */
-type Place = { organizationId: string | undefined; path: string; query: URLSearchParams };
+type ConsolePlace = { organizationId: string | undefined; path: string; query: URLSearchParams };
 
-export function parsePlace(fragment: string): Place {
+export function parsePlace(fragment: string): ConsolePlace {
   const [whole = "", search = ""] = fragment.replace(/^#\/?/, "").split("?");
   const query = new URLSearchParams(search);
   const [first, organizationId, ...rest] = whole.split("/");

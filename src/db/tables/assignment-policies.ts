@@ -41,7 +41,7 @@ export const assignmentPolicies = pgTable(
 );
 
 /**
- * New agents, and those with other labels than before: all policies are to look at them. Appended to, so that writers do not
+ * New agents, and those with other labels than before: all policies are to review them. Appended to, so that writers do not
  * wait for each other.
  */
 export const relabelledAgents = pgTable(

@@ -15,7 +15,7 @@ export const expiryPolicies = pgTable("expiry_policies", {
   updatedAt: now(),
 });
 
-/** All certificates, and when the watch looks at each next. A trigger on `certificates` adds each new one, whichever release stores it. */
+/** All certificates, and when the watch reviews each next. A trigger on `certificates` adds each new one, whichever release stores it. */
 export const expiryWatch = pgTable(
   "expiry_watch",
   {
@@ -37,7 +37,7 @@ export const expiryWatch = pgTable(
   ],
 );
 
-/** Organizations of which every certificate is to be looked at once more: those above this id are still to come. */
+/** Organizations of which every certificate is to be reviewed once more: those above this id are still to come. */
 export const expiryReviews = pgTable("expiry_reviews", { organizationId: uuid().primaryKey(), reviewedUpTo: uuid().notNull() });
 
 /** The reminders of expiry: each certificate and threshold once to the owner, or once to the role that stands for one. */

@@ -67,7 +67,7 @@ export const notificationDeliveries = pgTable(
   ],
 );
 
-/** How a connection fares that notifications go to. One server delivers to it at a time. */
+/** The deliveries of a connection that notifications go to. One server delivers to it at a time. */
 export const notificationChannels = pgTable(
   "notification_channels",
   {

@@ -1,9 +1,9 @@
 import { index, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import { moment } from "./columns";
 
-// When jobs look next at what has no writer of its own: silence, and dates that come. Triggers keep these rows, whichever release writes.
+// When jobs review next what has no writer of its own: silence, and dates that come. Triggers keep these rows, whichever release writes.
 
-/** Agents that were seen and are not known to be silent. Looked at once in the time after which one is silent, however often it is seen. */
+/** Agents that were seen and are not known to be silent. Reviewed once in the time after which one is silent, however often it is seen. */
 export const agentWatch = pgTable("agent_watch", { organizationId: uuid().notNull(), agentId: uuid().notNull(), dueAt: moment().notNull() }, (table) => [
   primaryKey({ columns: [table.organizationId, table.agentId] }),
   index().on(table.dueAt),

@@ -116,10 +116,10 @@ export const REFUSALS: Record<string, Refusal> = {
   503: message("Unavailable", "The database is away", "The database is away or too slow. Try again in a moment.", ["Retry-After"]),
 };
 
-/** The 409 of operations that tell of something in the way that the caller did not name. */
+/** The 409 of operations that name something in the way that the caller did not name. */
 export const NAMED_CONFLICT: Refusal = {
   name: "NamedConflict",
-  text: "It conflicts with what is there. Where the request does not tell with what, the message does",
+  text: "It conflicts with what is there. Where the request does not show with what, the message does",
   body: "conflict",
   example: 'The policy "Corporate root" (0198c0de-7a5e-7d20-8f3c-6b1e2a4d9c03) has this place.',
 };

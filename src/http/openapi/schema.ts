@@ -28,7 +28,7 @@ function mendInline(schema: Json, named: Json): Json {
   return Array.isArray(schema.anyOf) ? { ...mended, ...mendUnion(schema.anyOf, named) } : mended;
 }
 
-/** A client tells by `kind` which of the bodies it is. */
+/** A client knows by `kind` which of the bodies it is. */
 function mendKinds(schema: Json, kinds: OneKind[], named: Json): Json {
   const bodies = bodiesByKind(schema, kinds).map(([kind, body]) => [kind, mendSchema(body, named)] as const);
   const mapping = Object.fromEntries(bodies.map(([kind, { $ref }]) => [kind, $ref]));

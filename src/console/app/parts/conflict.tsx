@@ -38,7 +38,7 @@ export function ConflictDialog() {
   const differences = compareVersions(mine, theirs);
   return (
     <Dialog title="This was changed meanwhile" onClose={() => decide(false)}>
-      <p>Somebody changed it after you opened it, and it is now version {String(theirs.version)}. Which one shall stay?</p>
+      <p>It was changed after you opened it, and is now version {String(theirs.version)}. Which one shall stay?</p>
       {differences.length > 0 && (
         <table class="compare">
           <thead>

@@ -8,7 +8,7 @@ const SHOWN_MS = 6_000;
 const toasts = signal<Toast[]>([]);
 let last = 0;
 
-/** Tells in a corner, and to screen readers, what was done or why it was not. */
+/** Shows in a corner, and to screen readers, what was done or why it was not. */
 export function toast(text: string, tone: Toast["tone"] = "good") {
   const shown = { id: ++last, text, tone };
   toasts.value = [...toasts.value, shown];

@@ -1,6 +1,7 @@
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
+import type { PageBefore } from "#db/page";
 import { isOutlived } from "#modules/certificates/expiry/queries/watch";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { Expiry } from "./rules";
@@ -8,7 +9,7 @@ import type { Expiry } from "./rules";
 /** Links that an organization may have. */
 const MAX_LINKS = 100;
 const DAYS = 400;
-/** Certificates that are looked at for one calendar, and events that it has at most. */
+/** Certificates that are read for one calendar, and events that it has at most. */
 const LOOKED_AT = "10000";
 const SHOWN = "5000";
 
@@ -32,7 +33,7 @@ export function createCalendarLink(sql: Pool, scope: Scope, { name, keyHash }: {
 }
 
 /** Newest first; one more than `limit`. */
-export async function listCalendarLinks(sql: Sql, organizationId: string, { limit, before }: { limit: number; before: string | undefined }) {
+export async function listCalendarLinks(sql: Sql, organizationId: string, { limit, before }: PageBefore) {
   const rows = await sql<{ json: string; id: string }[]>`
     select id, ${linkJson(sql)} as json from calendar_links
     where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;

@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { Refusal } from "#http/errors";
 import { matchesNone } from "#http/etag";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createCalendarLink, findLinkedOrganization, listCalendarLinks, listExpiries, revokeCalendarLink } from "./queries";
@@ -37,18 +37,13 @@ export const calendarLinks = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, query }) =>
-        page(await listCalendarLinks(deps.sql, scope.organizationId, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] }), query.limit),
-      {
-        role: "ORG_ADMIN",
-        params: InOrganization,
-        query: t.Object(PageQuery),
-        response: { 200: Page(CalendarLink), 400: Message },
-        detail: { operationId: "listCalendarLinks", summary: "List calendar links", description: "Newest first; never their address. For ORG_ADMIN." },
-      },
-    )
+    .get("", async ({ scope, query }) => page(await listCalendarLinks(deps.sql, scope.organizationId, pageBefore(query)), query.limit), {
+      role: "ORG_ADMIN",
+      params: InOrganization,
+      query: t.Object(PageQuery),
+      response: { 200: Page(CalendarLink), 400: Message },
+      detail: { operationId: "listCalendarLinks", summary: "List calendar links", description: "Newest first; never their address. For ORG_ADMIN." },
+    })
     .delete("/:calendarLinkId", async ({ scope, params }) => respond(await revokeCalendarLink(deps.sql, scope, params.calendarLinkId), NO_LINK), {
       params: t.Object({ organizationId: Uuid, calendarLinkId: PathId }, { noValidate: true }),
       response: { 204: Empty, 404: NotFound(NO_LINK) },

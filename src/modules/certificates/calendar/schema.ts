@@ -17,7 +17,7 @@ export const NewCalendarLink = Answer(
     ...link,
     url: t.String({
       format: "uri",
-      description: "Shown this once; whoever has it can read the calendar",
+      description: "Shown this once; who has it can read the calendar",
       examples: [
         "https://certitude.example/organizations/0193b3c0-0000-7000-8000-00000000d350/certificates.ics?key=cal_uJx3Zb0m8bqOaV1rC9p2nH5sKd7eLw4tGyQfXkMiR6A",
       ],

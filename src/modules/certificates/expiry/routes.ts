@@ -34,7 +34,7 @@ export const expiryPolicy = (deps: Deps) =>
         detail: {
           operationId: "putExpiryPolicy",
           summary: "Decide when members are notified of certificates that expire",
-          description: "Takes the place of the policy that is there; what is left out is as by default. Every certificate is looked at by it within a minute.",
+          description: "Takes the place of the policy that is there; what is left out is as by default. Every certificate is judged by it within a minute.",
         },
       },
     );

@@ -4,6 +4,7 @@ import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { describeTaken, hasName, lockNames } from "#db/names";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { connectionFacts, isConnectionProven, UNPROVEN_CONNECTION } from "#modules/core/connectors/queries";
 import { withdrawConnection } from "#modules/notifications/channels/queries/withdraw";
 import { recordEnds, recordEvents } from "#modules/notifications/events/queries/record";
@@ -15,10 +16,8 @@ const connectionJson = (sql: Sql) => sql`json_build_object('id', id, 'organizati
   'lastTest', case when tested_at is not null then json_build_object('outcome', test_outcome, 'message', test_message, 'testedAt', iso(tested_at)) end,
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
 
-type Position = { limit: number; before: string | undefined };
-
 /** Newest first; one more than `limit`. */
-export async function listConnections(sql: Sql, organizationId: string, { limit, before }: Position, kind: string | undefined) {
+export async function listConnections(sql: Sql, organizationId: string, { limit, before }: PageBefore, kind: string | undefined) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${connectionJson(sql)} as json from connections
     where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} ${kind ? sql`and kind = ${kind}` : sql``}

@@ -2,13 +2,13 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { isFailure, respond, respondCreated } from "#http/respond";
 import { Conflict, Empty, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { isConnectionProven, UNPROVEN_CONNECTION } from "#modules/core/connectors/queries";
 import { KINDS, type Kind } from "#modules/core/connectors/rules/kinds";
 import { applyPatch, readSettings } from "#modules/core/connectors/rules/settings";
-import { openSecrets, sealSecrets } from "#modules/core/connectors/services/secrets";
+import { type ConnectionKey, openSecrets, sealSecrets } from "#modules/core/connectors/services/secrets";
 import { createConnection, deleteConnection, findConnection, findStored, listConnections, type Stored, saveTest, updateConnection } from "./queries";
 import { Connection, ConnectionPatch, NewConnection, TestOutcome } from "./schema";
 import { testConnection } from "./services/tests";
@@ -43,17 +43,12 @@ export const connections = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, query: { limit, cursor, kind } }) =>
-        page(await listConnections(deps.sql, scope.organizationId, { limit, before: readCursor(cursor, UUID_PART)?.[0] }, kind), limit),
-      {
-        params: InOrganization,
-        query: t.Object({ ...PageQuery, kind: t.Optional(OneOf(KINDS, { description: "Only connections of this kind" })) }),
-        response: { 200: Page(Connection), 400: Message },
-        detail: { operationId: "listConnections", summary: "List connections", description: "Newest first." },
-      },
-    )
+    .get("", async ({ scope, query }) => page(await listConnections(deps.sql, scope.organizationId, pageBefore(query), query.kind), query.limit), {
+      params: InOrganization,
+      query: t.Object({ ...PageQuery, kind: t.Optional(OneOf(KINDS, { description: "Only connections of this kind" })) }),
+      response: { 200: Page(Connection), 400: Message },
+      detail: { operationId: "listConnections", summary: "List connections", description: "Newest first." },
+    })
     .get("/:connectionId", async ({ scope, params }) => respond(await findConnection(deps.sql, scope.organizationId, params.connectionId), NO_CONNECTION), {
       params: OneConnection,
       response: { 200: Connection, 400: Message, 404: NotFound(NO_CONNECTION) },
@@ -113,9 +108,7 @@ export const connections = (deps: Deps) =>
       },
     );
 
-type Row = { organizationId: string; id: string };
-
-function decide({ config: { keyring, allowPrivateTargets } }: Deps, row: Row, stored: Stored, patch: typeof ConnectionPatch.static) {
+function decide({ config: { keyring, allowPrivateTargets } }: Deps, row: ConnectionKey, stored: Stored, patch: typeof ConnectionPatch.static) {
   const current = { ...stored, secrets: openSecrets(keyring, stored.sealedSecrets, row) ?? {} };
   const read = applyPatch(current, patch, allowPrivateTargets);
   if ("invalid" in read) return read;
@@ -124,7 +117,7 @@ function decide({ config: { keyring, allowPrivateTargets } }: Deps, row: Row, st
   return { name, config, secrets: sealed, changed: read.changed };
 }
 
-async function test({ config, clock, stamps, callLanes }: Deps, row: Row, stored: Stored) {
+async function test({ config, clock, stamps, callLanes }: Deps, row: ConnectionKey, stored: Stored) {
   if (!isConnectionProven(stamps, stored)) return { outcome: "failed" as const, message: UNPROVEN_CONNECTION };
   const { kind, config: given, sealedSecrets, organizationName } = stored;
   const secrets = openSecrets(config.keyring, sealedSecrets, row);

@@ -10,7 +10,7 @@ export const Host = Body(
     architecture: t.Optional(Text({ description: "Of the processor", examples: ["x64"] })),
     agentVersion: t.Optional(Text({ description: "Of the agent's executable", examples: ["0.1.0"] })),
   },
-  { title: "Host", description: "What the agent tells of its host" },
+  { title: "Host", description: "What the agent reports of its host" },
 );
 
 export const Join = Body(

@@ -2,7 +2,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageAfter } from "#http/pagination";
 import { jsonText, respond, respondWithSecret } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, Text, Uuid } from "#http/schema";
 import { findBulkFault, findKeyFault, MAX_LABELS } from "#labels/labels";
@@ -40,8 +40,7 @@ export const agents = (deps: Deps) =>
       async ({ scope, query }) => {
         const selector = query.selector === undefined ? { path: undefined } : compileSelector(query.selector);
         if ("fault" in selector) return respond({ invalid: `query.selector ${selector.fault}.` });
-        const position = { limit: query.limit, after: readCursor(query.cursor, UUID_PART)?.[0] };
-        const list = () => listAgents(deps.sql, scope.organizationId, selector.path, position);
+        const list = () => listAgents(deps.sql, scope.organizationId, selector.path, pageAfter(query));
         return page(await (selector.path === undefined ? list() : deps.lanes.run(scope.organizationId, list)), query.limit);
       },
       {

@@ -2,7 +2,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageAfter } from "#http/pagination";
 import { isFailure, jsonText, respond, respondCreated } from "#http/respond";
 import { Conflict, Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { deletePolicy, updatePolicy } from "./queries/change-policy";
@@ -42,17 +42,12 @@ export const assignmentPolicies = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, query: { limit, cursor } }) =>
-        page(await listPolicies(deps.sql, scope.organizationId, { limit, after: readCursor(cursor, UUID_PART)?.[0] }), limit),
-      {
-        params: InOrganization,
-        query: t.Object(PageQuery),
-        response: { 200: Page(AssignmentPolicySummary), 400: Message },
-        detail: { operationId: "listAssignmentPolicies", summary: "List assignment policies", description: "The oldest first." },
-      },
-    )
+    .get("", async ({ scope, query }) => page(await listPolicies(deps.sql, scope.organizationId, pageAfter(query)), query.limit), {
+      params: InOrganization,
+      query: t.Object(PageQuery),
+      response: { 200: Page(AssignmentPolicySummary), 400: Message },
+      detail: { operationId: "listAssignmentPolicies", summary: "List assignment policies", description: "The oldest first." },
+    })
     .get("/:policyId", async ({ scope, params }) => respond(await findPolicy(deps.sql, scope.organizationId, params.policyId), NO_POLICY), {
       params: OnePolicy,
       response: { 200: AssignmentPolicy, 400: Message, 404: NotFound(NO_POLICY) },

@@ -36,7 +36,7 @@ const policy = {
   selector: Nullable(t.String({ description: "Null: all agents", examples: ["env=prod"] })),
   ...ASSIGNMENT_FIELDS,
   state: OneOf(["applying", "applied", "rolling_out", "halted", "rolling_back", "rolled_back"], {
-    description: "applying: some agents are still to be looked at. rolling_out, halted, rolling_back, rolled_back: its rollout is",
+    description: "applying: some agents are still to be reviewed. rolling_out, halted, rolling_back, rolled_back: its rollout is",
     examples: ["applied"],
   }),
   rolloutId: Nullable(t.String({ description: "The rollout that brings it to the agents, where it has rings" })),

@@ -2,7 +2,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { etag, ifMatch, readTag } from "#http/etag";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageAfter, pageBefore } from "#http/pagination";
 import { isFailure, jsonText, respond, respondCreated } from "#http/respond";
 import { Conflict, Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
 import { createAssignment, findAssignment, listAssignments } from "./queries/assignments";
@@ -47,8 +47,7 @@ export const assignments = (deps: Deps) =>
     .get(
       "",
       async ({ scope, params, query }) => {
-        const position = { limit: query.limit, after: readCursor(query.cursor, UUID_PART)?.[0] };
-        const rows = await listAssignments(deps.sql, scope.organizationId, params.agentId, position);
+        const rows = await listAssignments(deps.sql, scope.organizationId, params.agentId, pageAfter(query));
         return rows ? page(rows, query.limit) : respond(rows, NO_AGENT);
       },
       {
@@ -70,8 +69,7 @@ export const assignments = (deps: Deps) =>
     .get(
       "/:assignmentId/reports",
       async ({ scope, params: { agentId, assignmentId: id }, query }) => {
-        const position = { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] };
-        const rows = await listReports(deps.sql, scope.organizationId, { agentId, id }, position);
+        const rows = await listReports(deps.sql, scope.organizationId, { agentId, id }, pageBefore(query));
         return rows ? page(rows, query.limit) : respond(rows, NO_ASSIGNMENT);
       },
       {

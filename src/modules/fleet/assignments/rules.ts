@@ -53,7 +53,7 @@ export function findConfigFault(type: TrustStoreType, patch: AssignmentConfigPat
   return findMalformed(patch, type) ?? findRelative(type, patch);
 }
 
-/** Either of them tells where pem_files are. */
+/** Either of them says where pem_files are. */
 const PEM_FILES_PLACES = ["trustStorePath", "preset"] satisfies ConfigField[];
 const NO_PLACE = "body.config.trustStorePath is required for pem_files without a preset: the directory of the files.";
 const hasNoPlace = (type: TrustStoreType, config: AssignmentConfig) => type === "pem_files" && !PEM_FILES_PLACES.some((field) => field in config);

@@ -1,4 +1,5 @@
 import type { Fragment, Sql } from "#db/connect";
+import type { PageAfter } from "#db/page";
 import { hasDrift } from "#modules/fleet/assignments/queries/counts";
 import { unprovenOf } from "#modules/people/roles/queries";
 import { UNPROVEN_KINDS } from "#modules/people/roles/rules";
@@ -11,13 +12,17 @@ const STATES = JSON.stringify(DEPLOYMENT_STATES);
 /** The agent's last report of an assignment; the expression of an index. */
 const stateOf = (sql: Sql) => sql`coalesce(a.reported_state, 'pending')`;
 
-type Position = { limit: number; after: [agentId: string, id: string] | undefined };
-
 /**
  * Lists deployments by agent and age, one more than `limit`; each filter has an index in that order. `path` is a jsonpath on
  * the agent's labels: alone it goes through the agents.
  */
-export async function listDeployments(sql: Sql, organizationId: string, filter: DeploymentFilter, path: string | undefined, { limit, after }: Position) {
+export async function listDeployments(
+  sql: Sql,
+  organizationId: string,
+  filter: DeploymentFilter,
+  path: string | undefined,
+  { limit, after }: PageAfter<[agentId: string, id: string]>,
+) {
   const { state, store, certificateId, agentId } = filter;
   const isAsked = sql`a.organization_id = ${organizationId}
     ${agentId ? sql`and a.agent_id = ${agentId}` : sql``}
@@ -44,7 +49,13 @@ const throughAssignments = (sql: Sql, isAsked: Fragment, isSelected: Fragment, l
     select name from agents agent where agent.organization_id = a.organization_id and agent.id = a.agent_id ${isSelected} offset 0) as agent
   where ${isAsked} order by a.agent_id, a.id limit ${limit + 1}`;
 
-const throughAgents = (sql: Sql, organizationId: string, isAsked: Fragment, isSelected: Fragment, { limit, after }: Position) => sql`
+const throughAgents = (
+  sql: Sql,
+  organizationId: string,
+  isAsked: Fragment,
+  isSelected: Fragment,
+  { limit, after }: PageAfter<[agentId: string, id: string]>,
+) => sql`
   select a.*, agent.name as agent_name from agents agent
   cross join lateral (select * from assignments a where ${isAsked} and a.agent_id = agent.id offset 0) as a
   where agent.organization_id = ${organizationId} ${after ? sql`and agent.id >= ${after[0]}` : sql``} ${isSelected} order by agent.id, a.id limit ${limit + 1}`;

@@ -2,7 +2,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { respond, respondWithSecret } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { findKeyFault } from "#labels/labels";
@@ -43,22 +43,17 @@ export const joinTokens = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, query }) =>
-        page(await listJoinTokens(deps.sql, scope.organizationId, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] }), query.limit),
-      {
-        role: "ORG_ADMIN",
-        params: InOrganization,
-        query: t.Object(PageQuery),
-        response: { 200: Page(JoinToken), 400: Message },
-        detail: {
-          operationId: "listJoinTokens",
-          summary: "List join tokens",
-          description: "Newest first, used and ended ones too; never their text. For ORG_ADMIN.",
-        },
+    .get("", async ({ scope, query }) => page(await listJoinTokens(deps.sql, scope.organizationId, pageBefore(query)), query.limit), {
+      role: "ORG_ADMIN",
+      params: InOrganization,
+      query: t.Object(PageQuery),
+      response: { 200: Page(JoinToken), 400: Message },
+      detail: {
+        operationId: "listJoinTokens",
+        summary: "List join tokens",
+        description: "Newest first, used and ended ones too; never their text. For ORG_ADMIN.",
       },
-    )
+    })
     .get("/:joinTokenId", async ({ scope, params }) => respond(await findJoinToken(deps.sql, scope.organizationId, params.joinTokenId), NO_TOKEN), {
       role: "ORG_ADMIN",
       params: OneToken,

@@ -2,7 +2,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { respond, respondCreated } from "#http/respond";
 import { Conflict, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { INELIGIBLE, NO_CERTIFICATE } from "#modules/fleet/assignments/rules";
@@ -41,17 +41,12 @@ export const rollouts = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, query: { limit, cursor } }) =>
-        page(await listRollouts(deps.sql, scope.organizationId, { limit, before: readCursor(cursor, UUID_PART)?.[0] }), limit),
-      {
-        params: InOrganization,
-        query: t.Object(PageQuery),
-        response: { 200: Page(RolloutSummary), 400: Message },
-        detail: { operationId: "listRollouts", summary: "List rollouts", description: "Rotations too; the newest first." },
-      },
-    )
+    .get("", async ({ scope, query }) => page(await listRollouts(deps.sql, scope.organizationId, pageBefore(query)), query.limit), {
+      params: InOrganization,
+      query: t.Object(PageQuery),
+      response: { 200: Page(RolloutSummary), 400: Message },
+      detail: { operationId: "listRollouts", summary: "List rollouts", description: "Rotations too; the newest first." },
+    })
     .get(
       "/:rolloutId",
       async ({ scope, params }) => {

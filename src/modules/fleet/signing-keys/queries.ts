@@ -3,6 +3,7 @@ import { generateKeyPair, readPrivateKey, signText } from "#crypto/ed25519";
 import type { Keyring } from "#crypto/keyring";
 import type { Pool, Sql } from "#db/connect";
 import { lockOrganization } from "#db/locks";
+import type { PageBefore } from "#db/page";
 import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** How many generations an organization may have: an agent that comes back reads all of them. */
@@ -86,11 +87,7 @@ async function insertKey(tx: Sql, keyring: Keyring, scope: Scope, before: Curren
 }
 
 /** All of them, the newest first, one more than `limit`. */
-export async function listSigningKeys(
-  sql: Sql,
-  organizationId: string,
-  { limit, before = MAX_GENERATIONS + 1 }: { limit: number; before: number | undefined },
-) {
+export async function listSigningKeys(sql: Sql, organizationId: string, { limit, before = MAX_GENERATIONS + 1 }: PageBefore<number>) {
   const rows = await sql<{ generation: number; json: string }[]>`
     select generation, ${signingKeyJson(sql)} as json from signing_keys
     where organization_id = ${organizationId} and generation < ${before} order by generation desc limit ${limit + 1}`;

@@ -4,6 +4,7 @@ import { sha256 } from "#crypto/sha256";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
+import type { PageBefore } from "#db/page";
 import { audit, type Scope } from "#modules/people/audit/queries";
 
 /** How many may be live at once: each is tried on a signature. */
@@ -34,7 +35,7 @@ export async function createIngestKey(sql: Pool, keyring: Keyring, scope: Scope,
 }
 
 /** Live ones, newest first; one more than `limit`. */
-export async function listIngestKeys(sql: Sql, organizationId: string, { limit, before }: { limit: number; before: string | undefined }) {
+export async function listIngestKeys(sql: Sql, organizationId: string, { limit, before }: PageBefore) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, json_build_object('id', id, 'name', name, 'createdAt', iso(created_at))::text as json from ingest_keys
     where organization_id = ${organizationId} and revoked_at is null and id < ${before ?? MAX_UUID}

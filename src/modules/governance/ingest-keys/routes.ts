@@ -1,7 +1,7 @@
 import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { jsonText, respond } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createIngestKey, listIngestKeys, revokeIngestKey } from "./queries";
@@ -30,17 +30,12 @@ export const ingestKeys = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, query }) =>
-        page(await listIngestKeys(deps.sql, scope.organizationId, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] }), query.limit),
-      {
-        params: InOrganization,
-        query: t.Object(PageQuery),
-        response: { 200: Page(IngestKey), 400: Message },
-        detail: { operationId: "listIngestKeys", summary: "List ingest keys", description: "Live ones, newest first; never their text." },
-      },
-    )
+    .get("", async ({ scope, query }) => page(await listIngestKeys(deps.sql, scope.organizationId, pageBefore(query)), query.limit), {
+      params: InOrganization,
+      query: t.Object(PageQuery),
+      response: { 200: Page(IngestKey), 400: Message },
+      detail: { operationId: "listIngestKeys", summary: "List ingest keys", description: "Live ones, newest first; never their text." },
+    })
     .delete("/:keyId", async ({ scope, params }) => respond(await revokeIngestKey(deps.sql, scope, params.keyId), NO_KEY), {
       params: t.Object({ organizationId: Uuid, keyId: PathId }),
       response: { 204: Empty, 404: NotFound(NO_KEY) },

@@ -2,7 +2,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { respond, respondCreated } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createThreshold, deleteThreshold, findThreshold, listThresholds, updateThreshold } from "./queries/thresholds";
@@ -37,17 +37,12 @@ export const metricThresholds = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, query }) =>
-        page(await listThresholds(deps.sql, scope.organizationId, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] }), query.limit),
-      {
-        params: InOrganization,
-        query: t.Object(PageQuery),
-        response: { 200: Page(MetricThreshold), 400: Message },
-        detail: { operationId: "listMetricThresholds", summary: "List the ranges of metrics", description: "Newest first." },
-      },
-    )
+    .get("", async ({ scope, query }) => page(await listThresholds(deps.sql, scope.organizationId, pageBefore(query)), query.limit), {
+      params: InOrganization,
+      query: t.Object(PageQuery),
+      response: { 200: Page(MetricThreshold), 400: Message },
+      detail: { operationId: "listMetricThresholds", summary: "List the ranges of metrics", description: "Newest first." },
+    })
     .get("/:thresholdId", async ({ scope, params }) => respond(await findThreshold(deps.sql, scope.organizationId, params.thresholdId), NO_THRESHOLD), {
       params: OneThreshold,
       response: { 200: MetricThreshold, 404: NotFound(NO_THRESHOLD) },

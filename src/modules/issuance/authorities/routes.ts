@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
 import { untilGivenUp } from "#http/given-up";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { isFailure, respond, respondCreated } from "#http/respond";
 import { Conflict, Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { findAuthority, listAuthorities } from "./queries/authorities";
@@ -37,17 +37,12 @@ export const authorities = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, query: { limit, cursor } }) =>
-        page(await listAuthorities(deps.sql, scope.organizationId, { limit, before: readCursor(cursor, UUID_PART)?.[0] }, deps.clock()), limit),
-      {
-        params: InOrganization,
-        query: t.Object(PageQuery),
-        response: { 200: Page(Authority), 400: Message },
-        detail: { operationId: "listAuthorities", summary: "List certificate authorities", description: "Newest first." },
-      },
-    )
+    .get("", async ({ scope, query }) => page(await listAuthorities(deps.sql, scope.organizationId, pageBefore(query), deps.clock()), query.limit), {
+      params: InOrganization,
+      query: t.Object(PageQuery),
+      response: { 200: Page(Authority), 400: Message },
+      detail: { operationId: "listAuthorities", summary: "List certificate authorities", description: "Newest first." },
+    })
     .get(
       "/:authorityId",
       async ({ scope, params }) => respond(await findAuthority(deps.sql, scope.organizationId, params.authorityId, deps.clock()), NO_AUTHORITY),

@@ -1,4 +1,5 @@
 import { arrayOf, type Fragment, type Pool, type Sql } from "#db/connect";
+import type { PageAfter } from "#db/page";
 import { type Act, audit, auditForPlatform, type Scope } from "#modules/people/audit/queries";
 import type { Standing } from "./rules";
 
@@ -54,7 +55,7 @@ const domainJson = (sql: Sql) =>
   sql`json_build_object('domain', domain, 'organizationId', organization_id, 'until', iso(until), 'updatedAt', iso(updated_at))::text`;
 
 /** In the order of the alphabet; one more than `limit`. */
-export async function listDomains(sql: Sql, { limit, after }: { limit: number; after: string | undefined }) {
+export async function listDomains(sql: Sql, { limit, after }: PageAfter) {
   const rows = await sql<{ domain: string; json: string }[]>`
     select domain, ${domainJson(sql)} as json from domain_holders where domain > ${after ?? ""} order by domain limit ${limit + 1}`;
   return rows.map(({ domain, json }) => ({ json, key: [domain] }));

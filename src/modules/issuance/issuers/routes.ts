@@ -2,7 +2,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { isFailure, respond, respondCreated } from "#http/respond";
 import { Conflict, Empty, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createIssuer, deleteIssuer, findIssuer, findStored, listIssuers, saveTest, updateIssuer } from "./queries/issuers";
@@ -46,17 +46,12 @@ export const issuers = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, query: { limit, cursor, kind } }) =>
-        page(await listIssuers(deps.sql, scope.organizationId, { limit, before: readCursor(cursor, UUID_PART)?.[0] }, kind), limit),
-      {
-        params: InOrganization,
-        query: t.Object({ ...PageQuery, kind: t.Optional(OneOf(ISSUER_KINDS, { description: "Only issuers of this kind" })) }),
-        response: { 200: Page(Issuer), 400: Message },
-        detail: { operationId: "listIssuers", summary: "List issuers", description: "Newest first." },
-      },
-    )
+    .get("", async ({ scope, query }) => page(await listIssuers(deps.sql, scope.organizationId, pageBefore(query), query.kind), query.limit), {
+      params: InOrganization,
+      query: t.Object({ ...PageQuery, kind: t.Optional(OneOf(ISSUER_KINDS, { description: "Only issuers of this kind" })) }),
+      response: { 200: Page(Issuer), 400: Message },
+      detail: { operationId: "listIssuers", summary: "List issuers", description: "Newest first." },
+    })
     .get("/:issuerId", async ({ scope, params }) => respond(await findIssuer(deps.sql, scope.organizationId, params.issuerId), NO_ISSUER), {
       params: OneIssuer,
       response: { 200: Issuer, 400: Message, 404: NotFound(NO_ISSUER) },

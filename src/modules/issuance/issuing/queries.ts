@@ -8,7 +8,7 @@ export const addSteps = (sql: Sql, rows: Fragment) => sql`
 const CHANGED = "The issuer, or the profiles of its authority, have changed since it was ordered. It waits for the approval of another admin.";
 
 /**
- * Gives the requests of `issuers` that wait for an approval a new version, so that none approves what was not looked at. The
+ * Gives the requests of `issuers` that wait for an approval a new version, so that none approves what was not shown. The
  * issuers are ids of a change.
  */
 export const noteChange = (tx: Sql, organizationId: string, issuers: Fragment) => tx`

@@ -79,7 +79,7 @@ function decodePath(path: string) {
   }
 }
 
-/** In seconds: caches ask again after it, so that they hear of a revocation long before an answer ends. */
+/** In seconds: caches ask again after it, so that they learn of a revocation long before an answer ends. */
 const MAX_AGE = 3_600;
 
 function send(der: Uint8Array, type: string, nextUpdate: Date | undefined, now: Date, age = 0) {

@@ -5,7 +5,7 @@ import { platformStaff } from "#guards/platform-staff";
 import { worker } from "#guards/worker";
 import { ifMatch } from "#http/etag";
 import { requestId } from "#http/exchange";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore, readCursor, UUID_PART } from "#http/pagination";
 import { respond, respondCreated } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Text, Uuid, uuidOrNil } from "#http/schema";
 import { type Act, addPlatformEvent, type Scope } from "#modules/people/audit/queries";
@@ -58,7 +58,7 @@ export const documents = (deps: Deps) =>
     .get(
       "",
       async ({ query, caller, request }) => {
-        const rows = await listDocuments(deps.sql, query, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] });
+        const rows = await listDocuments(deps.sql, query, pageBefore(query));
         deps.reads.add(documentsListed(actOf({ caller, request }), query.organizationId));
         return page(rows, query.limit);
       },

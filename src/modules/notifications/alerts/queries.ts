@@ -27,7 +27,7 @@ export const changeAlerts = (sql: Pool, target: Target, change: Change, now: Dat
     if (!organizationId || !notificationId || !condition || notice.state === null) return { inTheWay: "This notice stands for no state." };
     await awaitDispatch(tx, organizationId);
     const { standing, changed } = await saveChange(tx, { ...target, organizationId, notificationId, condition }, change, now);
-    if (standing === 0) return { inTheWay: "What this notice tells of has ended." };
+    if (standing === 0) return { inTheWay: "What this notice is about has ended." };
     if (changed.length > 0) await refreshStates(tx, organizationId, condition, changed);
     return { json: (await findNotice(tx, target))?.json ?? "" };
   });

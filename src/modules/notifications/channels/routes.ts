@@ -2,7 +2,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { ifMatch } from "#http/etag";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { jsonText, respond, respondCreated } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { listDeliveries, redeliver } from "./queries/deliveries";
@@ -39,17 +39,12 @@ export const notificationRoutes = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, query: { limit, cursor } }) =>
-        page(await listRoutes(deps.sql, scope.organizationId, { limit, before: readCursor(cursor, UUID_PART)?.[0] }), limit),
-      {
-        params: InOrganization,
-        query: t.Object(PageQuery),
-        response: { 200: Page(NotificationRoute), 400: Message },
-        detail: { operationId: "listNotificationRoutes", summary: "List notification routes", description: "Newest first." },
-      },
-    )
+    .get("", async ({ scope, query }) => page(await listRoutes(deps.sql, scope.organizationId, pageBefore(query)), query.limit), {
+      params: InOrganization,
+      query: t.Object(PageQuery),
+      response: { 200: Page(NotificationRoute), 400: Message },
+      detail: { operationId: "listNotificationRoutes", summary: "List notification routes", description: "Newest first." },
+    })
     .get("/:routeId", async ({ scope, params }) => respond(await findRoute(deps.sql, scope.organizationId, params.routeId), NO_ROUTE), {
       params: OneRoute,
       response: { 200: NotificationRoute, 400: Message, 404: NotFound(NO_ROUTE) },
@@ -100,7 +95,7 @@ export const notificationRoutes = (deps: Deps) =>
       "/:routeId/deliveries",
       async ({ scope: { organizationId }, params: { routeId }, query: { limit, cursor, state } }) => {
         if (!(await findStoredRoute(deps.sql, organizationId, routeId))) return respond(undefined, NO_ROUTE);
-        return page(await listDeliveries(deps.sql, organizationId, routeId, state, { limit, before: readCursor(cursor, UUID_PART)?.[0] }), limit);
+        return page(await listDeliveries(deps.sql, organizationId, routeId, state, pageBefore({ limit, cursor })), limit);
       },
       {
         params: OneRoute,

@@ -75,7 +75,7 @@ export const Delivery = Answer(
     routeId: { ...Uuid, description: "The route that it goes by" },
     connectionId: { ...Uuid, description: "The connection that it goes out by" },
     state: OneOf(STATES, { description: "failed: given up" }),
-    test: t.Boolean({ description: "Whether somebody asked for it, to try the route" }),
+    test: t.Boolean({ description: "Whether a person asked for it, to try the route" }),
     notification: Answer(
       {
         kind: OneOf(KIND_NAMES, { description: "What happened" }),

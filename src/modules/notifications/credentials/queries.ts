@@ -8,7 +8,7 @@ const THRESHOLDS = [30, 7, 1];
  * Judges the API tokens and agents' credentials that were due first, and records an event of the last threshold that each has passed since
  * it was judged. Returns how many were judged.
  */
-export async function lookAtCredentials(sql: Sql, count: number, now: Date) {
+export async function watchCredentials(sql: Sql, count: number, now: Date) {
   const at = sql`${now.toISOString()}::timestamptz`;
   const [row] = await sql<{ count: number }[]>`
     with due as materialized (select * from credential_watch where due_at <= ${at} order by due_at limit ${count} for update skip locked),

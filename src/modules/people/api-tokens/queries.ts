@@ -2,14 +2,13 @@ import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
-import type { Resource, Target } from "#db/outcome";
+import type { IdentifiedResource, Target } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { audit, deleteAudited, type Scope, userBehind } from "#modules/people/audit/queries";
 import { type ApiTokenFacts, apiTokenFacts, apiTokenFactsJson, type Role, type StampedRow } from "#modules/people/roles/queries";
 
 /** How many live tokens an organization may have. */
 const MAX_LIVE = 100;
-
-type Row = Resource & { id: string };
 
 /** The columns that every answer shows, as json text. */
 const apiTokenJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'name', name, 'role', role,
@@ -27,12 +26,12 @@ export function createApiToken(
   scope: Scope,
   { name, role, expiresAt, tokenHash }: NewApiToken,
   now: Date,
-): Promise<Row | "conflict" | "outlives"> {
+): Promise<IdentifiedResource | "conflict" | "outlives"> {
   const { organizationId, actor } = scope;
   const makerId = (actor.type === "api-token" && actor.id) || null;
   return sql.begin(async (tx) => {
     await lockOrganization(tx, organizationId);
-    const [row] = await tx<(Row & { outlives: boolean; facts: ApiTokenFacts })[]>`
+    const [row] = await tx<(IdentifiedResource & { outlives: boolean; facts: ApiTokenFacts })[]>`
       with judged as (
         select exists (
             select from api_tokens where organization_id = ${organizationId} and id = ${makerId} and expires_at < coalesce(${expiresAt ?? null}, 'infinity'::timestamptz)) as outlives,
@@ -52,15 +51,17 @@ export function createApiToken(
 const isLive = (sql: Sql, now: Date) => sql`(expires_at is null or expires_at > ${now.toISOString()})`;
 
 /** Newest first, expired ones too; one more than `limit`. */
-export async function listApiTokens(sql: Sql, organizationId: string, { limit, before }: { limit: number; before: string | undefined }) {
-  const rows = await sql<Row[]>`
+export async function listApiTokens(sql: Sql, organizationId: string, { limit, before }: PageBefore) {
+  const rows = await sql<IdentifiedResource[]>`
     select id, ${apiTokenJson(sql)} as json from api_tokens
     where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 
 export async function findApiToken(sql: Sql, organizationId: string, id: string) {
-  const [row] = await sql<Row[]>`select id, version, ${apiTokenJson(sql)} as json from api_tokens where organization_id = ${organizationId} and id = ${id}`;
+  const [row] = await sql<
+    IdentifiedResource[]
+  >`select id, version, ${apiTokenJson(sql)} as json from api_tokens where organization_id = ${organizationId} and id = ${id}`;
   return row;
 }
 

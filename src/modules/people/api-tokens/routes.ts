@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { Refusal } from "#http/errors";
 import { ifMatch } from "#http/etag";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { respond, respondWithSecret } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createApiToken, findApiToken, listApiTokens, revokeApiToken } from "./queries";
@@ -39,18 +39,13 @@ export const apiTokens = (deps: Deps) =>
         },
       },
     )
-    .get(
-      "",
-      async ({ scope, query }) =>
-        page(await listApiTokens(deps.sql, scope.organizationId, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] }), query.limit),
-      {
-        role: "ORG_ADMIN",
-        params: InOrganization,
-        query: t.Object(PageQuery),
-        response: { 200: Page(ApiToken), 400: Message },
-        detail: { operationId: "listApiTokens", summary: "List API tokens", description: "Newest first, expired ones too; never their text. For ORG_ADMIN." },
-      },
-    )
+    .get("", async ({ scope, query }) => page(await listApiTokens(deps.sql, scope.organizationId, pageBefore(query)), query.limit), {
+      role: "ORG_ADMIN",
+      params: InOrganization,
+      query: t.Object(PageQuery),
+      response: { 200: Page(ApiToken), 400: Message },
+      detail: { operationId: "listApiTokens", summary: "List API tokens", description: "Newest first, expired ones too; never their text. For ORG_ADMIN." },
+    })
     .get("/:apiTokenId", async ({ scope, params }) => respond(await findApiToken(deps.sql, scope.organizationId, params.apiTokenId), NO_TOKEN), {
       role: "ORG_ADMIN",
       params: OneToken,

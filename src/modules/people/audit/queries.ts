@@ -2,6 +2,7 @@ import type { Fragment, Sql } from "#db/connect";
 import { holdingClaim } from "#db/idempotency-claim";
 import { firstIdAt, MAX_UUID, MIN_UUID } from "#db/ids";
 import type { Target } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { whereVersion } from "#db/versions";
 import type { ACTOR_TYPES, EventFilter } from "./rules";
 
@@ -91,15 +92,13 @@ export async function indexEvents(sql: Sql, count: number) {
   return moved.count;
 }
 
-type PageOfEvents = { limit: number; before: string | undefined };
-
 /** An event's id is of the moment when it was written, its `at` of the moment when the transaction began: this much earlier at most. */
 const LONGEST_TRANSACTION = 3_600_000;
 /** The highest number of an event in its write: what twelve hexadecimal digits hold. */
 const LAST_OF_WRITE = 2 ** 48 - 1;
 
 /** Returns the newest events of an organization, or without one of the platform: one more than `limit`, each filter by its index. */
-export async function listAuditEvents(sql: Sql, organizationId: string | undefined, filter: EventFilter, at: PageOfEvents) {
+export async function listAuditEvents(sql: Sql, organizationId: string | undefined, filter: EventFilter, at: PageBefore) {
   const { targetId, from, to } = filter;
   const last = to === undefined ? MAX_UUID : firstIdAt(Date.parse(to) + LONGEST_TRANSACTION);
   const before = at.before !== undefined && at.before < last ? at.before : last;

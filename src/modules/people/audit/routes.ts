@@ -2,7 +2,7 @@ import { Elysia, t } from "elysia";
 import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { platformStaff } from "#guards/platform-staff";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { respond } from "#http/respond";
 import { Message, Page, Uuid } from "#http/schema";
 import { listAuditEvents } from "./queries";
@@ -35,7 +35,7 @@ export const platformAudit = (deps: Deps) =>
 async function answer({ sql, lanes }: Deps, organizationId: string | undefined, { limit, cursor, ...rest }: typeof AuditQuery.static) {
   const filter = readFilter(rest);
   if ("invalid" in filter) return respond(filter);
-  const list = () => listAuditEvents(sql, organizationId, filter, { limit, before: readCursor(cursor, UUID_PART)?.[0] });
+  const list = () => listAuditEvents(sql, organizationId, filter, pageBefore({ limit, cursor }));
   // An index serves each filter alone; of several together it may read many events that do not fit.
   return page(await (Object.keys(filter).length > 1 ? lanes.run(organizationId ?? "platform", list) : list()), limit);
 }

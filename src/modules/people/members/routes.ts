@@ -5,7 +5,7 @@ import { signedIn } from "#guards/signed-in";
 import { Refusal } from "#http/errors";
 import { etag, ifMatch } from "#http/etag";
 import { requestId } from "#http/exchange";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageAfter } from "#http/pagination";
 import { jsonText, respond, respondWithSecret } from "#http/respond";
 import { Empty, EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { TO_TRUST, UNPROVEN } from "#modules/people/roles/rules";
@@ -53,17 +53,12 @@ export const members = (deps: Deps) =>
   new Elysia({ prefix: "/organizations/:organizationId/members", tags: ["Members"] })
     .use(inviting(deps))
     .use(inOrganization(deps))
-    .get(
-      "",
-      async ({ scope, query }) =>
-        page(await listMembers(deps.sql, scope.organizationId, { limit: query.limit, after: readCursor(query.cursor, UUID_PART)?.[0] }), query.limit),
-      {
-        params: InOrganization,
-        query: t.Object(PageQuery),
-        response: { 200: Page(Member), 400: Message },
-        detail: { operationId: "listMembers", summary: "List members", description: "Oldest first, invited ones too." },
-      },
-    )
+    .get("", async ({ scope, query }) => page(await listMembers(deps.sql, scope.organizationId, pageAfter(query)), query.limit), {
+      params: InOrganization,
+      query: t.Object(PageQuery),
+      response: { 200: Page(Member), 400: Message },
+      detail: { operationId: "listMembers", summary: "List members", description: "Oldest first, invited ones too." },
+    })
     .patch(
       "/:memberId",
       async ({ scope, params, body, request }) =>

@@ -1,6 +1,7 @@
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
-import type { Resource, Target } from "#db/outcome";
+import type { IdentifiedResource, Target } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { whereVersion } from "#db/versions";
 import { type Act, audit, auditForPlatform } from "#modules/people/audit/queries";
 import { holdsSeat, settleSeats } from "#modules/people/members/queries/seats";
@@ -19,8 +20,6 @@ export function createOrganizationLookup(sql: Sql) {
   return { exists, isKnown: (id: string) => known.has(id) };
 }
 
-type Row = Resource & { id: string };
-
 /** The columns that every answer shows, as json text; `from` names what they come from. */
 const organizationJson = (sql: Sql, from = sql`organizations`) => sql`json_build_object('id', ${from}.id, 'name', ${from}.name, 'seatLimit', ${from}.seat_limit,
   'seatsTaken', (select count(*)::int from members where members.organization_id = ${from}.id and ${holdsSeat(sql)}),
@@ -31,7 +30,7 @@ type NewOrganization = { id?: string; name: string; seatLimit?: number | null | 
 /** Returns undefined when there is an organization with this id already. */
 export async function createOrganization(sql: Sql, { id = Bun.randomUUIDv7(), name, seatLimit = null }: NewOrganization, by: Act) {
   const named = sql`select id, jsonb_build_object('name', name) from created`;
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<IdentifiedResource[]>`
     with created as (
       insert into organizations (id, name, seat_limit) values (${id}, ${name}, ${seatLimit}) on conflict do nothing returning *),
     audited as (${audit(sql, { ...by, organizationId: id }, "organization.created", named)}),
@@ -41,15 +40,15 @@ export async function createOrganization(sql: Sql, { id = Bun.randomUUIDv7(), na
 }
 
 /** Newest first; answers one more than `limit`, so that the caller sees whether a next page exists. */
-export async function listOrganizations(sql: Sql, { limit, before }: { limit: number; before: string | undefined }) {
-  const rows = await sql<Row[]>`
+export async function listOrganizations(sql: Sql, { limit, before }: PageBefore) {
+  const rows = await sql<IdentifiedResource[]>`
     select id, ${organizationJson(sql)} as json from organizations
     where id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 
 export async function findOrganization(sql: Sql, id: string) {
-  const [row] = await sql<Row[]>`select id, version, ${organizationJson(sql)} as json from organizations where id = ${id}`;
+  const [row] = await sql<IdentifiedResource[]>`select id, version, ${organizationJson(sql)} as json from organizations where id = ${id}`;
   return row;
 }
 
@@ -66,7 +65,7 @@ export const updateOrganization = (pool: Pool, by: Act, target: Target, patch: P
 async function writeOrganization(sql: Sql, by: Act, { id, versions }: Target, { name, seatLimit, isByStaff }: Patch) {
   const scope = { ...by, organizationId: id };
   const difference = sql`select changed.id, ${changeOf(sql)} from changed, current`;
-  const [row] = await sql<(Row & { isAccepted: boolean })[]>`
+  const [row] = await sql<(IdentifiedResource & { isAccepted: boolean })[]>`
     -- locks the organization; holds its new values
     with current as (
       select *, ${whereVersion(sql, versions)} as is_accepted, coalesce(${name ?? null}, name) as new_name,

@@ -5,7 +5,7 @@ import { isStaff, platformStaff } from "#guards/platform-staff";
 import { Refusal } from "#http/errors";
 import { ifMatch } from "#http/etag";
 import { requestId } from "#http/exchange";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { respond, respondCreated } from "#http/respond";
 import { EmptyObject, Message, NotFound, Page, PageQuery, PathId, Uuid } from "#http/schema";
 import { createOrganization, findOrganization, listOrganizations, updateOrganization } from "./queries";
@@ -32,15 +32,11 @@ export const organizations = (deps: Deps) =>
         detail: { operationId: "createOrganization", summary: "Create an organization" },
       },
     )
-    .get(
-      "",
-      async ({ query }) => page(await listOrganizations(deps.sql, { limit: query.limit, before: readCursor(query.cursor, UUID_PART)?.[0] }), query.limit),
-      {
-        query: t.Object(PageQuery),
-        response: { 200: Page(Organization), 400: Message },
-        detail: { operationId: "listOrganizations", summary: "List organizations", description: "Newest first." },
-      },
-    )
+    .get("", async ({ query }) => page(await listOrganizations(deps.sql, pageBefore(query)), query.limit), {
+      query: t.Object(PageQuery),
+      response: { 200: Page(Organization), 400: Message },
+      detail: { operationId: "listOrganizations", summary: "List organizations", description: "Newest first." },
+    })
     .get("/:organizationId", async ({ params }) => respond(await findOrganization(deps.sql, params.organizationId), NO_ORGANIZATION), {
       params: OneOrganization,
       response: { 200: Organization, 404: NotFound(NO_ORGANIZATION) },

@@ -1,5 +1,5 @@
 /**
- * A failure that the job itself has told: it is tried again like any other, without a line of the queue's own. Its message
+ * A failure that the job itself has logged: it is tried again like any other, without a line of the queue's own. Its message
  * holds no secret.
  */
 export class TryAgain extends Error {}
@@ -13,7 +13,7 @@ export class ServerStops extends Error {
 
 export type Outcome = "succeeded" | "failed";
 
-/** Processes write how their jobs fare so often: a job that runs more often is known no better. */
+/** Processes write the runs of their jobs so often: a job that runs more often is known no better. */
 export const SAVE_EVERY_MS = 15_000;
 /** Periods after which a job that was not seen is late. */
 const PERIODS = 3;

@@ -60,7 +60,7 @@ describe("POST /users/me/notifications/{notificationId}/…", () => {
     expect(await change("acknowledge", {}, admin, example.id)).toMatchObject({ status: 409, body: { message: "This notice stands for no state." } });
     await endState(organization.id, "agent_silent", subjectId);
     await dispatch();
-    expect(await change("acknowledge")).toMatchObject({ status: 409, body: { message: "What this notice tells of has ended." } });
+    expect(await change("acknowledge")).toMatchObject({ status: 409, body: { message: "What this notice is about has ended." } });
   });
 
   test("200 every member's notice shows the state; the trail has one event for each change", async () => {

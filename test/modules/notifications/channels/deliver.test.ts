@@ -414,7 +414,7 @@ describe("a channel with a format of its own", () => {
     await deliver(pagerduty.url);
     expect(received()).toEqual(["trigger", "resolve", "trigger", "resolve"]);
     const [, withdrawn] = await channel.deliveries();
-    expect(withdrawn).toMatchObject({ state: "failed", reason: "The state ended before it could be told." });
+    expect(withdrawn).toMatchObject({ state: "failed", reason: "The state ended before it could be delivered." });
     expect((await channel.redeliver(withdrawn.id)).status).toBe(409);
   });
 

@@ -9,7 +9,7 @@ type Props = { system: string; metric?: string; threshold?: Threshold | undefine
 
 const LIMITS: Field[] = [
   { name: "min", label: "At least", kind: "number" },
-  { name: "max", label: "At most", kind: "number", hint: "Administrators are told when a sample is outside. Without both, the limits are removed." },
+  { name: "max", label: "At most", kind: "number", hint: "Administrators are notified when a sample is outside. Without both, the limits are removed." },
 ];
 
 /** Sets, changes or removes the limits of a metric. */

@@ -64,7 +64,7 @@ function Edit({ of, close, finish }: ActionDialog) {
   const labelOf = ({ email, firstName, lastName }: Member) => [firstName, lastName, `(${email})`].filter(Boolean).join(" ");
   const owner = known.find(({ userId }) => userId === of.ownerId);
   const fields = [
-    { name: "owner", label: "Owner", kind: "select", options: known.map(labelOf), hint: "The owner is told before it expires." },
+    { name: "owner", label: "Owner", kind: "select", options: known.map(labelOf), hint: "The owner is notified before it expires." },
     { name: "contacts", label: "Contacts", kind: "lines", hint: "An e-mail address in each line." },
     { name: "labels", label: "Labels", kind: "pairs" },
     { name: "notes", label: "Notes", kind: "textarea" },

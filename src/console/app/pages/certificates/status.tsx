@@ -3,8 +3,12 @@ import { ConfirmDialog } from "../../parts/confirm";
 import type { ActionDialog } from "./types";
 
 const WORDS = {
-  reinstate: ["Reinstate", "Reinstated.", "The hold ends: it is as it was before. Programs that look at revocation trust it again."],
-  retire: ["Retire", "Retired.", "It stays readable, and leaves every list of valid certificates. Nobody is told any more that it expires. It is not revoked."],
+  reinstate: ["Reinstate", "Reinstated.", "The hold ends: it is as it was before. Programs that check revocation trust it again."],
+  retire: [
+    "Retire",
+    "Retired.",
+    "It stays readable, and leaves every list of valid certificates. No member is notified any more that it expires. It is not revoked.",
+  ],
   return: ["Bring back", "It is in use again.", "It is in the lists of valid certificates again, and its expiry is watched."],
 } as const;
 

@@ -30,7 +30,7 @@ export function ConnectionsPage() {
       id={({ id }) => id}
       none={{
         title: "Nothing is connected yet.",
-        hint: "Connect a certificate authority to order from it, or a chat to be told there.",
+        hint: "Connect a certificate authority to order from it, or a chat to be notified there.",
         ...(isAdmin.value && { action: { label: "Connect something", href: link("connections/new") } }),
       }}
     />

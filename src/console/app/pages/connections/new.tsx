@@ -12,8 +12,8 @@ import { settingsBody, settingsFields, settingsValues } from "./settings";
 import type { ConnectionKind } from "./types";
 
 const TESTS = {
-  credentials: "Its test tells whether the credentials are accepted.",
-  reachability: "Its test tells whether it answers.",
+  credentials: "Its test shows whether the credentials are accepted.",
+  reachability: "Its test shows whether it answers.",
   message: "Its test sends a message that is marked as a test.",
 };
 

@@ -19,7 +19,7 @@ const COLUMNS: Column<Agent>[] = [
   { label: "Name", cell: ({ name }) => name },
   { label: "Health", cell: (row) => <Health of={row} /> },
   { label: "Labels", cell: ({ labels }) => <LabelList of={labels} /> },
-  { label: "System", cell: ({ host }) => host?.operatingSystem ?? host?.platform ?? <span class="none">not told</span> },
+  { label: "System", cell: ({ host }) => host?.operatingSystem ?? host?.platform ?? <span class="none">not reported</span> },
   { label: "Last seen", cell: ({ lastSeenAt }) => <Time at={lastSeenAt} relative /> },
 ];
 

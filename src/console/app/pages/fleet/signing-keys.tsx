@@ -42,7 +42,7 @@ export function SigningKeysPage() {
     <>
       <PageHeading
         title="Signing keys"
-        intro="Agents do only what is signed with the organization's key, so that nobody between can tell them what to trust."
+        intro="Agents do only what is signed with the organization's key, so that no one between can change what they trust."
         actions={
           isAdmin.value && (
             <button class="primary" type="button" onClick={() => (isAsking.value = true)}>

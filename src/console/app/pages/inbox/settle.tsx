@@ -15,12 +15,12 @@ const UNTIL: Field = {
   label: "Until",
   kind: "date",
   required: true,
-  hint: "Members are told once more as this day begins (UTC). At most a year from now.",
+  hint: "Members are notified once more as this day begins (UTC). At most a year from now.",
 };
 const WORDS = {
-  acknowledge: { title: "Acknowledge", hint: "Nothing more is told of it, to any member, until it has ended.", done: "Acknowledged.", fields: [REASON] },
-  snooze: { title: "Snooze", hint: "Nothing is told of it, to any member, until the day that you name.", done: "Snoozed.", fields: [UNTIL, REASON] },
-  reopen: { title: "Reopen", hint: "Members are told of what comes next.", done: "It is open again.", fields: [REASON] },
+  acknowledge: { title: "Acknowledge", hint: "No member is notified of it again until it has ended.", done: "Acknowledged.", fields: [REASON] },
+  snooze: { title: "Snooze", hint: "No member is notified of it until the day that you name.", done: "Snoozed.", fields: [UNTIL, REASON] },
+  reopen: { title: "Reopen", hint: "Members are notified of what comes next.", done: "It is open again.", fields: [REASON] },
 };
 
 /** Asks until when and why, and says so of what the notice stands for. */

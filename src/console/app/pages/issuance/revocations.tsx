@@ -16,7 +16,7 @@ const COLUMNS: Column<Revocation>[] = [
   { label: "At the CA", cell: ({ state }) => <Badge tone={TONES[state]} text={state} /> },
   { label: "Reason", cell: ({ reason }) => reason },
   { label: "Issuer", cell: ({ issuerId }) => <a href={link(`issuers/${issuerId}`)}>Its issuer</a> },
-  { label: "Told", cell: ({ toldAt }) => (toldAt ? <Time at={toldAt} /> : <span class="none">not yet</span>) },
+  { label: "Revoked at the CA", cell: ({ toldAt }) => (toldAt ? <Time at={toldAt} /> : <span class="none">not yet</span>) },
   { label: "Last failure", cell: ({ failure }) => (failure ? <span title={failure}>{failure}</span> : <span class="none">none</span>) },
   { label: "Next attempt", cell: ({ nextAttemptAt }) => (nextAttemptAt ? <Time at={nextAttemptAt} relative /> : <span class="none">none</span>) },
 ];
@@ -34,7 +34,7 @@ export const RevocationsPage = () => (
     noMatch="No revocation is so."
     none={{
       title: "Nothing was revoked at a CA elsewhere.",
-      hint: "Revoke a certificate on its page, and its CA is told.",
+      hint: "Revoke a certificate on its page, and its CA revokes it too.",
       action: { label: "To the certificates", href: link("certificates") },
     }}
   />

@@ -17,7 +17,7 @@ export function ExpiryPage() {
   const reading = useRead(path());
   return (
     <>
-      <PageHeading title="Expiry" intro="When members are told of certificates that expire. What renews in time is not told." />
+      <PageHeading title="Expiry" intro="When members are notified of certificates that expire. What renews in time is left out." />
       <NotificationTabs />
       <Loaded from={reading}>{(policy) => <PolicyForm key={policy.version} of={policy} reading={reading} />}</Loaded>
     </>
@@ -30,7 +30,7 @@ function PolicyForm({ of, reading }: { of: ExpiryPolicy; reading: Reading<Expiry
   async function save({ role }: Values) {
     await write("PUT", path(), { body: { role, thresholds: thresholds.value, overrides: overrides.value }, version: of.version });
     await reading.reload();
-    toast("The policy is saved. Every certificate is looked at by it within a minute.");
+    toast("The policy is saved. Every certificate is judged by it within a minute.");
   }
   const change = (index: number, changed: Override) => {
     overrides.value = overrides.value.with(index, changed);
@@ -39,7 +39,7 @@ function PolicyForm({ of, reading }: { of: ExpiryPolicy; reading: Reading<Expiry
     <>
       <Card
         title="Days before the end"
-        hint="Each is told of once; of several that are reached at once, the most urgent. The share keeps short-lived certificates quiet until less than that of their lifetime is left."
+        hint="A notice goes out once for each; of several that are reached at once, the most urgent. The share keeps short-lived certificates quiet until less than that of their lifetime is left."
       >
         <Thresholds label="All certificates" of={thresholds.value} onChange={(changed) => (thresholds.value = changed)} />
       </Card>
@@ -70,11 +70,11 @@ function PolicyForm({ of, reading }: { of: ExpiryPolicy; reading: Reading<Expiry
       fields={[
         {
           name: "role",
-          label: "Certificates without an owner are told to",
+          label: "Notices of certificates without an owner go to",
           kind: "select",
           required: true,
           options: ["ORG_ADMIN", "ORG_MEMBER"],
-          labels: TOLD,
+          labels: RECIPIENTS,
         },
       ]}
       values={of}
@@ -86,7 +86,7 @@ function PolicyForm({ of, reading }: { of: ExpiryPolicy; reading: Reading<Expiry
   );
 }
 
-const TOLD = { ORG_ADMIN: "Administrators", ORG_MEMBER: "Every member" };
+const RECIPIENTS = { ORG_ADMIN: "Administrators", ORG_MEMBER: "Every member" };
 
 function refuse(): Promise<never> {
   return Promise.reject(new Error("Only administrators change this policy."));

@@ -30,13 +30,13 @@ export function RoutePage({ id }: { id: string }) {
     >
       {(shown) => (
         <div class="columns">
-          <Card title="Deliveries" hint="What its channel was told, newest first, for 90 days. Members are told in their inboxes.">
+          <Card title="Deliveries" hint="What went to its channel, newest first, for 90 days. Members find it in their inboxes.">
             <Deliveries key={tests.value} routeId={id} />
           </Card>
           <Card title="Details">
             <Facts
               of={[
-                ["Tells of", describeKinds(shown.kinds)],
+                ["About", describeKinds(shown.kinds)],
                 ["At least", shown.severity],
                 ["Labels", shown.selector && <code>{shown.selector}</code>],
                 ["Leads to", describeTarget(shown.target)],

@@ -23,7 +23,7 @@ export function RoutesPage() {
     <>
       <PageHeading
         title="Notification routes"
-        intro="What this organization's channels, and more of its members, are told."
+        intro="What goes to this organization's channels, and to more of its members."
         actions={
           isAdmin.value && (
             <button class="primary" type="button" onClick={() => (isAdding.value = true)}>
@@ -42,7 +42,7 @@ export function RoutesPage() {
         empty={
           <EmptyState
             title="There are no routes yet."
-            hint="Whom a notice concerns is told anyway. A route sends it to a webhook, Slack, Teams, PagerDuty or mailboxes too."
+            hint="Whom a notice concerns gets it anyway. A route sends it to a webhook, Slack, Teams, PagerDuty or mailboxes too."
           />
         }
       />
@@ -53,7 +53,7 @@ export function RoutesPage() {
 
 const COLUMNS: Column<Route>[] = [
   { label: "Name", cell: ({ name }) => name },
-  { label: "Tells of", cell: ({ kinds }) => describeKinds(kinds) },
+  { label: "About", cell: ({ kinds }) => describeKinds(kinds) },
   { label: "At least", cell: ({ severity }) => severity },
   { label: "Leads to", cell: ({ target }) => describeTarget(target) },
   { label: "State", cell: (route) => <RouteState of={route} /> },

@@ -22,7 +22,7 @@ export function InvitationPage() {
       <p class="fine">The invitation must be for this person's verified e-mail address.</p>
       <Form fields={[]} submit="Accept the invitation" onSubmit={accept}>
         <button class="quiet" type="button" onClick={() => endSession("Sign in as the person who was invited.")}>
-          Sign in as somebody else
+          Sign in as another user
         </button>
       </Form>
     </>

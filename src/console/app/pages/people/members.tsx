@@ -43,7 +43,7 @@ export function MembersPage() {
         columns={isAdmin.value ? [...COLUMNS, actions((kind, member) => (open.value = { kind, member }))] : COLUMNS}
         from={members}
         id={({ id }) => id}
-        empty={<EmptyState title="There are no members yet." hint="Invite somebody: the invitation goes out by mail." />}
+        empty={<EmptyState title="There are no members yet." hint="Invite a member: the invitation goes out by mail." />}
       />
       {dialog?.kind === "invite" && <InviteDialog {...done} />}
       {dialog?.kind === "role" && <RoleDialog member={dialog.member} {...done} />}

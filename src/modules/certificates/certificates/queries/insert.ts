@@ -7,12 +7,12 @@ import { identityOf, statusFacts } from "./stamps";
 
 /** The outcome of an import for a stored certificate: new, or there before and perhaps retired until now. */
 export type Stored = { id: string; isNew: boolean; isReactivated: boolean };
-type Row = { fingerprint: string; json: string };
+type CertificateRow = { fingerprint: string; json: string };
 
 /** In characters of JSON: what one statement stores, so that other requests need not wait long for the database. */
 const MAX_STATEMENT = 128 * 1024;
 
-export function toRow(stamps: Stamps, organizationId: string, parsed: ParsedCertificate, sealed: Buffer | null, issuerId?: string): Row {
+export function toRow(stamps: Stamps, organizationId: string, parsed: ParsedCertificate, sealed: Buffer | null, issuerId?: string): CertificateRow {
   const { commonName, subject, facts, fingerprintSha256: fingerprint } = parsed;
   const { dns, ip, email } = facts.subjectAlternativeNames;
   const id = Bun.randomUUIDv7();
@@ -41,8 +41,8 @@ export function toRow(stamps: Stamps, organizationId: string, parsed: ParsedCert
 }
 
 /** Groups rows into statements of bounded size; a row that is larger alone is a statement of its own. */
-export function* toStatements(rows: Iterable<Row>) {
-  let statement: Row[] = [];
+export function* toStatements(rows: Iterable<CertificateRow>) {
+  let statement: CertificateRow[] = [];
   let size = 0;
   for (const row of rows) {
     if (size + row.json.length > MAX_STATEMENT && statement.length > 0) {
@@ -59,7 +59,7 @@ export function* toStatements(rows: Iterable<Row>) {
  * Adds new certificates; a known one gets a missing private key, and is active again if it was retired and never revoked.
  * Returns each row's outcome by fingerprint.
  */
-export async function insertRows(sql: Sql, scope: Scope, rows: Row[]): Promise<Map<string, Stored>> {
+export async function insertRows(sql: Sql, scope: Scope, rows: CertificateRow[]): Promise<Map<string, Stored>> {
   const imported = sql`select id, jsonb_build_object('commonName', common_name, 'fingerprintSha256', fingerprint_sha256) from added`;
   const saved = await sql<({ fingerprint: string } & Stored)[]>`
     -- the certificates of the import

@@ -1,23 +1,29 @@
 import type { Fragment, Sql } from "#db/connect";
+import type { PageAfter } from "#db/page";
 import { searchWords } from "../rules/search-terms";
 import type { CertificateFilter } from "../schema/query";
 import { certificateJson, joinFacts, type OfFacts } from "./certificates";
 
-type Position = { limit: number; after: readonly [notAfter: string, id: string] | undefined };
 /**
  * A list: of which organization, by which filter, and `range`, which asks the columns that it is ordered by, under the names
  * that a table gives them.
  */
 type Wanted = { organizationId: string; filter: CertificateFilter; range: (notAfter: string, id: string) => Fragment };
 
-/** So many certificates are looked at one by one in a few milliseconds, however few of them fit. */
+/** So many certificates are read one by one in a few milliseconds, however few of them fit. */
 const FEW = "10000";
 
 /**
  * Lists certificates by expiry, one more than `limit`, which is a plain number for the planner as in `listExpiring`. Each
  * filter has an index in the order of the list.
  */
-export async function listCertificates(sql: Sql, organizationId: string, filter: CertificateFilter, { limit, after }: Position, now: Date) {
+export async function listCertificates(
+  sql: Sql,
+  organizationId: string,
+  filter: CertificateFilter,
+  { limit, after }: PageAfter<readonly [notAfter: string, id: string]>,
+  now: Date,
+) {
   const range: Wanted["range"] = (notAfter, id) => sql`
     ${after ? sql`and (${sql.text(notAfter)}, ${sql.text(id)}) > (${after[0]}, ${after[1]})` : sql``}
     ${filter.expiresBefore ? sql`and ${sql.text(notAfter)} < ${filter.expiresBefore}` : sql``}
@@ -54,7 +60,7 @@ const findRarest = (sql: Sql, { organizationId }: Wanted, needed: { key: string;
   order by found limit 1`;
 
 /**
- * The first certificates with each value of the rarest label, each looked at by its id: behind OFFSET 0, because a plan without
+ * The first certificates with each value of the rarest label, each read by its id: behind OFFSET 0, because a plan without
  * statistics would read all of them.
  */
 const findLabelled = (sql: Sql, { organizationId, filter, range }: Wanted) => sql`

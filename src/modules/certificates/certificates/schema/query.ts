@@ -49,10 +49,10 @@ export type CertificateFilter = {
 };
 /** A label that a certificate must have, with one of the values; the empty one stands for any. */
 type Needed = { key: string; values: string[] };
-type Asked = Omit<CertificateFilter, "labels"> & { selector?: string | undefined };
+type FilterQuery = Omit<CertificateFilter, "labels"> & { selector?: string | undefined };
 
 /** The filter of a query, or what is wrong with it. */
-export function readFilter({ owner, selector, fingerprint, serial, ...rest }: Asked): CertificateFilter | { invalid: string } {
+export function readFilter({ owner, selector, fingerprint, serial, ...rest }: FilterQuery): CertificateFilter | { invalid: string } {
   if (owner !== undefined && owner !== "none" && !isUuid(owner)) return { invalid: "query.owner must be the id of a user (a UUID) or none." };
   const labels = selector === undefined ? undefined : compileSelector(selector);
   if (labels && "fault" in labels) return { invalid: `query.selector ${labels.fault}.` };
@@ -84,5 +84,5 @@ function withoutZeros(hexadecimal: string) {
  * True of a search, of labels, and of several filters together: an index serves each alone, and of several the rows of one may
  * be many that do not fit the others.
  */
-export const mayReadMany = ({ status, q, owner, selector, issuer, fingerprint, serial }: Asked) =>
+export const mayReadMany = ({ status, q, owner, selector, issuer, fingerprint, serial }: FilterQuery) =>
   q !== undefined || selector !== undefined || [status, owner, issuer, fingerprint, serial].filter((each) => each !== undefined).length > 1;

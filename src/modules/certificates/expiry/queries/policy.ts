@@ -25,7 +25,7 @@ export async function findExpiryPolicy(sql: Sql, organizationId: string) {
   return row;
 }
 
-/** Puts a policy in the place of the one that is there. Every certificate of the organization is looked at by it within a minute. */
+/** Puts a policy in the place of the one that is there. Every certificate of the organization is judged by it within a minute. */
 export function putExpiryPolicy(pool: Pool, scope: Scope, policy: ExpiryPolicy, versions: Versions) {
   return pool.begin(async (tx) => {
     await lockOrganization(tx, scope.organizationId);

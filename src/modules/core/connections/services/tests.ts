@@ -16,11 +16,11 @@ const LIMIT_MS = 4_000;
 
 /** A connection that is tested, with its config and its secrets in `values`. */
 export type Tested = { kind: Kind; id: string; organization: { id: string; name: string }; values: Values };
-type Needs = { config: Pick<Deps["config"], "allowPrivateTargets" | "publicUrl">; clock: () => Date; reach?: Reach };
-type Test = (tested: Tested, limits: Limits, needs: Required<Needs>) => Promise<Outcome>;
+type TestDeps = { config: Pick<Deps["config"], "allowPrivateTargets" | "publicUrl">; clock: () => Date; reach?: Reach };
+type Test = (tested: Tested, limits: Limits, needs: Required<TestDeps>) => Promise<Outcome>;
 
 /** Finds out whether a connection works, within 4 s, all of it through `outbound`. */
-export async function testConnection(tested: Tested, { reach = send, ...needs }: Needs): Promise<Outcome> {
+export async function testConnection(tested: Tested, { reach = send, ...needs }: TestDeps): Promise<Outcome> {
   const signal = AbortSignal.timeout(LIMIT_MS);
   const limits = { allowPrivate: needs.config.allowPrivateTargets, signal };
   const late = { outcome: "failed" as const, message: `It did not answer within ${LIMIT_MS / 1_000} seconds.` };
@@ -46,7 +46,7 @@ async function testMailServer({ values }: Tested, limits: Limits): Promise<Outco
 }
 
 /** Tests an address by sending a message: no other request shows whether it is right. */
-async function testByMessage({ kind, id, organization, values }: Tested, limits: Limits, { config, clock, reach }: Required<Needs>): Promise<Outcome> {
+async function testByMessage({ kind, id, organization, values }: Tested, limits: Limits, { config, clock, reach }: Required<TestDeps>): Promise<Outcome> {
   const link = `/organizations/${organization.id}/core/connections/${id}`;
   const content = exampleContent({ id, link }, clock());
   const message = { ...content, id: Bun.randomUUIDv7(), organization, url: urlOf(config, link), incident: undefined, isTest: true };

@@ -10,12 +10,12 @@ import { ACCEPTED, ANSWERED, type Outcome } from "../rules/outcome";
 import { assert } from "./assertions";
 import { sign, toCall, toLogin } from "./request";
 
-type Given = { limits: Limits; now: Date; reach: Reach };
+type CallSettings = { limits: Limits; now: Date; reach: Reach };
 type Planned = { verify: Verify; way: Way };
 const failed = (message: string) => ({ outcome: "failed" as const, message });
 
 /** Does what the catalogue says of checking a connection of this kind: a request, after a login where that comes first. */
-export async function verifyByRequest(kind: Kind, given: Values, { limits, now, reach }: Given): Promise<Outcome> {
+export async function verifyByRequest(kind: Kind, given: Values, { limits, now, reach }: CallSettings): Promise<Outcome> {
   const planned = plan(kind, given);
   if ("message" in planned) return { outcome: "unsupported", message: planned.message };
   const { verify, way } = planned;

@@ -2,6 +2,7 @@ import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import { lockName } from "#db/locks";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
+import type { PageAfter } from "#db/page";
 import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
 import { type Box, findPlace } from "../rules/grid";
 
@@ -11,10 +12,13 @@ const widgetJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId
   'settings', settings, 'position', json_build_object('x', x, 'y', y, 'width', width, 'height', height),
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
 
-type Position = { limit: number; after: readonly [dashboard: string, y: string, x: string, id: string] | undefined };
-
 /** By dashboard, then from the top and the left; one more than `limit`. */
-export async function listWidgets(sql: Sql, organizationId: string, { limit, after }: Position, dashboard: string | undefined) {
+export async function listWidgets(
+  sql: Sql,
+  organizationId: string,
+  { limit, after }: PageAfter<readonly [dashboard: string, y: string, x: string, id: string]>,
+  dashboard: string | undefined,
+) {
   const [name, y, x, id] = after ?? ["", "0", "0", MIN_UUID];
   const rows = await sql<{ json: string; dashboard: string; y: number; x: number; id: string }[]>`
     select ${widgetJson(sql)} as json, dashboard, y, x, id from widgets

@@ -2,6 +2,7 @@ import type { Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import type { Resource, Target } from "#db/outcome";
+import type { PageAfter } from "#db/page";
 import { whereVersion } from "#db/versions";
 import { agentFacts } from "#modules/fleet/agent-access/queries/stamps";
 import { audit, type Scope } from "#modules/people/audit/queries";
@@ -26,10 +27,8 @@ export async function createAgent(sql: Sql, stamps: Stamps, scope: Scope, { name
   return row;
 }
 
-type Position = { limit: number; after: string | undefined };
-
 /** The oldest first, one more than `limit`; `labels` is a jsonpath predicate. */
-export async function listAgents(sql: Sql, organizationId: string, labels: string | undefined, { limit, after }: Position) {
+export async function listAgents(sql: Sql, organizationId: string, labels: string | undefined, { limit, after }: PageAfter) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${agentJson(sql)}::text as json from agents
     where organization_id = ${organizationId} and id > ${after ?? MIN_UUID}

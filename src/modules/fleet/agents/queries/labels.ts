@@ -42,7 +42,7 @@ export async function updateLabels(sql: Pool, scope: Scope, choice: Choice, { se
           update agents set labels = wanted, version = version + 1, updated_at = now() from judged
           where organization_id = ${organizationId} and agents.id = judged.id and differs and not ${isDryRun}::boolean and not exists (select from overfull)
           returning agents.id),
-        -- puts them into the queue of those that policies are to look at, where that may matter to a policy
+        -- puts them into the queue of those that policies are to review, where that may matter to a policy
         queued as (${queueRelabelled(tx, organizationId, tx`select id from changed where ${hasPoliciesOn(tx, organizationId, [...Object.keys(set), ...unset])}`)}),
         -- an audit event for each changed agent
         audited as (${auditMany(tx, scope, "agent.labels-updated", tx`select id, ${details}::jsonb from changed`)})

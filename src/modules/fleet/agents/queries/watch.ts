@@ -6,7 +6,7 @@ import { recordEvents } from "#modules/notifications/events/queries/record";
  * Reviews the agents that are due, the longest due first, and returns how many. One seen meanwhile is due again later; a silent
  * one is no longer watched until it is seen again.
  */
-export async function lookForSilence(sql: Sql, count: number, now: Date) {
+export async function watchSilence(sql: Sql, count: number, now: Date) {
   const at = sql`${now.toISOString()}::timestamptz`;
   const silence = sql`${`${HEALTH.silentAfterMinutes} minutes`}::interval`;
   const [row] = await sql<{ count: number }[]>`

@@ -13,7 +13,7 @@ import { findFault, findObstacle, type Reach } from "./judge";
 import { fromPolicies, showPolicy } from "./policies";
 import { applyFurther } from "./reconcile";
 
-type Row = Pick<Policy, "name" | "selector" | "path" | "assignment"> & { version: number; rollout: string | null; isRotating: boolean };
+type StoredPolicy = Pick<Policy, "name" | "selector" | "path" | "assignment"> & { version: number; rollout: string | null; isRotating: boolean };
 
 /** Changes the policy, and applies it to the first agents. Its certificate and config are not changed while a rotation changes them. */
 export function updatePolicy(
@@ -26,7 +26,7 @@ export function updatePolicy(
 ): Promise<Resource | Reach | Failure> {
   const { organizationId } = scope;
   return withFleetLock(sql, organizationId, async (tx) => {
-    const [row] = await tx<Row[]>`
+    const [row] = await tx<StoredPolicy[]>`
       select p.version, p.name, selector, selector_path as path, json_build_object(${pairs(tx, "p")}) as assignment,
         case when r.status in ('running', 'halted') then r.id end as rollout, exists (
           select from rollouts where organization_id = p.organization_id and predecessor_id = p.certificate_id and status in ('running', 'halted')) as "isRotating"
@@ -46,7 +46,7 @@ export function updatePolicy(
 }
 
 /** Returns the reason against the change, if any, or in a dry run its effect. */
-async function judgeChange(tx: Sql, organizationId: string, id: string, stored: Row, policy: Policy, isDryRun: boolean) {
+async function judgeChange(tx: Sql, organizationId: string, id: string, stored: StoredPolicy, policy: Policy, isDryRun: boolean) {
   const fault = await findFault(tx, organizationId, policy, tx`c.id <> ${stored.assignment.certificateId}`);
   if (fault) return fault;
   const isOther = isOtherMaterial(stored, policy);

@@ -1,6 +1,7 @@
 import type { Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import type { Resource } from "#db/outcome";
+import type { PageAfter } from "#db/page";
 import { pairs } from "#modules/fleet/assignments/queries/columns";
 import { conflictsJson } from "./conflicts";
 
@@ -23,7 +24,7 @@ export async function findPolicy(sql: Sql, organizationId: string, id: string) {
 }
 
 /** The oldest first; one more than `limit`. */
-export async function listPolicies(sql: Sql, organizationId: string, { limit, after }: { limit: number; after: string | undefined }) {
+export async function listPolicies(sql: Sql, organizationId: string, { limit, after }: PageAfter) {
   const rows = await sql<{ id: string; json: string }[]>`
     select p.id, ${policyJson(sql)} as json ${fromPolicies(sql, organizationId)} and p.id > ${after ?? MIN_UUID} order by p.id limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));

@@ -6,11 +6,11 @@ import { standingPolicies } from "#modules/fleet/rollouts/queries/policy-stamps"
 import type { Scope } from "#modules/people/audit/queries";
 import { applyPolicies } from "./apply";
 
-/** Agents that one transaction looks at: less than a second of work where each gets an assignment. */
+/** Agents that one transaction reviews: less than a second of work where each gets an assignment. */
 const BATCH_SIZE = 5_000;
 /** … where there are many policies, of which each may have an assignment for each agent. */
 const MIN_AGENTS = 50;
-/** Changes of labels among which it looks for them: an agent that changed many times is looked at once. */
+/** Changes of labels among which it looks for them: an agent that changed many times is reviewed once. */
 const CHANGES_AT_ONCE = 20_000;
 
 /** The organizations whose policies have something to do. */
@@ -42,7 +42,7 @@ async function hasPolicies(tx: Sql, { organizationId }: Scope) {
   return row?.isAny;
 }
 
-/** Looks at the agents that are new or have other labels. */
+/** Reviews the agents that are new or have other labels. */
 async function applyToRelabelled(tx: Sql, stamps: Stamps, scope: Scope) {
   const { organizationId } = scope;
   const relabelled = await tx<{ agentId: string }[]>`
@@ -91,7 +91,7 @@ export async function applyFurther(tx: Sql, stamps: Stamps, scope: Scope, policy
   if (!last) await tx`delete from assignment_policies where organization_id = ${organizationId} and id = ${policyId} and deleted_at is not null`;
 }
 
-/** Has all policies look again at the agents where the place of one has become free, by whatever way. */
+/** Has all policies review the agents again where the place of one has become free, by whatever way. */
 export const queueFreed = (sql: Sql) => sql`
   with freed as (
     delete from policy_conflicts c where not exists (

@@ -2,6 +2,7 @@ import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import type { Failure, Resource, Target } from "#db/outcome";
+import type { PageAfter } from "#db/page";
 import type { Scope } from "#modules/people/audit/queries";
 import { describeHolder, describeIneligible, type Holder, type Ineligible, type readNewAssignment } from "../rules";
 import { columns, fromJson, pairs } from "./columns";
@@ -71,7 +72,7 @@ export async function createAssignment(sql: Sql, stamps: Stamps, scope: Scope, g
 export type OfAgent = { agentId: string };
 
 /** The oldest first, one more than `limit`; undefined when there is no such agent. */
-export async function listAssignments(sql: Sql, organizationId: string, agentId: string, { limit, after }: { limit: number; after: string | undefined }) {
+export async function listAssignments(sql: Sql, organizationId: string, agentId: string, { limit, after }: PageAfter) {
   const rows = await sql<{ json: string; id: string | null }[]>`
     select a.id, ${assignmentJson(sql, removal(sql))} as json from agents
     left join lateral (

@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
+import type { PageBefore } from "#db/page";
 
 const reportJson = (sql: Sql) =>
   sql`json_build_object('state', r.state, 'observedFingerprint', r.observed_fingerprint, 'message', r.message, 'reportedAt', iso(r.reported_at),
@@ -20,10 +21,9 @@ export const newestReports = (sql: Sql, count: Fragment) => sql`(
     where organization_id = a.organization_id and agent_id = a.agent_id and assignment_id = a.id order by id desc limit ${count}) r)`;
 
 type Target = { agentId: string; id: string };
-type Position = { limit: number; before: string | undefined };
 
 /** All reports of an assignment that were news, the newest first, one more than `limit`; undefined when there is no such assignment. */
-export async function listReports(sql: Sql, organizationId: string, { agentId, id }: Target, { limit, before }: Position) {
+export async function listReports(sql: Sql, organizationId: string, { agentId, id }: Target, { limit, before }: PageBefore) {
   const rows = await sql<{ id: string | null; json: string }[]>`
     select r.id, ${reportJson(sql)}::text as json from assignments a
     left join lateral (

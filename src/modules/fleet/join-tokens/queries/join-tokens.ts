@@ -2,14 +2,13 @@ import type { Stamps } from "#crypto/stamps";
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
-import type { Resource, Target } from "#db/outcome";
+import type { IdentifiedResource, Target } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { type JoinTokenFacts, joinTokenFactsJson, stampJoinToken } from "#modules/fleet/agent-access/queries/stamps";
 import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
 
 /** How many that may still be used an organization may have. */
 const MAX_LIVE = 100;
-
-type Row = Resource & { id: string };
 
 /** The columns that every answer shows, as json text. */
 export const joinTokenJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId', organization_id, 'agentId', agent_id, 'labels', labels,
@@ -24,11 +23,11 @@ export function createJoinToken(
   scope: Scope,
   { labels, maxUses, expiresAt, tokenHash }: NewJoinToken,
   now: Date,
-): Promise<Row | "conflict"> {
+): Promise<IdentifiedResource | "conflict"> {
   const { organizationId, actor } = scope;
   return sql.begin(async (tx) => {
     await lockOrganization(tx, organizationId);
-    const [row] = await tx<(Row & { facts: JoinTokenFacts })[]>`
+    const [row] = await tx<(IdentifiedResource & { facts: JoinTokenFacts })[]>`
       with created as (
         insert into join_tokens (organization_id, id, labels, max_uses, token_hash, created_by, expires_at)
         select ${organizationId}, new_id(), ${JSON.stringify(labels)}::jsonb, ${maxUses}, decode(${tokenHash}, 'hex'), ${JSON.stringify(actor)}::jsonb, ${expiresAt}
@@ -43,15 +42,17 @@ export function createJoinToken(
 }
 
 /** Newest first, those that are used up or ended too; one more than `limit`. */
-export async function listJoinTokens(sql: Sql, organizationId: string, { limit, before }: { limit: number; before: string | undefined }) {
-  const rows = await sql<Row[]>`
+export async function listJoinTokens(sql: Sql, organizationId: string, { limit, before }: PageBefore) {
+  const rows = await sql<IdentifiedResource[]>`
     select id, ${joinTokenJson(sql)} as json from join_tokens
     where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
 }
 
 export async function findJoinToken(sql: Sql, organizationId: string, id: string) {
-  const [row] = await sql<Row[]>`select id, version, ${joinTokenJson(sql)} as json from join_tokens where organization_id = ${organizationId} and id = ${id}`;
+  const [row] = await sql<
+    IdentifiedResource[]
+  >`select id, version, ${joinTokenJson(sql)} as json from join_tokens where organization_id = ${organizationId} and id = ${id}`;
   return row;
 }
 

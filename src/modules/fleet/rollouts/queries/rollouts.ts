@@ -2,6 +2,7 @@ import type { Stamps } from "#crypto/stamps";
 import type { Fragment, Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { withFleetLock } from "#modules/fleet/agents/queries/fleet-lock";
 import { ineligibility } from "#modules/fleet/assignments/queries/assignments";
 import type { Ineligible } from "#modules/fleet/assignments/rules";
@@ -53,7 +54,7 @@ export async function findRollout(sql: Sql, organizationId: string, id: string) 
 }
 
 /** The newest first; one more than `limit`. */
-export async function listRollouts(sql: Sql, organizationId: string, { limit, before }: { limit: number; before: string | undefined }) {
+export async function listRollouts(sql: Sql, organizationId: string, { limit, before }: PageBefore) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${rolloutJson(sql, sql`'rings', rings`)} as json from rollouts
     where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;

@@ -1,10 +1,9 @@
 import type { Fragment, Sql } from "#db/connect";
-
-type MetricPage = { limit: number; after: string | undefined };
+import type { PageAfter } from "#db/page";
 
 /** Returns metrics of a system by name, with their latest sample, one more than `limit`; undefined when there is no such system. */
-export async function listMetrics(sql: Sql, organizationId: string, system: string, { limit, after }: MetricPage) {
-  // Each name is one look into the primary key for the next greater one, however many samples there are.
+export async function listMetrics(sql: Sql, organizationId: string, system: string, { limit, after }: PageAfter) {
+  // Each name is one probe of the primary key for the next greater one, however many samples there are.
   const next = (beyond: Fragment) => sql`
     select metric from metric_samples where organization_id = ${organizationId} and system_id = system.id and metric > ${beyond} order by metric limit 1`;
   const rows = await sql<{ metric: string | null; json: string }[]>`

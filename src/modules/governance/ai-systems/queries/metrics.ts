@@ -1,4 +1,5 @@
 import type { Sql } from "#db/connect";
+import type { PageAfter } from "#db/page";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { Range } from "../rules/range";
 import type { Batch } from "../rules/samples";
@@ -110,7 +111,7 @@ function noteRepeats(sender: string, repeats: boolean) {
 }
 
 /** By key; one more than `limit`. */
-export async function listAiSystems(sql: Sql, organizationId: string, { limit, after }: { limit: number; after: string | undefined }) {
+export async function listAiSystems(sql: Sql, organizationId: string, { limit, after }: PageAfter) {
   const rows = await sql<{ key: string; json: string }[]>`
     select key, json_build_object('id', id, 'key', key, 'createdAt', iso(created_at), 'lastSampleAt', iso(last_sample_at))::text as json
     from ai_systems where organization_id = ${organizationId} and key > ${after ?? ""} order by key limit ${limit + 1}`;

@@ -6,7 +6,7 @@ import { recordControlEvents } from "./events";
 type Due = { organizationId: string; controlId: string; framework: FrameworkKey; ownerId: string | null; dueDate: string; isOverdue: boolean };
 
 /** Records events of controls that are due within seven days, or overdue, in UTC. Returns how many were judged. */
-export const lookAtDueDates = (sql: Pool, count: number, now: Date) =>
+export const watchDueDates = (sql: Pool, count: number, now: Date) =>
   sql.begin(async (tx) => {
     const today = tx`${now.toISOString().slice(0, 10)}::date`;
     const due = await tx<Due[]>`
@@ -34,10 +34,10 @@ const HAPPENED = new Map([
 ]);
 
 /**
- * Tells of the controls whose evidence is good no longer, and ends that where it is again. Returns how many certificates were
- * looked at.
+ * Records events of the controls whose evidence is good no longer, and their ends where it is again. Returns how many certificates
+ * were judged.
  */
-export const lookAtEvidence = (sql: Pool, count: number, now: Date) =>
+export const watchEvidence = (sql: Pool, count: number, now: Date) =>
   sql.begin(async (tx) => {
     const controls = await judgeEvidence(tx, count, now);
     await recordControlEvents(

@@ -1,7 +1,8 @@
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
-import { type Resource, type Target, updateLocked } from "#db/outcome";
+import { type IdentifiedResource, type Target, updateLocked } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { audit, deleteAudited, type Scope } from "#modules/people/audit/queries";
 import { findFault, type Range } from "../rules";
 
@@ -16,13 +17,11 @@ const thresholdJson = (
 
 const detailsOf = (sql: Sql) => sql`jsonb_build_object('system', system, 'metric', metric, 'min', min, 'max', max)`;
 
-type Row = Resource & { id: string };
-
 /** `conflict` where the metric has a threshold already, or the organization as many as it may. */
 export const createThreshold = (pool: Pool, scope: Scope, { system, metric, min, max }: Range & { system: string; metric: string }) =>
   pool.begin(async (tx) => {
     await lockOrganization(tx, scope.organizationId);
-    const [row] = await tx<Row[]>`
+    const [row] = await tx<IdentifiedResource[]>`
       with created as (
         insert into metric_thresholds (organization_id, id, system, metric, min, max)
         select ${scope.organizationId}, new_id(), ${system}, ${metric}, ${min}::float8, ${max}::float8
@@ -34,8 +33,8 @@ export const createThreshold = (pool: Pool, scope: Scope, { system, metric, min,
   });
 
 /** Newest first; one more than `limit`. */
-export async function listThresholds(sql: Sql, organizationId: string, { limit, before }: { limit: number; before: string | undefined }) {
-  const rows = await sql<Row[]>`
+export async function listThresholds(sql: Sql, organizationId: string, { limit, before }: PageBefore) {
+  const rows = await sql<IdentifiedResource[]>`
     select id, ${thresholdJson(sql)} as json from metric_thresholds
     where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;
   return rows.map(({ id, json }) => ({ json, key: [id] }));
@@ -43,7 +42,7 @@ export async function listThresholds(sql: Sql, organizationId: string, { limit, 
 
 export async function findThreshold(sql: Sql, organizationId: string, id: string) {
   const [row] = await sql<
-    Row[]
+    IdentifiedResource[]
   >`select id, version, ${thresholdJson(sql)} as json from metric_thresholds where organization_id = ${organizationId} and id = ${id}`;
   return row;
 }
@@ -51,14 +50,14 @@ export async function findThreshold(sql: Sql, organizationId: string, id: string
 /** Changes the named ends; null removes one. The new range judges the newest sample again. */
 export const updateThreshold = (pool: Pool, scope: Scope, { id, versions }: Target, patch: { [End in keyof Range]?: Range[End] }) =>
   pool.begin(async (tx) => {
-    const [current] = await tx<(Row & Range)[]>`
+    const [current] = await tx<(IdentifiedResource & Range)[]>`
       select id, version, min, max, ${thresholdJson(tx)} as json from metric_thresholds where organization_id = ${scope.organizationId} and id = ${id} for update`;
     return updateLocked(current, versions, async (stored) => {
       const next: Range = { min: stored.min, max: stored.max, ...patch };
       const fault = findFault(next);
       if (fault) return { invalid: fault };
       if (next.min === stored.min && next.max === stored.max) return stored;
-      const [row] = await tx<Row[]>`
+      const [row] = await tx<IdentifiedResource[]>`
         with changed as (
           update metric_thresholds set min = ${next.min}::float8, max = ${next.max}::float8, judged_at = null, version = version + 1, updated_at = now()
           where organization_id = ${scope.organizationId} and id = ${id} returning *),

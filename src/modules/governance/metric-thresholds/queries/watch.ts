@@ -6,22 +6,22 @@ import { recordEventsOfKinds } from "#modules/notifications/events/queries/recor
 const AT_ONCE = 200;
 const SAMPLES = 1_000;
 
-type Place = { organizationId: string; id: string };
+type ThresholdKey = { organizationId: string; id: string };
 
-/** Judges the samples that came since the last look, in the order of their own times, the newest thousand of each metric at most. */
+/** Judges the samples that came since the last turn, in the order of their own times, the newest thousand of each metric at most. */
 export async function watchMetrics({ sql }: { sql: Pool }, signal: AbortSignal) {
-  for (let after: Place | undefined = { organizationId: MIN_UUID, id: MIN_UUID }; after && !signal.aborted; ) after = await judgeSome(sql, after);
+  for (let after: ThresholdKey | undefined = { organizationId: MIN_UUID, id: MIN_UUID }; after && !signal.aborted; ) after = await judgeSome(sql, after);
 }
 
 /**
  * Judges thresholds after a place, and returns the last one's place while there are more. A new range judges the newest sample
  * alone; a breach that ended between two turns is recorded, with its end.
  */
-async function judgeSome(sql: Sql, after: Place): Promise<Place | undefined> {
-  const rows = await sql<Place[]>`
+async function judgeSome(sql: Sql, after: ThresholdKey): Promise<ThresholdKey | undefined> {
+  const rows = await sql<ThresholdKey[]>`
     with part as materialized (
       select * from metric_thresholds where (organization_id, id) > (${after.organizationId}::uuid, ${after.id}::uuid) order by organization_id, id limit ${AT_ONCE}),
-    -- the newest sample since the last look, and the last one outside of the range
+    -- the newest sample since the last turn, and the last one outside of the range
     judged as materialized (
       select part.*, newest_at, newest_is_outside, outside_at, outside_value
       from part
@@ -58,7 +58,7 @@ async function judgeSome(sql: Sql, after: Place): Promise<Place | undefined> {
   return last && (await isMore(sql, last)) ? last : undefined;
 }
 
-async function isMore(sql: Sql, { organizationId, id }: Place) {
+async function isMore(sql: Sql, { organizationId, id }: ThresholdKey) {
   const [row] = await sql`select from metric_thresholds where (organization_id, id) > (${organizationId}::uuid, ${id}::uuid) limit 1`;
   return row !== undefined;
 }

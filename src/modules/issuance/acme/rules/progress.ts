@@ -16,7 +16,7 @@ export type Proof = {
   target?: string | undefined;
   /** Of the account key, so that what was presented can be taken away after the key has changed. */
   thumbprint: string;
-  /** `told` once the challenge was answered: the CA was asked to look. */
+  /** `told` once the challenge was answered, as rows of earlier releases have it. */
   state: "planned" | "presented" | "told";
 };
 
@@ -31,13 +31,13 @@ export type Ordered = {
   proofs?: Proof[];
   /** Since when one that was presented cannot be seen. */
   hiddenSince?: string;
-  /** The server that had the CA look at the proofs; undefined where that was one that was killed in it. */
+  /** The server that answered the challenges; undefined where that was one that was killed in it. */
   lookedBy?: string | undefined;
   /** The CA was, or is about to be, asked to issue. */
   isFinalizing?: boolean;
   /** How often the CA was asked since it last had something to do. */
   polls: number;
-  /** How often an order was made again, because a server was restarted while the CA looked at its proofs. */
+  /** How often an order was made again, because a server was restarted while the CA validated its proofs. */
   restarts?: number;
 };
 

@@ -6,7 +6,7 @@ import type { AcmeSettings } from "../rules/settings";
 import type { Client, Signer } from "./directory";
 import { certificateIdOf } from "./renewal-info";
 
-/** Of an account's list of orders: pages that are read, and alternate chains that are looked at. */
+/** Of an account's list of orders: pages and alternate chains that are read. */
 const MAX_PAGES = 20;
 const MAX_ALTERNATES = 5;
 

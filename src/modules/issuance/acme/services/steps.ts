@@ -17,8 +17,8 @@ const BATCH_SIZE = 25;
 const PROPAGATION_MS = 15 * 60_000;
 const ORDER_MS = 86_400_000;
 const VISIBLE_MS = 3_000;
-/** How long it is waited, at most, until it is looked again whether an agent shows its proofs. */
-const HOST_LOOK_MS = 60_000;
+/** How long a step waits, at most, before it asks again whether an agent shows its proofs. */
+const HOST_POLL_MS = 60_000;
 const POLL_MS = { first: 1_000, longest: 30_000 };
 /** How often an order is made again after restarts: the server may be another one by chance, where several take turns. */
 const MAX_RESTARTS = 3;
@@ -147,7 +147,7 @@ async function locate(work: Work, progress: Ordered, all: Proof[], unlocated: Pr
   return goOn(work, "validating", { ...progress, proofs });
 }
 
-/** Presents proofs, waits until the CA can see them, and has it look. */
+/** Presents proofs, waits until the CA can see them, and answers the challenges. */
 async function prove(work: Work, progress: Ordered, all: Proof[]): Promise<Step> {
   const { client, signer, signal } = work;
   const batch = all.filter(({ state }) => state !== "told").slice(0, BATCH_SIZE);
@@ -158,10 +158,10 @@ async function prove(work: Work, progress: Ordered, all: Proof[]): Promise<Step>
   }
   const seen = await inGroups(batch, async (proof) => ({ proof, ...(await work.solverOf(proof).isVisible(proof, signal)) }));
   const visible = seen.filter((each) => each.visible).map(({ proof }) => proof);
-  const looks = await inGroups(visible, ({ challengeUrl }) => answerChallenge(client, signer, challengeUrl));
+  const answers = await inGroups(visible, ({ challengeUrl }) => answerChallenge(client, signer, challengeUrl));
   const proofs = all.map((proof): Proof => (batch.includes(proof) ? { ...proof, state: visible.includes(proof) ? "told" : "presented" } : proof));
   const { hiddenSince = work.now.toISOString(), ...rest } = progress;
-  const isFirst = looks.every(Boolean) && (rest.lookedBy === work.server || all.every(({ state }) => state !== "told"));
+  const isFirst = answers.every(Boolean) && (rest.lookedBy === work.server || all.every(({ state }) => state !== "told"));
   const next = { ...rest, proofs, lookedBy: isFirst ? work.server : undefined };
   const [hidden] = seen.flatMap((each) => (each.visible ? [] : each));
   if (!hidden) return goOn(work, "validating", next, proofs.every(({ state }) => state === "told") ? POLL_MS.first / 4 : 0);
@@ -170,11 +170,11 @@ async function prove(work: Work, progress: Ordered, all: Proof[]): Promise<Step>
   const isHosts = hidden.proof.challenge === "host";
   if (!isHosts && hiddenMs > PROPAGATION_MS) return { to: "failed", reason: `${reason} That was so for ${PROPAGATION_MS / 60_000} minutes.` };
   // An agent that shows it has the next step taken at once, unless this one is just being kept.
-  const waitMs = isHosts ? Math.min(Math.max(hiddenMs, VISIBLE_MS), HOST_LOOK_MS) : VISIBLE_MS;
+  const waitMs = isHosts ? Math.min(Math.max(hiddenMs, VISIBLE_MS), HOST_POLL_MS) : VISIBLE_MS;
   return goOn(work, "validating", { ...next, hiddenSince }, waitMs, reason);
 }
 
-/** Has the CA look at a challenge. Returns false where it is looking at it, or has looked, because a killed server had it do so. */
+/** Answers a challenge at the CA. Returns false where the CA validates it or has done so, because a killed server answered it. */
 async function answerChallenge(client: Client, signer: Signer, challengeUrl: string) {
   try {
     await client.post(challengeUrl, {}, signer);

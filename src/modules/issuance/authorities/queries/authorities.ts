@@ -2,6 +2,7 @@ import type { Stamp, Stamps } from "#crypto/stamps";
 import type { Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import type { Resource } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { noteChange } from "#modules/issuance/issuing/queries";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import type { NameConstraints } from "../rules/names";
@@ -28,10 +29,8 @@ const authorityJson = (sql: Sql, now: Date) => sql`json_build_object('id', id, '
   'profiles', profiles, 'publicUrl', public_url, 'certificateUrl', public_url || '/pki/' || id || '/ca.crt', 'crlUrl', public_url || '/pki/' || id || '/crl',
   'ocspUrl', public_url || '/pki/' || id || '/ocsp', 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at))::text`;
 
-type Position = { limit: number; before: string | undefined };
-
 /** Newest first; one more than `limit`. */
-export async function listAuthorities(sql: Sql, organizationId: string, { limit, before }: Position, now: Date) {
+export async function listAuthorities(sql: Sql, organizationId: string, { limit, before }: PageBefore, now: Date) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${authorityJson(sql, now)} as json from authorities as authority
     where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;

@@ -11,10 +11,10 @@ export const LIFETIME = { min: 60, max: 825 * DAY, default: 90 * DAY, defaultMax
 /** The profiles of a new authority that names none. */
 export const DEFAULT_PROFILES: Profile[] = USAGES.map((usage) => readProfile({ name: usage, usage }));
 
-type Given = { [Field in keyof Profile]?: Profile[Field] | undefined } & Pick<Profile, "name" | "usage">;
+type SentProfile = { [Field in keyof Profile]?: Profile[Field] | undefined } & Pick<Profile, "name" | "usage">;
 
 /** A profile with its defaults. */
-function readProfile({ name, usage, defaultLifetimeSeconds, maxLifetimeSeconds, allowedDomains, allowedAddresses, allowsWildcards }: Given): Profile {
+function readProfile({ name, usage, defaultLifetimeSeconds, maxLifetimeSeconds, allowedDomains, allowedAddresses, allowsWildcards }: SentProfile): Profile {
   return {
     name,
     usage,
@@ -27,7 +27,7 @@ function readProfile({ name, usage, defaultLifetimeSeconds, maxLifetimeSeconds, 
 }
 
 /** The profiles with their defaults, or what is wrong with them. */
-export function readProfiles(at: string, given: readonly Given[]): { profiles: Profile[] } | { invalid: string } {
+export function readProfiles(at: string, given: readonly SentProfile[]): { profiles: Profile[] } | { invalid: string } {
   const profiles = given.map(readProfile);
   for (const [index, { name, defaultLifetimeSeconds, maxLifetimeSeconds, allowedDomains, allowedAddresses }] of profiles.entries()) {
     const here = `${at}.${index}`;

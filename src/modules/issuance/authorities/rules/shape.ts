@@ -26,11 +26,11 @@ export function shapeFault(body: NewAuthority) {
   return subjectFault("body.subject", body.subject) ?? subjectFault("body.issuing.subject", body.issuing?.subject);
 }
 
-type Given = Pick<NewAuthority, "profiles" | "nameConstraints">;
+type SentTerms = Pick<NewAuthority, "profiles" | "nameConstraints">;
 type Terms = { profiles: Profile[]; constraints: NameConstraints | undefined };
 
 /** The profiles and constraints of a new authority with their defaults, or what is wrong with them. `at` is where they stand. */
-export function readTerms(at: string, { profiles, nameConstraints }: Given, defaults = DEFAULT_PROFILES): Terms | { invalid: string } {
+export function readTerms(at: string, { profiles, nameConstraints }: SentTerms, defaults = DEFAULT_PROFILES): Terms | { invalid: string } {
   const read = profiles ? readProfiles(`${at}.profiles`, profiles) : { profiles: defaults };
   if ("invalid" in read) return read;
   const { permittedDomains = [], excludedDomains = [], permittedAddresses = [], excludedAddresses = [] } = nameConstraints ?? {};

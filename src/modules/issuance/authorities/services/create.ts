@@ -27,10 +27,9 @@ const LIFETIME_DAYS = { root: 3_650, issuing: 1_825 };
  * The circumstances of a new authority: `at` is the address of this server, for what names no other; `signal` ends once the
  * caller has gone.
  */
-type Place = { at: string; signal: AbortSignal };
 
 /** Keys are made last, and before the transaction: they take their time, and what is refused needs none. */
-export async function createAuthority(deps: Makes, scope: Scope, body: NewAuthority, { at, signal }: Place): Promise<Outcome> {
+export async function createAuthority(deps: Makes, scope: Scope, body: NewAuthority, { at, signal }: { at: string; signal: AbortSignal }): Promise<Outcome> {
   const invalid = shapeFault(body);
   if (invalid) return { invalid };
   const publicUrl = (body.publicUrl ?? deps.config.publicUrl ?? at).replace(/\/$/, "");
@@ -54,7 +53,7 @@ function readPlan(at: string, given: NewIssuing, publicUrl: string, defaults?: P
   const terms = readTerms(at, given, defaults);
   if ("invalid" in terms) return terms;
   const { name, subject = { commonName: "" }, keyAlgorithm: algorithm = "ecdsa-p256", lifetimeDays, pathLength } = given;
-  const id = Bun.randomUUIDv7(); // before the key, which takes its time: ids tell what is newer
+  const id = Bun.randomUUIDv7(); // before the key, which takes its time: ids show what is newer
   return { id, name, algorithm, subject: nameOf(subject), lifetimeDays, pathLength, publicUrl, ...terms };
 }
 

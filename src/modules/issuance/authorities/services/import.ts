@@ -18,13 +18,13 @@ import { derOf, partsOf, unprovenSentence } from "./signer";
 /** A CA and those above it: more is no chain that a client takes. */
 const MAX_CHAIN = 10;
 type Chain = [ParsedCertificate, ...ParsedCertificate[]];
-type Given = { name: string; pem?: string | undefined; privateKeyPem?: string | undefined; profiles: Profile[]; publicUrl: string };
+type AuthorityFile = { name: string; pem?: string | undefined; privateKeyPem?: string | undefined; profiles: Profile[]; publicUrl: string };
 
 /** Takes a CA that is there already, with its key. */
 export async function importAuthority(
   { sql, config, stamps, clock }: IssuingDeps,
   scope: Scope,
-  { name, pem = "", privateKeyPem = "", profiles, publicUrl }: Given,
+  { name, pem = "", privateKeyPem = "", profiles, publicUrl }: AuthorityFile,
 ) {
   const chain = readChain(pem);
   if ("invalid" in chain) return chain;

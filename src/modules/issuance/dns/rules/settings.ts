@@ -5,7 +5,7 @@ import { type ProviderKey, providerOf } from "./providers";
 import { readDnsName } from "./wire/names";
 
 export type DnsSettings = { provider: ProviderKey; config: Values; secrets: Values };
-type Given = { provider: ProviderKey; config: Values; secrets: Values };
+type SentSettings = { provider: ProviderKey; config: Values; secrets: Values };
 /** The places of the config and the secrets in the body, for the sentence. */
 type Rules = { allowPrivate: boolean; configAt: string; secretsAt: string };
 
@@ -15,7 +15,7 @@ const MAX_SECRET = 4_000;
 const BASE64 = /^[A-Za-z0-9+/]{22,684}={0,2}$/;
 
 /** The settings of a dns-01 solver as its provider wants them, or the first fault. Of the secrets only the provider's own are read. */
-export function readDnsSettings({ provider, config, secrets }: Given, { allowPrivate, configAt, secretsAt }: Rules): DnsSettings | { invalid: string } {
+export function readDnsSettings({ provider, config, secrets }: SentSettings, { allowPrivate, configAt, secretsAt }: Rules): DnsSettings | { invalid: string } {
   const { configFields, secretFields } = providerOf(provider);
   const uriFault = allowPrivate ? undefined : (url: URL) => hostFault(url.hostname);
   const read = checkFields(configFields, config, { at: configAt, owner: provider, maxText: MAX_TEXT, ...(uriFault && { uriFault }) });

@@ -10,10 +10,10 @@ import { decodeMessage, encodeMessage, HEADER_SIZE, type Message, type RecordTyp
 /** How long one question to one server may take, with its repetitions. */
 const ASK_MS = 5_000;
 
-type Asked = { name: string; type: RecordType; isRecursive: boolean };
+type Question = { name: string; type: RecordType; isRecursive: boolean };
 
 /** Returns a server's answer to one question: over UDP, or over TCP where it is too long. Throws a DnsFault that names the server. */
-export async function ask(server: Endpoint, { name, type, isRecursive }: Asked, { allowPrivate, signal }: Limits, label = nameOf(server)): Promise<Message> {
+export async function ask(server: Endpoint, { name, type, isRecursive }: Question, { allowPrivate, signal }: Limits, label = nameOf(server)): Promise<Message> {
   const id = newId();
   const question = { name, type: TYPE[type] };
   const limits = { allowPrivate, signal: AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)]) };

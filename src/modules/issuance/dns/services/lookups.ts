@@ -17,10 +17,10 @@ const MAX_ADDRESSES = 8;
 export type Nameserver = { name: string; addresses: Endpoint[] };
 export type Lookups = ReturnType<typeof createLookups>;
 /** `nameserverPort`: where the name servers that NS records name listen, 53 but in a lab. */
-type Given = { config: Values; allowPrivate: boolean; nameserverPort?: number | undefined };
+type LookupSettings = { config: Values; allowPrivate: boolean; nameserverPort?: number | undefined };
 
 /** The lookups by resolvers: the targets of names, their zones, and the servers of a zone. */
-export function createLookups({ config, allowPrivate, nameserverPort = DNS_PORT }: Given) {
+export function createLookups({ config, allowPrivate, nameserverPort = DNS_PORT }: LookupSettings) {
   const chosen = config.resolvers as string[] | undefined;
   const isChosen = chosen !== undefined && chosen.length > 0;
   followNameServers();

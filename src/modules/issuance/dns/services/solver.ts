@@ -23,7 +23,7 @@ const PROVIDERS: Record<ProviderKey, (context: Context) => Provider> = {
 /** How long placing or removing one record may take, and asking for it. */
 const LIMIT_MS = 30_000;
 
-type Given = DnsSettings & {
+type SolverSettings = DnsSettings & {
   allowPrivate: boolean;
   clock?: () => Date;
   /** Port of the name servers that NS records name: 53, but in a lab. */
@@ -31,7 +31,7 @@ type Given = DnsSettings & {
 };
 
 /** Proves control of names over DNS, with settings that `readDnsSettings` has read. */
-export function createDnsSolver({ provider, config, secrets, allowPrivate, clock = () => new Date(), nameserverPort }: Given) {
+export function createDnsSolver({ provider, config, secrets, allowPrivate, clock = () => new Date(), nameserverPort }: SolverSettings) {
   const lookups = createLookups({ config, allowPrivate, nameserverPort });
   const { add, remove } = PROVIDERS[provider]({ config, secrets, lookups, clock });
 

@@ -4,6 +4,7 @@ import { arrayOf, type Pool, type Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { describeTaken, hasName, lockNames } from "#db/names";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { matchesVersion } from "#db/versions";
 import { EXPERIMENTAL } from "#modules/issuance/dns/rules/providers";
 import { noteChange } from "#modules/issuance/issuing/queries";
@@ -30,10 +31,8 @@ export const issuerFactsJson = (sql: Sql) => sql`json_build_object('organization
 
 export const UNPROVEN_ISSUER = `The issuer ${UNPROVEN}: delete it and create it again. ${TO_TRUST}`;
 
-type Position = { limit: number; before: string | undefined };
-
 /** Newest first; one more than `limit`. */
-export async function listIssuers(sql: Sql, organizationId: string, { limit, before }: Position, kind: string | undefined) {
+export async function listIssuers(sql: Sql, organizationId: string, { limit, before }: PageBefore, kind: string | undefined) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${issuerJson(sql)} as json from issuers
     where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} ${kind ? sql`and kind = ${kind}` : sql``}

@@ -7,12 +7,12 @@ import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import { issuerFacts, type StoredIssuer, UNPROVEN_ISSUER } from "../queries/issuers";
 import type { IssuerKind } from "../rules/kinds";
 
-type Row = { organizationId: string; id: string };
+type IssuerKey = { organizationId: string; id: string };
 
 /** Returns the context that sealed secrets are bound to: they open in no other organization and for no other issuer. */
-export const issuerContext = ({ organizationId, id }: Row) => `issuer-secrets ${organizationId} ${id}`;
+export const issuerContext = ({ organizationId, id }: IssuerKey) => `issuer-secrets ${organizationId} ${id}`;
 
-export const sealSecrets = (keyring: Keyring, secrets: Values, row: Row) => sealRecord(keyring, secrets, issuerContext(row));
+export const sealSecrets = (keyring: Keyring, secrets: Values, row: IssuerKey) => sealRecord(keyring, secrets, issuerContext(row));
 
 /**
  * Returns an issuer with its secrets; or why they are not opened: no server has set its config, which decides where they go, or

@@ -2,11 +2,12 @@ import type { Sql } from "#db/connect";
 import type { Deps } from "#deps";
 import type { Signer } from "#modules/issuance/authorities/services/certificates";
 import { sign, signatureOf } from "#modules/issuance/authorities/services/keys";
+import type { IssuingDeps } from "#modules/issuance/issuing/services/drivers";
 import { createPause } from "#runtime/slices";
 import { bits, integer, octets, oid, sequence, tagged, time } from "#x509/der-writer";
 import { encodeReason } from "#x509/revocation-reasons";
 import { findPublication, type Publication, saveCrl } from "../queries";
-import { earlier, type Needs, openAuthority, scopeOf } from "./authority";
+import { earlier, openAuthority, scopeOf } from "./authority";
 import { type Entry, listEntries } from "./crl-entries";
 
 const HOUR_MS = 3_600_000;
@@ -17,7 +18,7 @@ const EVERY_MS = 24 * HOUR_MS;
 type Crl = { der: Uint8Array; nextUpdate: Date };
 
 /** The CRL of an authority; where it is due, it is signed first. Undefined where there is no such authority. */
-export async function currentCrl(deps: Needs & Pick<Deps, "clockCheck">, authorityId: string): Promise<Crl | undefined> {
+export async function currentCrl(deps: IssuingDeps & Pick<Deps, "clockCheck">, authorityId: string): Promise<Crl | undefined> {
   const published = await findPublication(deps.sql, authorityId);
   if (!published || !isCrlDue(published, deps.clock())) return published && crlOf(published);
   if (published.crl && !(await deps.clockCheck.agrees())) return crlOf(published); // one of a wrong time would be worse than the last one
@@ -26,9 +27,9 @@ export async function currentCrl(deps: Needs & Pick<Deps, "clockCheck">, authori
 }
 
 /** CRLs that are being signed, by database: further callers wait for the same one, and take no connection from others. */
-const renewing = new WeakMap<Needs["sql"], Map<string, Promise<Crl | undefined>>>();
+const renewing = new WeakMap<IssuingDeps["sql"], Map<string, Promise<Crl | undefined>>>();
 
-const renewDue = (deps: Needs, authorityId: string) =>
+const renewDue = (deps: IssuingDeps, authorityId: string) =>
   deps.sql.begin(async (tx) => {
     const locked = await findPublication(tx, authorityId, "wait");
     return locked && (isCrlDue(locked, deps.clock()) ? renewCrl(deps, tx, locked) : crlOf(locked));
@@ -39,7 +40,7 @@ export const isCrlDue = ({ crl, crlDueAt, notAfter }: Publication, now: Date) =>
 const crlOf = ({ crl, crlNextUpdate }: Publication) => (crl && crlNextUpdate ? { der: crl, nextUpdate: crlNextUpdate } : undefined);
 
 /** Signs the next CRL of a publication that is held. */
-export async function renewCrl(deps: Needs, tx: Sql, published: Publication): Promise<Crl> {
+export async function renewCrl(deps: IssuingDeps, tx: Sql, published: Publication): Promise<Crl> {
   const signedAt = deps.clock();
   const nextUpdate = earlier(new Date(signedAt.getTime() + LIFE_MS), published.notAfter);
   const dueAt = earlier(new Date(signedAt.getTime() + EVERY_MS), new Date((signedAt.getTime() + nextUpdate.getTime()) / 2));

@@ -8,7 +8,7 @@ import { encodeReason } from "#x509/revocation-reasons";
 import type { OpenResponder } from "./responder";
 
 /** A certificate that a request asks about (RFC 6960, 4.1.1): its serial number, by whom it is, and the CertID as it was sent. */
-export type Asked = { serialNumber: string; issuer: string; raw: Uint8Array };
+export type CertId = { serialNumber: string; issuer: string; raw: Uint8Array };
 /** The status of a certificate. */
 export type Known = { revokedAt: Date | null; reason: string | null };
 export type Single = { certId: Uint8Array; known: Known | undefined };
@@ -26,7 +26,7 @@ export const REFUSALS = {
 };
 
 /** Returns the certificates that a request asks about; undefined where it is no request. Its nonce is ignored: answers are signed ahead. */
-export function readOcspRequest(bytes: Uint8Array): Asked[] | undefined {
+export function readOcspRequest(bytes: Uint8Array): CertId[] | undefined {
   try {
     const [toBeSigned] = children(readOne(bytes), TAG.sequence);
     const list = children(toBeSigned, TAG.sequence).find((each) => each.tag === TAG.sequence);
@@ -54,7 +54,7 @@ export function issuersOf(certificate: Uint8Array) {
 export type Issuers = ReturnType<typeof issuersOf>;
 
 /** True where a request is about certificates of this authority. */
-export const isOf = (issuers: Issuers, { issuer }: Asked) =>
+export const isOf = (issuers: Issuers, { issuer }: CertId) =>
   issuers.some(({ algorithm, nameHash, keyHash }) => issuer === `${HASHES[algorithm].oid} ${nameHash} ${keyHash}`);
 
 /** The CertIDs of a certificate, SHA-1 first, which most clients send and some look for only at the first place. */

@@ -3,11 +3,11 @@ import type { Deps } from "#deps";
 import { derOf } from "#modules/issuance/authorities/services/signer";
 import { createPause } from "#runtime/slices";
 import { findPublication, findStatuses, type IssuedStatus, type Publication, type SignedAnswer, saveAnswers, takeDueAnswers } from "../queries";
-import { type Asked, certIdsOf, type Issuers, isOf, issuersOf, REFUSALS, readOcspRequest, signAnswer } from "./ocsp-messages";
+import { type CertId, certIdsOf, type Issuers, isOf, issuersOf, REFUSALS, readOcspRequest, signAnswer } from "./ocsp-messages";
 import { type OpenResponder, openLocked, openResponder } from "./responder";
 import { provenStatus, UnprovenStatus } from "./status";
 
-type Needs = Pick<Deps, "sql" | "config" | "clock" | "clockCheck" | "stamps" | "reads" | "log">;
+type OcspDeps = Pick<Deps, "sql" | "config" | "clock" | "clockCheck" | "stamps" | "reads" | "log">;
 
 /** How long an answer counts; it is signed again at half of that. */
 const LIFE_MS = 3 * 86_400_000;
@@ -17,7 +17,7 @@ const MAX_ASKED = 20;
 type Answer = { der: Uint8Array; nextUpdate: Date | undefined };
 
 /** Answers an OCSP request, where nothing proves what is asked: that it be asked again later. */
-export async function answerOcsp(deps: Needs, ...asked: Asking): Promise<Answer | undefined> {
+export async function answerOcsp(deps: OcspDeps, ...asked: Asking): Promise<Answer | undefined> {
   try {
     return await answerProven(deps, ...asked);
   } catch (error) {
@@ -33,7 +33,7 @@ type Asking = [authorityId: string, bytes: Uint8Array, charge: () => void];
  * Answers an OCSP request with an answer signed ahead, or signs one if it is due, unknown or for several certificates, after
  * `charge`. Undefined where there is no such authority.
  */
-async function answerProven(deps: Needs, ...[authorityId, bytes, charge]: Asking): Promise<Answer | undefined> {
+async function answerProven(deps: OcspDeps, ...[authorityId, bytes, charge]: Asking): Promise<Answer | undefined> {
   const published = await findPublication(deps.sql, authorityId);
   if (!published) return;
   const asked = readOcspRequest(bytes);
@@ -67,7 +67,7 @@ function timesOf(now: Date) {
   return { thisUpdate: now, nextUpdate: new Date(now.getTime() + LIFE_MS), dueAt: new Date(now.getTime() + LIFE_MS / 2) };
 }
 
-async function signFor(deps: Needs, published: Publication, asked: readonly Asked[], known: ReadonlyMap<string, IssuedStatus>) {
+async function signFor(deps: OcspDeps, published: Publication, asked: readonly CertId[], known: ReadonlyMap<string, IssuedStatus>) {
   const times = timesOf(deps.clock());
   const singles = asked.map(({ raw, serialNumber }) => ({ certId: raw, known: statusOf(deps, known.get(serialNumber)) }));
   const der = await signAnswer(await openResponder(deps, published), singles, times);
@@ -75,10 +75,10 @@ async function signFor(deps: Needs, published: Publication, asked: readonly Aske
   return { der, nextUpdate: times.nextUpdate };
 }
 
-const statusOf = ({ stamps, clock }: Needs, issued: IssuedStatus | undefined) => issued && provenStatus(stamps, issued, clock());
+const statusOf = ({ stamps, clock }: OcspDeps, issued: IssuedStatus | undefined) => issued && provenStatus(stamps, issued, clock());
 
 /** The answer about one certificate, whichever hash a client names it by. */
-async function signStatus(deps: Needs, responder: OpenResponder, issuers: Issuers, status: IssuedStatus) {
+async function signStatus(deps: OcspDeps, responder: OpenResponder, issuers: Issuers, status: IssuedStatus) {
   const { dueAt, ...times } = timesOf(deps.clock());
   const known = statusOf(deps, status);
   const singles = certIdsOf(issuers, status.serialNumber).map((certId) => ({ certId, known }));
@@ -88,7 +88,7 @@ async function signStatus(deps: Needs, responder: OpenResponder, issuers: Issuer
 }
 
 /** Answers are signed by the responder's key, as often as they end: counted, they are one event every few seconds. */
-function count({ reads }: Needs, { organizationId, authorityId }: Pick<Publication, "organizationId" | "authorityId">) {
+function count({ reads }: OcspDeps, { organizationId, authorityId }: Pick<Publication, "organizationId" | "authorityId">) {
   const event = { action: "authority.ocsp-signed", targetType: "authority", targetId: authorityId };
   reads.add({ ...event, organizationId, actor: { type: "server" }, requestId: null, details: {} });
 }
@@ -100,7 +100,7 @@ const RETRY_MS = 300_000;
  * Signs some answers that are due, in the transaction that locks their rows. Returns how many were, and adds why some could not
  * be signed.
  */
-export async function signDueAnswers(deps: Needs, tx: Sql, limit: number, failures: unknown[]) {
+export async function signDueAnswers(deps: OcspDeps, tx: Sql, limit: number, failures: unknown[]) {
   const now = deps.clock();
   const due = await takeDueAnswers(tx, now, limit);
   const postponed = (each: IssuedStatus, dueAt: Date | null) => ({ ...each, der: each.answer, dueAt });
@@ -131,7 +131,7 @@ export async function signDueAnswers(deps: Needs, tx: Sql, limit: number, failur
   return due.length;
 }
 
-async function signStatuses(deps: Needs, tx: Sql, authorityId: string, statuses: readonly IssuedStatus[]) {
+async function signStatuses(deps: OcspDeps, tx: Sql, authorityId: string, statuses: readonly IssuedStatus[]) {
   const responder = await openLocked(deps, tx, authorityId);
   const issuers = issuersOf(derOf((await findPublication(tx, authorityId))?.pem ?? ""));
   const pause = createPause();

@@ -1,9 +1,9 @@
 import type { Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
+import type { PageAfter } from "#db/page";
 import type { State } from "../rules/next";
 
 export type Filter = { state?: State | undefined; late?: boolean | undefined; issuerId?: string | undefined; dueBefore?: string | undefined };
-type PageRequest = { limit: number; after: readonly [renewAt: string, certificateId: string] | undefined };
 
 /** SQL conditions: the certificate is still to be renewed, or not any more. Both kinds have indexes of their own. */
 const isOpen = (sql: Sql) => sql`state in ('scheduled', 'ordered', 'failed', 'issued')`;
@@ -17,7 +17,12 @@ const isIn = (sql: Sql, state: State | undefined) => {
 /**
  * Lists a page, the next to be renewed first, and one more. Those that are renewed or have ended are left out, unless a state is asked for.
  */
-export async function listRenewals(sql: Sql, organizationId: string, { state, late, issuerId, dueBefore }: Filter, { limit, after }: PageRequest) {
+export async function listRenewals(
+  sql: Sql,
+  organizationId: string,
+  { state, late, issuerId, dueBefore }: Filter,
+  { limit, after }: PageAfter<readonly [renewAt: string, certificateId: string]>,
+) {
   const [renewAt, certificateId] = after ?? ["-infinity", MIN_UUID];
   const rows = await sql<{ id: string; renewAt: string; json: string }[]>`
     select certificate_id as id, iso(renew_at) as "renewAt", json_build_object('certificateId', certificate_id, 'organizationId', organization_id,

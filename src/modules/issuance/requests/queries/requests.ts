@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import type { Resource } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { wakeIssuer } from "#modules/issuance/issuers/queries/due";
 import { addSteps } from "#modules/issuance/issuing/queries";
 import type { Name } from "#modules/issuance/issuing/rules/driver";
@@ -17,14 +18,13 @@ export const requestJson = (sql: Sql) => sql`jsonb_build_object('id', id, 'organ
   'certificateId', certificate_id, 'nextAttemptAt', case when attempts > 0 and ended_at is null then iso(due_at) end,
   'createdBy', created_by, 'approvedBy', approved_by - 'terms', 'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at), 'endedAt', iso(ended_at))`;
 
-type PageRequest = { limit: number; before: string | undefined };
 type Filter = { status?: string | undefined; issuerId?: string | undefined; name?: string | undefined };
 
 /**
  * Newest first; one more than `limit`. The requests of a name are few: behind OFFSET 0, because beside them a plan would read all of the
  * organization.
  */
-export async function listRequests(sql: Sql, organizationId: string, { status, issuerId, name }: Filter, { limit, before }: PageRequest) {
+export async function listRequests(sql: Sql, organizationId: string, { status, issuerId, name }: Filter, { limit, before }: PageBefore) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${requestJson(sql)}::text as json
     from ${name === undefined ? sql`certificate_requests` : sql`(select * from certificate_requests where search @@ ${wordsQuery(organizationId, name)}::tsquery offset 0) as named`}

@@ -3,7 +3,7 @@ import type { Deps } from "#deps";
 import { inOrganization } from "#guards/in-organization";
 import { etag, ifMatch } from "#http/etag";
 import { unlessForbidden } from "#http/forbidden";
-import { page, readCursor, UUID_PART } from "#http/pagination";
+import { page, pageBefore } from "#http/pagination";
 import { isFailure, jsonText, respond } from "#http/respond";
 import { Conflict, EmptyObject, Message, NotFound, OneOf, Page, PageQuery, PathId, Text, Uuid } from "#http/schema";
 import { readName } from "#modules/issuance/issuing/rules/names";
@@ -47,8 +47,7 @@ export const certificateRequests = (deps: Deps) =>
       async ({ scope, query: { limit, cursor, name, ...filter } }) => {
         const read = name === undefined ? undefined : readName(name);
         if (read && "fault" in read) return respond({ invalid: `query.name ${read.fault}.` });
-        const list = () =>
-          listRequests(deps.sql, scope.organizationId, { ...filter, name: read?.value }, { limit, before: readCursor(cursor, UUID_PART)?.[0] });
+        const list = () => listRequests(deps.sql, scope.organizationId, { ...filter, name: read?.value }, pageBefore({ limit, cursor }));
         const mayReadMany = [filter.status, filter.issuerId, name].filter((each) => each !== undefined).length > 1;
         return page(await (mayReadMany ? deps.lanes.run(scope.organizationId, list) : list()), limit);
       },

@@ -1,11 +1,11 @@
 import type { Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
+import type { PageBefore } from "#db/page";
 
 type Filter = { state?: string | undefined; certificateId?: string | undefined };
-type PageRequest = { limit: number; before: string | undefined };
 
 /** Newest first; one more than `limit`. */
-export async function listRevocations(sql: Sql, organizationId: string, { state, certificateId }: Filter, { limit, before }: PageRequest) {
+export async function listRevocations(sql: Sql, organizationId: string, { state, certificateId }: Filter, { limit, before }: PageBefore) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, json_build_object('id', id, 'organizationId', organization_id, 'certificateId', certificate_id, 'commonName', common_name, 'issuerId', issuer_id,
       'reason', reason, 'state', state, 'attempts', attempts, 'failure', failure, 'nextAttemptAt', iso(due_at), 'toldAt', iso(told_at),

@@ -1,5 +1,6 @@
 import type { Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
+import type { PageAfter } from "#db/page";
 import { audit, type Scope } from "#modules/people/audit/queries";
 
 export type Chunk = { chunkIndex: number; text: string };
@@ -36,10 +37,10 @@ export async function saveChunks(sql: Sql, scope: Scope, documentId: string, chu
   return rows.length > 0;
 }
 
-type Position = { limit: number; after: number };
+type ChunkPage = { limit: number; after: number };
 
 /** The chunks that a search sees, in order; one more than `limit`. */
-export async function listChunks(sql: Sql, organizationId: string, documentId: string, { limit, after }: Position) {
+export async function listChunks(sql: Sql, organizationId: string, documentId: string, { limit, after }: ChunkPage) {
   const rows = await sql<{ index: number; json: string }[]>`
     select chunk_index as index, json_build_object('chunkIndex', chunk_index, 'text', text, 'updatedAt', iso(updated_at))::text as json
     from document_chunks
@@ -52,13 +53,16 @@ export async function listChunks(sql: Sql, organizationId: string, documentId: s
 /** How many passages are ranked: enough for any reader, and few enough for a word that stands everywhere. */
 const MOST = 10_000;
 
-type Place = { limit: number; after: readonly [rank: string, documentId: string, chunkIndex: string] | undefined };
-
 /**
  * Lists the best passages for a search (quotes, OR, -without), one more than `limit`, as escaped HTML with <mark>. Results are
  * materialized, so that each stored vector is read once.
  */
-export async function searchChunks(sql: Sql, organizationId: string, q: string, { limit, after }: Place) {
+export async function searchChunks(
+  sql: Sql,
+  organizationId: string,
+  q: string,
+  { limit, after }: PageAfter<readonly [rank: string, documentId: string, chunkIndex: string]>,
+) {
   const [rank, documentId, chunkIndex] = after ?? ["-Infinity", MIN_UUID, "-1"];
   const words = sql`websearch_to_tsquery('english', ${q})`;
   const rows = await sql<{ json: string; key: string; documentId: string; index: number }[]>`

@@ -1,6 +1,7 @@
 import { arrayOf, type Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import type { Failure, Resource, Target } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { whereVersion } from "#db/versions";
 import { audit, type Scope, userOf } from "#modules/people/audit/queries";
 import { UUID } from "#text/uuid";
@@ -34,10 +35,9 @@ export async function findDocument(sql: Sql, id: string) {
 }
 
 export type DocumentFilter = { organizationId?: string | undefined; status?: string | undefined };
-type Position = { limit: number; before: string | undefined };
 
 /** Newest first; one more than `limit`. */
-export async function listDocuments(sql: Sql, { organizationId, status }: DocumentFilter, { limit, before }: Position) {
+export async function listDocuments(sql: Sql, { organizationId, status }: DocumentFilter, { limit, before }: PageBefore) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${documentJson(sql)} as json from documents
     where id < ${before ?? MAX_UUID}

@@ -1,5 +1,6 @@
 import type { Pool, Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
+import type { PageBefore } from "#db/page";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { heal } from "./channels";
 
@@ -9,10 +10,8 @@ const deliveryJson = (sql: Sql) => sql`json_build_object('id', id, 'routeId', ro
   'notification', jsonb_build_object('kind', content->'kind', 'severity', content->'severity', 'title', content->'title', 'message', content->'message', 'link', content->'link'),
   'attempts', attempts, 'lastStatus', attempts->-1->'status', 'reason', reason, 'nextAttemptAt', iso(next_attempt_at), 'createdAt', iso(created_at), 'endedAt', iso(ended_at))::text`;
 
-type PageRequest = { limit: number; before: string | undefined };
-
 /** Lists a page, the newest first, and one more. */
-export async function listDeliveries(sql: Sql, organizationId: string, routeId: string, state: DeliveryState | undefined, { limit, before }: PageRequest) {
+export async function listDeliveries(sql: Sql, organizationId: string, routeId: string, state: DeliveryState | undefined, { limit, before }: PageBefore) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${deliveryJson(sql)} as json from notification_deliveries
     where organization_id = ${organizationId} and route_id = ${routeId} and id < ${before ?? MAX_UUID} ${state ? sql`and state = ${state}` : sql``}

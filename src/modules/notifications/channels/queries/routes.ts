@@ -2,6 +2,7 @@ import { arrayOf, type Pool, type Sql } from "#db/connect";
 import { MAX_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
 import { type Resource, updateLocked, type Target as VersionedId } from "#db/outcome";
+import type { PageBefore } from "#db/page";
 import { audit, type Scope } from "#modules/people/audit/queries";
 import { CHANNEL_KINDS, MAX_ROUTES, type ReadRoute, type Route, type Target } from "../rules/routes";
 import { endMissing, withdrawRoute } from "./withdraw";
@@ -20,10 +21,8 @@ const routeJson = (sql: Sql) => sql`json_build_object('id', id, 'organizationId'
 
 const targetJson = (sql: Sql) => sql`jsonb_strip_nulls(jsonb_build_object('connectionId', connection_id, 'userIds', user_ids, 'role', role))`;
 
-type PageRequest = { limit: number; before: string | undefined };
-
 /** Lists a page, the newest first, and one more. */
-export async function listRoutes(sql: Sql, organizationId: string, { limit, before }: PageRequest) {
+export async function listRoutes(sql: Sql, organizationId: string, { limit, before }: PageBefore) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${routeJson(sql)} as json from notification_routes as route
     where organization_id = ${organizationId} and id < ${before ?? MAX_UUID} order by id desc limit ${limit + 1}`;

@@ -52,7 +52,7 @@ export async function addDeliveries(tx: Sql, organizationId: string, deliveries:
       from given, jsonb_array_elements_text(incident->'subjectIds') as subject
       on conflict do nothing),
     superseded as (
-      update notification_deliveries d set state = 'failed', reason = 'The state began again before its end could be told.', next_attempt_at = null, ended_at = now()
+      update notification_deliveries d set state = 'failed', reason = 'The state began again before its end could be delivered.', next_attempt_at = null, ended_at = now()
       from given where d.organization_id = ${organizationId} and d.connection_id = given."connectionId" and d.incident_key = given.incident->>'key' and d.is_resolve and d.state = 'pending'),
     queued as (
       insert into notification_deliveries (organization_id, id, route_id, connection_id, content, incident_key, next_attempt_at)
@@ -74,7 +74,7 @@ export async function resolveIncidents(tx: Sql, organizationId: string, conditio
         where i.organization_id = ${organizationId} and i.connection_id = gone.connection_id and i.key = gone.key and not i.subject_id = any(${arrayOf(subjectIds)}::uuid[]))
       order by connection_id, key, route_id),
     withdrawn as (
-      update notification_deliveries d set state = 'failed', reason = 'The state ended before it could be told.', next_attempt_at = null, ended_at = now()
+      update notification_deliveries d set state = 'failed', reason = 'The state ended before it could be delivered.', next_attempt_at = null, ended_at = now()
       from finished where d.organization_id = ${organizationId} and d.connection_id = finished.connection_id and d.incident_key = finished.key and not d.is_resolve and d.state = 'pending'),
     queued as (
       insert into notification_deliveries (organization_id, id, route_id, connection_id, content, incident_key, is_resolve, next_attempt_at)

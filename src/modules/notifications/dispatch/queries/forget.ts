@@ -1,7 +1,7 @@
 import type { Sql } from "#db/connect";
 import { firstIdAt } from "#db/ids";
 
-// The oldest are looked at one by one (OFFSET 0): joined, whole tables would be read each hour, also where nothing is old.
+// The oldest are read one by one (OFFSET 0): joined, whole tables would be read each hour, also where nothing is old.
 
 /** Deletes up to `limit` dispatched events of before `until` (milliseconds) that stand for no state. Returns how many they were. */
 export async function deleteOldEvents(sql: Sql, until: number, limit: number) {

@@ -82,7 +82,7 @@ const revocationFailed: KindOf<CertificateFacts & { reason: string }> = {
   begins: { condition: "certificate revocation failure" },
   one: ({ commonName, reason }) => ({
     title: `The CA has not revoked ${commonName}`,
-    message: `The certificate ${commonName} was revoked here, but its CA could not be told, so that others may trust it still. It is tried again. ${reason}`,
+    message: `The certificate ${commonName} was revoked here, but its CA could not revoke it, so that others may trust it still. It is tried again. ${reason}`,
   }),
   many: (group) => ({ title: `CAs have not revoked ${group.count} certificates`, message: `${names(group)} It is tried again.` }),
   path: { one: path.one, many: () => "/revocations?state=failing" },

@@ -1,6 +1,6 @@
 import type { KindOf, Words } from "./kind";
 
-/** A notification that is to be told to a user, a role, or both; of which events. */
+/** A notification that goes to a user, a role, or both; of which events. */
 export type NewNotification = Words & {
   id: string;
   /** The first of its subjects with their facts, and how many there are. */

@@ -1,7 +1,7 @@
 import type { Sql } from "#db/connect";
 import { type InboxPosition, inboxPositions, noticesAfter } from "../queries";
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 /** Inboxes of one statement. */
 const AT_ONCE = 500;
 const NO_INBOX = { total: 0, unread: 0 };
@@ -11,19 +11,19 @@ type Listener = InboxPosition & { unread: number; send: (position: number, json:
 export type Feed = ReturnType<typeof createFeed>;
 
 /**
- * Sends their new notices to listening users: one look a second at the inboxes of those who listen to this process,
+ * Sends their new notices to listening users: one read a second of the inboxes of those who listen to this process,
  * whatever process the notice came from.
  */
 export function createFeed(sql: Sql, onFailure: (error: unknown) => void) {
   const listeners = new Set<Listener>();
   let timer: Timer | undefined;
 
-  async function look() {
+  async function poll() {
     const users = [...new Set([...listeners].map(({ userId }) => userId))];
-    for (let index = 0; index < users.length; index += AT_ONCE) await lookAt(users.slice(index, index + AT_ONCE));
+    for (let index = 0; index < users.length; index += AT_ONCE) await update(users.slice(index, index + AT_ONCE));
   }
 
-  async function lookAt(users: string[]) {
+  async function update(users: string[]) {
     const inboxes = new Map((await inboxPositions(sql, users)).map((inbox) => [inbox.userId, inbox]));
     const behind = new Map<string, Listener[]>();
     for (const listener of listeners) {
@@ -46,10 +46,10 @@ export function createFeed(sql: Sql, onFailure: (error: unknown) => void) {
 
   function schedule() {
     timer ??= setTimeout(async () => {
-      await look().catch(onFailure);
+      await poll().catch(onFailure);
       timer = undefined;
       if (listeners.size > 0) schedule();
-    }, LOOK_EVERY_MS);
+    }, POLL_EVERY_MS);
   }
 
   /** Listens from `position` on, or without one from now on, and returns a function that stops it. */

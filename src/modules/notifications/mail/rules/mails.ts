@@ -34,7 +34,7 @@ export function noticeMail(
     subject: title,
     body: [
       message,
-      ...(count > 1 ? toLists([{ heading: "What it tells of", lines }], count, addressing.publicUrl) : []),
+      ...(count > 1 ? toLists([{ heading: "What it is about", lines }], count, addressing.publicUrl) : []),
       { label: "Open in Certitude", url: toUrl(addressing.publicUrl, link) },
       `You get this mail as a member of ${organization.name}.`,
     ],

@@ -68,7 +68,7 @@ export function createCountedEvents({ sql, clock, isKnownOrganization, maxEach =
   /** Writes the events counted since the last time; rejects where that fails, and keeps them. */
   function flush() {
     const written = writing.then(write);
-    writing = written.catch(() => {}); // the caller hears of it; the next write begins all the same
+    writing = written.catch(() => {}); // the caller gets the failure; the next write begins all the same
     return written;
   }
 

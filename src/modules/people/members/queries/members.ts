@@ -3,6 +3,7 @@ import type { Pool, Sql } from "#db/connect";
 import { MIN_UUID } from "#db/ids";
 import { lockOrganization } from "#db/locks";
 import { type Resource, type Target, updateLocked } from "#db/outcome";
+import type { PageAfter } from "#db/page";
 import { awaitDispatch } from "#modules/notifications/events/queries/lock";
 import { withdrawNotices } from "#modules/notifications/inbox/queries";
 import { audit, type Scope } from "#modules/people/audit/queries";
@@ -36,7 +37,7 @@ export async function addAdmin(sql: Sql, stamps: Stamps, { organizationId, ...by
 }
 
 /** Oldest first; one more than `limit`. */
-export async function listMembers(sql: Sql, organizationId: string, { limit, after }: { limit: number; after: string | undefined }) {
+export async function listMembers(sql: Sql, organizationId: string, { limit, after }: PageAfter) {
   const rows = await sql<{ id: string; json: string }[]>`
     select id, ${memberJson(sql)} as json from members
     where organization_id = ${organizationId} and id > ${after ?? MIN_UUID} order by id limit ${limit + 1}`;

@@ -22,7 +22,7 @@ export async function settleSeats(tx: Sql, organizationId: string) {
 /** Organizations of one statement, so that none is long. */
 const AT_ONCE = 200;
 
-/** Ends it where an invitation has expired since. Only organizations without a free seat are looked at. */
+/** Ends it where an invitation has expired since. Only organizations without a free seat are judged. */
 export async function watchSeats({ sql }: { sql: Sql }, signal: AbortSignal) {
   for (let after: string | null = MIN_UUID; after !== null && !signal.aborted; ) {
     const [page]: { last: string | null }[] = await sql<{ last: string | null }[]>`

@@ -38,7 +38,7 @@ export function createJobRuns({ sql, now, server }: { sql: Pool; now: () => numb
     for (const job of jobs) plans.set(job.name, job);
   }
 
-  /** Runs a job once, and notes how that fares. */
+  /** Runs a job once, and notes how that ends. */
   async function track(name: string, run: () => Promise<void>) {
     const startedAt = now();
     const job = begin(name, startedAt);

@@ -4,8 +4,8 @@ import { type CheckedRow, PROBLEM, type Table } from "./rows";
 
 export type State = "ready" | "problem" | "sending" | "new" | "known" | "refused";
 export type Outcome = { state: State; id?: string; name?: string; problem?: string };
-export type Row = CheckedRow & { outcome: Signal<Outcome> };
-export type Import = { header: string[]; rows: Row[]; counts: Signal<Record<State, number>>; faulty: Signal<Row[]> };
+export type ImportRow = CheckedRow & { outcome: Signal<Outcome> };
+export type Import = { header: string[]; rows: ImportRow[]; counts: Signal<Record<State, number>>; faulty: Signal<ImportRow[]> };
 
 /** The rows of a table with what becomes of each; the counts and problems of all are kept, not counted again. */
 export function startImport({ header, rows }: Table): Import {
@@ -17,7 +17,7 @@ export function startImport({ header, rows }: Table): Import {
 }
 
 /** Notes what became of a row. */
-export function settle({ counts, faulty }: Import, row: Row, outcome: Outcome) {
+export function settle({ counts, faulty }: Import, row: ImportRow, outcome: Outcome) {
   const before = row.outcome.value.state;
   row.outcome.value = outcome;
   counts.value = { ...counts.value, [before]: counts.value[before] - 1, [outcome.state]: counts.value[outcome.state] + 1 };

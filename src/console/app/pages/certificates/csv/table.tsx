@@ -6,12 +6,12 @@ import { save } from "../../../parts/save";
 import { type Column, DataTable } from "../../../parts/table";
 import { wholeList } from "../../../reading";
 import { link } from "../../../router";
-import { type Import, type Row, remainder, type State } from "./progress";
+import { type Import, type ImportRow, remainder, type State } from "./progress";
 
 type Props = { of: Import; onSend: () => Promise<void>; onStop: () => void; onAgain: () => void };
 
 /** Problems that are shown in full above the table. */
-const TOLD = 10;
+const SHOWN = 10;
 
 /** The rows, each with its problem; then how far the import is, and what is left. */
 export function RowsTable({ of: whole, onSend, onStop, onAgain }: Props) {
@@ -50,7 +50,7 @@ export function RowsTable({ of: whole, onSend, onStop, onAgain }: Props) {
   );
 }
 
-const COLUMNS: Column<Row>[] = [
+const COLUMNS: Column<ImportRow>[] = [
   { label: "Row", cell: ({ number }) => number.toLocaleString() },
   { label: "Result", cell: (row) => <Result of={row} /> },
   { label: "Certificate", cell: (row) => <CertificateLink of={row} /> },
@@ -66,7 +66,7 @@ const STATES: Record<State, [Tone, string]> = {
   refused: ["bad", "refused"],
 };
 
-function Result({ of }: { of: Row }) {
+function Result({ of }: { of: ImportRow }) {
   const { state, problem = "" } = of.outcome.value;
   const [tone, text] = STATES[state];
   return (
@@ -76,12 +76,12 @@ function Result({ of }: { of: Row }) {
   );
 }
 
-function CertificateLink({ of }: { of: Row }) {
+function CertificateLink({ of }: { of: ImportRow }) {
   const { id, name } = of.outcome.value;
   return id === undefined ? <span class="none">not yet</span> : <a href={link(`certificates/${id}`)}>{name || "Its page"}</a>;
 }
 
-function describeLabels(row: Row) {
+function describeLabels(row: ImportRow) {
   const labels = "entry" in row ? Object.entries(row.entry.labels ?? {}) : [];
   return labels.length === 0 ? <span class="none">none</span> : labels.map(([name, value]) => `${name}=${value}`).join(", ");
 }
@@ -98,16 +98,16 @@ function Progress({ of: counts, isSending }: { of: Record<State, number>; isSend
   );
 }
 
-function Problems({ of: faulty }: { of: Row[] }) {
+function Problems({ of: faulty }: { of: ImportRow[] }) {
   if (faulty.length === 0) return null;
   return (
     <ul class="results" aria-label="Problems">
-      {faulty.slice(0, TOLD).map(({ number, outcome }) => (
+      {faulty.slice(0, SHOWN).map(({ number, outcome }) => (
         <li key={number}>
           Row {number}: {outcome.value.problem}
         </li>
       ))}
-      {faulty.length > TOLD && <li>And {faulty.length - TOLD} more: in the table, and in the file that you can save.</li>}
+      {faulty.length > SHOWN && <li>And {faulty.length - SHOWN} more: in the table, and in the file that you can save.</li>}
     </ul>
   );
 }

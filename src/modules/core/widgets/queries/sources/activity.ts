@@ -1,8 +1,6 @@
 import type { Sql } from "#db/connect";
 import { CONNECTORS } from "#modules/core/connectors/rules/kinds";
-import { type Ask, json } from "../../rules/settings";
-
-type Row = { data: string };
+import { type Ask, json, type WidgetData } from "../../rules/settings";
 
 const MAX_CONNECTIONS = 200;
 
@@ -11,7 +9,7 @@ type Feed = { limit: number; unreadOnly: boolean; kinds?: string[] };
 /** The newest notices of the user who asks; a gateway that speaks for no user has none. */
 export async function notificationFeed(sql: Sql, { userId }: Ask, { limit, unreadOnly, kinds = [] }: Feed) {
   if (userId === undefined) return JSON.stringify({ items: [] });
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<WidgetData[]>`
     select json_build_object('items', coalesce(json_agg(json_build_object('id', id, 'kind', kind, 'title', title,
       'createdAt', iso(created_at), 'readAt', iso(read_at)) order by position desc), '[]'))::text as data
     from (
@@ -26,7 +24,7 @@ export async function notificationFeed(sql: Sql, { userId }: Ask, { limit, unrea
 /** Each connection with what its last test found. */
 export async function connectorHealth(sql: Sql, { organizationId }: Ask, { categories = [], onlyFailing }: { categories?: string[]; onlyFailing: boolean }) {
   const kinds = CONNECTORS.filter((each) => categories.length === 0 || categories.includes(each.category)).map((each) => each.key);
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<WidgetData[]>`
     select json_build_object('items', coalesce(json_agg(json_build_object('id', id, 'connectorKey', kind, 'name', name,
       'status', coalesce(test_outcome, 'untested'), 'lastVerifiedAt', iso(tested_at),
       'lastError', case when test_outcome = 'failed' then test_message end) order by name), '[]'))::text as data

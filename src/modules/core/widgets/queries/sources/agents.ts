@@ -1,9 +1,7 @@
 import type { Sql } from "#db/connect";
 import { coverageOf, hasDrift } from "#modules/fleet/assignments/queries/counts";
 import stores from "#modules/fleet/trust-stores/rules/catalog.json";
-import { type Ask, json } from "../../rules/settings";
-
-type Row = { data: string };
+import { type Ask, json, type WidgetData } from "../../rules/settings";
 
 const MAX_AGENTS = 200;
 const MAX_DRIFTS = 100;
@@ -31,7 +29,7 @@ export async function agentHealth(sql: Sql, { organizationId, now }: Ask, { late
   const eachLabel = groupBy === "label" ? sql`cross join lateral (select key || '=' || value as label from jsonb_each_text(labels)) as labelled` : sql``;
   const counts = sql`'total', count(*)::int, 'online', count(*) filter (where status = 'online')::int,
     'late', count(*) filter (where status = 'late')::int, 'silent', count(*) filter (where status = 'silent')::int`;
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<WidgetData[]>`
     with seen as (
       select id, name, labels, host->>'platform' as platform, host->>'agentVersion' as agent_version, last_seen_at,
         case when last_seen_at >= ${at}::timestamptz - make_interval(mins => ${lateAfterMinutes}) then 'online'
@@ -59,7 +57,7 @@ export async function assignmentDrift(
     ${onlyEnabled ? sql`and enabled` : sql``}
     ${agentLabels.length > 0 ? sql`and agent_id in (select id from labelled)` : sql``}
     ${trustStoreTypes.length > 0 ? sql`and trust_store_type = any(array(select jsonb_array_elements_text(${json(trustStoreTypes)}::jsonb)))` : sql``}`;
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<WidgetData[]>`
     with labelled as materialized (select id from agents where organization_id = ${organizationId} and ${hasLabels(sql, agentLabels)}),
     oldest as (select * from assignments where ${isAsked} order by updated_at, id limit ${MAX_DRIFTS}),
     judged as (
@@ -83,7 +81,7 @@ type Coverage = { rows: "trustStoreType" | "category"; materialTypes?: string[];
 /** Assignments by store against the platform that their agent reported. */
 export async function trustStoreCoverage(sql: Sql, { organizationId }: Ask, { rows, materialTypes = [], onlyEnabled }: Coverage) {
   const rowOf = rows === "category" ? sql`coalesce((select ${CATEGORIES}::jsonb)->>store, store)` : sql`store`;
-  const [found] = await sql<Row[]>`
+  const [found] = await sql<WidgetData[]>`
     with held as (
       select holder, platform, agents, ${rowOf} as row, sum(times) as times from (${coverageOf(sql, organizationId)}) as held
       where true ${onlyEnabled ? sql`and is_enabled` : sql``}

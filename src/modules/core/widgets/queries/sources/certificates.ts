@@ -1,8 +1,6 @@
 import type { Sql } from "#db/connect";
 import { certificatesWhere, daysAround, keptCounts } from "#modules/certificates/certificates/queries/counts";
-import type { Ask, Bucket } from "../../rules/settings";
-
-type Row = { data: string };
+import type { Ask, Bucket, WidgetData } from "../../rules/settings";
 
 /**
  * How many certificates end in each stretch of time, empty ones included. Whole days are read from the counts; only the parts of the first
@@ -26,7 +24,7 @@ export async function expiringTimeline(
     select coalesce(sum(count), 0)::int from (
       select count from (${keptCounts(sql, organizationId, "before", now)}) as kept where true ${isWanted}
       union all select count(*) from certificates where ${own} and not_after >= ${first.today} and not_after <= ${at}) as ended)`;
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<WidgetData[]>`
     with due as (
       select date_trunc(${bucket}, day::timestamp) as start, sum(count)::int as count from (
         select starts as day, count from certificate_counts
@@ -56,7 +54,7 @@ export async function topExpiring(
   { limit, warnDays, criticalDays }: { limit: number; warnDays: number; criticalDays: number },
 ) {
   const at = now.toISOString();
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<WidgetData[]>`
     select json_build_object('items', coalesce(json_agg(json_build_object('certificateId', id, 'commonName', common_name, 'expiresAt', iso(not_after),
       'daysRemaining', days, 'severity', case when days <= ${criticalDays}::int then 'critical' when days <= ${warnDays}::int then 'warning' else 'ok' end)
       order by not_after, id), '[]'))::text as data
@@ -80,7 +78,7 @@ const validCounts = (sql: Sql, { organizationId, now }: Ask, includeExpired: boo
 
 /** The biggest issuers by name, and all the others as one number. */
 export async function byIssuer(sql: Sql, ask: Ask, { topN, groupOthers, includeExpired }: { topN: number; groupOthers: boolean; includeExpired: boolean }) {
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<WidgetData[]>`
     with counted as (
       select issuer, sum(count) as count, row_number() over (order by sum(count) desc, issuer) as rank
       from (${validCounts(sql, ask, includeExpired)}) as valid group by issuer having sum(count) > 0)
@@ -105,7 +103,7 @@ export async function keyAlgorithms(
     dimension === "key"
       ? sql`key_algorithm as name, key_size as size, key_curve as curve`
       : sql`signature_algorithm as name, null::int as size, null::text as curve`;
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<WidgetData[]>`
     select json_build_object('total', coalesce(sum(count), 0)::int, 'algorithms', coalesce(json_agg(json_build_object('name', name, 'size', size, 'curve', curve,
       'count', count, 'isWeak', ${highlightWeak ? sql`coalesce(${isWeak}, false)` : sql`null::boolean`}) order by count desc, name, size, curve), '[]'))::text as data
     from (select ${facts}, sum(count)::int as count from (${validCounts(sql, ask, false)}) as valid group by 1, 2, 3 having sum(count) > 0) as counted`;

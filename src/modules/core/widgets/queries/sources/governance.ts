@@ -2,9 +2,7 @@ import { arrayOf, type Sql } from "#db/connect";
 import { listStatuses } from "#modules/governance/frameworks/queries/controls";
 import { controlsOf, type FrameworkKey } from "#modules/governance/frameworks/rules/catalogue";
 import { type ControlStatus, summarize } from "#modules/governance/frameworks/rules/controls";
-import { type Aggregation, type Ask, type Bucket, json } from "../../rules/settings";
-
-type Row = { data: string };
+import { type Aggregation, type Ask, type Bucket, json, type WidgetData } from "../../rules/settings";
 
 type Progress = { frameworkKey: FrameworkKey; groupBy: "none" | "group"; countNotApplicable: boolean };
 
@@ -36,7 +34,7 @@ export async function statusTrend(sql: Sql, { organizationId, now }: Ask, { fram
   const ids = controlsOf(frameworkKey).map((each) => each.id);
   const moved = (status: ControlStatus) => sql`sum(coalesce(delta, 0)) filter (where status = ${status}::control_status)`;
   const sums = (status: ControlStatus) => sql`coalesce(sum(${sql.text(status)}) over (order by n), 0)::int as ${sql.text(status)}`;
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<WidgetData[]>`
     -- the stretches of time, numbered from 1
     with stretch as (
       select row_number() over (order by start)::int as n, start at time zone 'UTC' as start,
@@ -85,7 +83,7 @@ export async function metricSeries(sql: Sql, { organizationId, now }: Ask, { sys
     p95: sql`percentile_disc(0.95) within group (order by value)`,
     last: sql`(array_agg(value order by recorded_at desc))[1]`,
   };
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<WidgetData[]>`
     with system as (
       select id, key from ai_systems where organization_id = ${organizationId}
         and (key = any(array(select jsonb_array_elements_text(${json(systemIds)}::jsonb)))

@@ -30,7 +30,7 @@ export function createRfc2136({ config, secrets, clock }: Context): Provider {
     return answer.message;
   }
 
-  /** Returns the zone of a name, as its own server knows it. Where the name is a CNAME, only a name above it tells. */
+  /** Returns the zone of a name, as its own server knows it. Where the name is a CNAME, only a name above it has it. */
   async function findZone(name: string, limits: Limits) {
     for (let at: string | undefined = name; at; at = parentOf(at)) {
       const answer = await askSigned(encodeMessage({ id: newId(), question: { name: at, type: TYPE.SOA } }), limits);
