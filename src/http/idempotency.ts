@@ -52,7 +52,7 @@ const REPEATABLE = new Set([
 
 /**
  * Claims the request's Idempotency-Key, if it has one, once the caller is known and the body read; `hashBody` gives
- * the body's SHA-256. Where the request was answered before, this ends it with the same answer.
+ * its SHA-256. Where the request was answered before, this ends it with the same answer.
  */
 export async function claimWrite(request: Request, hashBody: () => string | Promise<string>) {
   const attempt = attempts.get(request);

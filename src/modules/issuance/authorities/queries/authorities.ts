@@ -83,24 +83,14 @@ export async function findStored(sql: Sql, organizationId: string, id: string, h
   return row && withDates<StoredAuthority>(row, ["notBefore", "notAfter"]);
 }
 
-export type AuthorityRow = {
-  id: string;
-  name: string;
-  kind: "root" | "issuing";
+type Derived = "organizationId" | "status" | "enabled" | "pem" | "isRevoked" | "facts" | "stamp" | "version";
+
+/** A new authority, of which the statement finds the rest. */
+export type AuthorityRow = Omit<StoredAuthority, Derived | "sealedPrivateKey"> & {
+  sealedPrivateKey: Buffer;
   parentId: string | null;
   keyAlgorithm: string;
-  publicKey: string;
-  sealedPrivateKey: Buffer;
-  requestPem: string | null;
-  certificateId: string | null;
-  chainPem: string;
   subject: string;
-  pathLength: number | null;
-  constraints: NameConstraints[];
-  notBefore: Date | null;
-  notAfter: Date | null;
-  profiles: Profile[];
-  publicUrl: string;
 };
 
 /** Adds an authority; with a certificate it is active, and publishes from now on. */
