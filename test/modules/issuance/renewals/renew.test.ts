@@ -302,7 +302,9 @@ test("the CA's window is asked for while the CA of another organization never an
   await world.sql`
     update renewals set ask_window_at = case organization_id when ${slow.organization.id} then now() - interval '1 hour' when ${other.organization.id} then now() end`;
   const driver = { findRenewalWindow } as unknown as Driver;
-  await runShared(["ask-renewal-windows"], { ...world.deps, clock: () => inDays(0.1) }, undefined, () => asking(world.deps, { acme: () => driver }));
+  await runShared(["ask-renewal-windows"], { ...world.deps, clock: () => inDays(0.1) }, undefined, () =>
+    asking({ ...world.deps, drivers: { acme: () => driver } }),
+  );
   expect(asked).toEqual([slow.organization.id, other.organization.id]);
   expect(await slow.read()).toMatchObject({ window: { start: start.toISOString() } });
 });
@@ -314,7 +316,7 @@ test("the CA's window has a certificate renewed earlier; another window has it p
   const ask = async (days: number) => {
     await world.sql`update renewals set ask_window_at = case when organization_id = ${setting.organization.id} then now() end`;
     const deps = { ...world.deps, clock: () => inDays(days) };
-    await runShared(["ask-renewal-windows"], deps, undefined, () => asking(deps, { acme: () => driver }));
+    await runShared(["ask-renewal-windows"], deps, undefined, () => asking({ ...deps, drivers: { acme: () => driver } }));
     await renew(setting.organization);
   };
   await ask(0);

@@ -39,7 +39,7 @@ export const issued = async ({ csr }: Pick<Issuing, "csr">, days = 90): Promise<
 
 /** Works on what is due until nothing is, as the job does. */
 export const work = (deps = world.deps, signal = new AbortController().signal) =>
-  runShared(ISSUING, deps, signal, (name) => issuing(deps, { isOwn: name === "issue-own-certificates", drivers: DRIVERS }));
+  runShared(ISSUING, deps, signal, (name) => issuing({ ...deps, drivers: DRIVERS }, { isOwn: name === "issue-own-certificates" }));
 
 /** Lets pass what requests and issuers wait for; the columns round to milliseconds, which may be later than the next look. */
 export async function passTime({ id }: Pick<TestOrganization, "id">) {

@@ -20,7 +20,7 @@ beforeEach(async () => {
 /** One turn of the job on each of some servers at once, so much later. */
 async function revokeAll(afterMs = 0, servers = 1) {
   const deps = { ...world.deps, clock: () => inMs(afterMs + 100) }; // the database rounds its clock
-  await Promise.all(Array.from({ length: servers }, () => runShared(["tell-revocations"], deps, undefined, () => revoking(deps, DRIVERS))));
+  await Promise.all(Array.from({ length: servers }, () => runShared(["tell-revocations"], deps, undefined, () => revoking({ ...deps, drivers: DRIVERS }))));
 }
 
 /** Certificates of an ACME issuer, whose CA answers as `answer` says; `asked` is what it was asked for. */

@@ -144,11 +144,11 @@ async function withFailedRevocation({ organization, ask }: Setting) {
   await work();
   const { certificateId } = await ask("GET", `/certificate-requests/${id}`);
   await ask("POST", `/certificates/${certificateId}/revoke`, { body: { reason: "superseded" } });
-  await runShared(["tell-revocations"], world.deps, undefined, () => revoking(world.deps, DRIVERS));
+  await runShared(["tell-revocations"], world.deps, undefined, () => revoking({ ...world.deps, drivers: DRIVERS }));
   return async () => {
     conduct(issuer.id, { ...takes, revoke: () => ({ to: "revoked" }) });
     await world.sql`update ca_revocations set due_at = now() where organization_id = ${organization.id}`;
-    await runShared(["tell-revocations"], world.deps, undefined, () => revoking(world.deps, DRIVERS));
+    await runShared(["tell-revocations"], world.deps, undefined, () => revoking({ ...world.deps, drivers: DRIVERS }));
   };
 }
 

@@ -9,10 +9,10 @@ export type IssuingDeps = { sql: Pool; config: Config; stamps: Stamps; clock: ()
 /** The drivers that have certificates issued, by the kind of issuer. */
 export type Drivers = { [kind in string]?: (deps: IssuingDeps) => Driver };
 
-const made = new WeakMap<IssuingDeps, Map<unknown, Driver>>();
+const made = new WeakMap<IssuingDeps, Map<string, Driver>>();
 
 /** Returns the driver of a kind, one for each server; undefined where there is none. */
-export function driverOf(deps: IssuingDeps & { drivers: Drivers }, kind: string, drivers = deps.drivers): Driver | undefined {
-  const make = drivers[kind];
-  return make && made.getOrInsertComputed(deps, () => new Map()).getOrInsertComputed(make, () => make(deps));
+export function driverOf(deps: IssuingDeps & { drivers: Drivers }, kind: string): Driver | undefined {
+  const make = deps.drivers[kind];
+  return make && made.getOrInsertComputed(deps, () => new Map()).getOrInsertComputed(kind, () => make(deps));
 }

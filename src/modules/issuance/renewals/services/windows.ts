@@ -2,7 +2,7 @@ import type { Deps } from "#deps";
 import { findStored } from "#modules/issuance/issuers/queries/issuers";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
 import type { Driver } from "#modules/issuance/issuing/rules/driver";
-import { type Drivers, driverOf } from "#modules/issuance/issuing/services/drivers";
+import { driverOf } from "#modules/issuance/issuing/services/drivers";
 import type { Take } from "#modules/platform/jobs/rules";
 import { type AskedCertificate, claimWindows, saveAsked, saveWindow } from "../queries/windows";
 
@@ -17,7 +17,7 @@ const AGAIN_MS = 6 * 3_600_000;
 
 /** Returns what asks CAs when they want certificates to be renewed (RFC 9773), each as often as it says. */
 export const asking =
-  (deps: Deps, drivers?: Drivers): Take =>
+  (deps: Deps): Take =>
   async (room, stopping) => {
     const asked = await claimWindows(deps.sql, room, AT_ONCE, deps.clock());
     const [first] = asked;
@@ -25,16 +25,16 @@ export const asking =
     const { organizationId, issuerId } = first;
     const report = (err: unknown) =>
       deps.log.warn({ err, organizationId, issuerId }, "a CA could not be asked for renewal windows; the next try is in five minutes");
-    return [{ organizationId, targetId: issuerId, run: () => askIssuer(deps, drivers, asked, stopping).catch(report) }];
+    return [{ organizationId, targetId: issuerId, run: () => askIssuer(deps, asked, stopping).catch(report) }];
   };
 
 /** Asks one issuer of all these. One that does not answer is asked no more for now. */
-async function askIssuer(deps: Deps, drivers: Drivers | undefined, asked: AskedCertificate[], stopping: AbortSignal) {
+async function askIssuer(deps: Deps, asked: AskedCertificate[], stopping: AbortSignal) {
   const { sql, clock, log } = deps;
   const { organizationId = "", issuerId = "" } = asked[0] ?? {};
   const stored = await findStored(sql, organizationId, issuerId);
   const issuer = stored && openIssuer(deps, stored);
-  const driver = stored && driverOf(deps, stored.kind, drivers);
+  const driver = stored && driverOf(deps, stored.kind);
   for (const [index, each] of asked.entries()) {
     if (stopping.aborted) return; // the claim ends soon
     try {

@@ -2,7 +2,7 @@ import type { Deps } from "#deps";
 import { findStored, type StoredIssuer } from "#modules/issuance/issuers/queries/issuers";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
 import type { Driver, OpenIssuer, Step } from "#modules/issuance/issuing/rules/driver";
-import { type Drivers, driverOf } from "#modules/issuance/issuing/services/drivers";
+import { driverOf } from "#modules/issuance/issuing/services/drivers";
 import type { Take } from "#modules/platform/jobs/rules";
 import { isRequestProven, requestFacts, UNPROVEN_REQUEST } from "../queries/asked-keys";
 import { type Claim, claimRequests, extendClaim } from "../queries/claims";
@@ -24,7 +24,7 @@ type Work = { claim: Claim; issuer: OpenIssuer; driver: Driver };
  * before the next one; those of a killed server are taken over.
  */
 export const issuing =
-  (deps: Deps, { isOwn, drivers }: { isOwn: boolean; drivers?: Drivers }): Take =>
+  (deps: Deps, { isOwn }: { isOwn: boolean }): Take =>
   async (room, stopping) => {
     const claims = await claimRequests(deps.sql, room, { isOwn });
     const [first] = claims ?? [];
@@ -32,7 +32,7 @@ export const issuing =
     return claims?.map((claim) => ({
       organizationId: claim.organizationId,
       targetId: claim.issuerId,
-      run: () => serve(deps, { claim, stored }, stopping, drivers).catch((err) => reportUnserved(deps, claim, err)),
+      run: () => serve(deps, { claim, stored }, stopping).catch((err) => reportUnserved(deps, claim, err)),
     }));
   };
 
@@ -40,16 +40,16 @@ const reportUnserved = ({ log }: Deps, { organizationId, id }: Claim, err: unkno
   log.warn({ err, organizationId, requestId: id }, "a certificate request could not be served; the next try is in 15 s");
 
 /** Opens the issuer of a request, and finds what has it issue; or why that cannot be. */
-function openIssuing(deps: Deps, stored: StoredIssuer | undefined, drivers?: Drivers): Omit<Work, "claim"> | { fault: string } {
-  const driver = stored && driverOf(deps, stored.kind, drivers);
+function openIssuing(deps: Deps, stored: StoredIssuer | undefined): Omit<Work, "claim"> | { fault: string } {
+  const driver = stored && driverOf(deps, stored.kind);
   if (!driver) return { fault: `This server has no certificates issued by the kind ${stored?.kind}.` };
   const issuer = openIssuer(deps, stored);
   return "fault" in issuer ? issuer : { issuer, driver };
 }
 
 /** Takes the steps of a request that are due one after the other, until the server stops. */
-async function serve(deps: Deps, { claim, stored }: Claimed, stopping: AbortSignal, drivers?: Drivers): Promise<void> {
-  const opened = openIssuing(deps, await stored, drivers);
+async function serve(deps: Deps, { claim, stored }: Claimed, stopping: AbortSignal): Promise<void> {
+  const opened = openIssuing(deps, await stored);
   if ("fault" in opened) return claim.hasEnded ? saveCleaned(deps.sql, claim) : refuse(deps, claim, opened.fault);
   const { issuer, driver } = opened;
   if (claim.hasEnded) return clean(deps, { claim, issuer, driver });

@@ -2,7 +2,7 @@ import type { Deps } from "#deps";
 import { findStored } from "#modules/issuance/issuers/queries/issuers";
 import { openIssuer } from "#modules/issuance/issuers/services/secrets";
 import type { Revoked } from "#modules/issuance/issuing/rules/driver";
-import { type Drivers, driverOf } from "#modules/issuance/issuing/services/drivers";
+import { driverOf } from "#modules/issuance/issuing/services/drivers";
 import type { Take } from "#modules/platform/jobs/rules";
 import { claimDue, type Due, releaseDue, saveExpired, saveFailed, saveRevoked } from "../queries/revoke";
 import { againAfter, isWorthEvent } from "../rules";
@@ -13,18 +13,18 @@ const CALL_MS = 20_000;
 
 /** Returns what has CAs make the revocations that were made here. Each is asked again until it has, or the certificate has expired. */
 export const revoking =
-  (deps: Deps, drivers?: Drivers): Take =>
+  (deps: Deps): Take =>
   async (room, stopping) => {
     const due = await claimDue(deps.sql, room, AT_ONCE, deps.clock());
     const [first] = due;
     if (!first) return;
     const { organizationId, issuerId } = first;
     const report = (err: unknown) => deps.log.warn({ err, organizationId, issuerId }, "revocations could not be made at a CA; the next try is in two minutes");
-    return [{ organizationId, targetId: issuerId, run: () => revokeAll(deps, drivers, due, stopping).catch(report) }];
+    return [{ organizationId, targetId: issuerId, run: () => revokeAll(deps, due, stopping).catch(report) }];
   };
 
 /** Has one issuer make all these revocations. One that is away is asked no more for now. */
-async function revokeAll(deps: Deps, drivers: Drivers | undefined, due: Due[], stopping: AbortSignal) {
+async function revokeAll(deps: Deps, due: Due[], stopping: AbortSignal) {
   const { sql, clock } = deps;
   let away: Revoked | undefined;
   for (const [index, each] of due.entries()) {
@@ -32,7 +32,7 @@ async function revokeAll(deps: Deps, drivers: Drivers | undefined, due: Due[], s
       await saveExpired(sql, each);
       continue;
     }
-    const revoked = away ?? (await revoke(deps, drivers, each, stopping));
+    const revoked = away ?? (await revoke(deps, each, stopping));
     if (stopping.aborted && revoked.to === "retry") return void (await releaseDue(sql, due.slice(index), clock())); // the fault may be the stop alone
     if (revoked.to === "revoked") await saveRevoked(sql, each, clock());
     else
@@ -46,13 +46,13 @@ async function revokeAll(deps: Deps, drivers: Drivers | undefined, due: Due[], s
   }
 }
 
-async function revoke(deps: Deps, drivers: Drivers | undefined, { organizationId, issuerId, pem, reason }: Due, stopping: AbortSignal): Promise<Revoked> {
+async function revoke(deps: Deps, { organizationId, issuerId, pem, reason }: Due, stopping: AbortSignal): Promise<Revoked> {
   const { sql, clock, log } = deps;
   const stored = await findStored(sql, organizationId, issuerId);
   if (!stored) return { to: "failed", reason: "The issuer was deleted, so that nothing knows the account by which its CA can be asked." };
   const issuer = openIssuer(deps, stored);
   if ("fault" in issuer) return { to: "failed", reason: issuer.fault };
-  const driver = driverOf(deps, stored.kind, drivers);
+  const driver = driverOf(deps, stored.kind);
   if (!driver?.revoke) return { to: "failed", reason: `This server has no certificates revoked by the kind ${stored.kind}.` };
   try {
     return await driver.revoke(issuer, { pem, reason }, AbortSignal.any([AbortSignal.timeout(CALL_MS), stopping]));
