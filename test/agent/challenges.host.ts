@@ -134,7 +134,7 @@ describe("http-01 by a webroot", () => {
 });
 
 describe("http-01 by the agent itself", () => {
-  test("tells that a web server has the port; answers the order's tokens alone once that is gone, and closes the port", async () => {
+  test("reports that a web server has the port; answers the order's tokens alone once that is gone, and closes the port", async () => {
     const host = await newHost({ challengePorts: [`${httpPort}`] });
     const { agent } = host;
     const nginx = await serveDirectory(agent.pathOf(), agent.pathOf("www"));

@@ -32,7 +32,7 @@ describe("a report", () => {
     "/etc/ssl/certs/ca-certificates.crt lacks it",
     "the mode is 0644 and/or 3/4 of it",
     "~/.pki is missing",
-  ])("tells what the server has named, and what every host has: %s", (message) => expect(disclosed(message)).toBe(message));
+  ])("shows what the server has named, and what every host has: %s", (message) => expect(disclosed(message)).toBe(message));
 
   test.each([
     ["/srv/tls/other.key is there", "(a path on this host) is there"],
@@ -44,7 +44,7 @@ describe("a report", () => {
     ["it ends with ‹secret and no end", "it ends with …"],
   ])("leaves out what is this host's: %s", (message, reported) => expect(disclosed(message)).toBe(reported + REST));
 
-  test("tells of the agent's home as of no account's", () => expect(disclosed("/home/ada/.pki is missing")).toBe(`~/.pki is missing${REST}`));
+  test("writes of the agent's home as of no account's", () => expect(disclosed("/home/ada/.pki is missing")).toBe(`~/.pki is missing${REST}`));
 
   test("ends with the command of a refusal only where that names nothing else", () => {
     const refusal = (path: string) =>

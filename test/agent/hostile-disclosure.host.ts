@@ -46,7 +46,7 @@ describe("a verifyEndpoint on loopback", () => {
   const store = (verifyEndpoint: string, verifyStartTls: string) =>
     anchor("pem_files", { trustStorePath: host.pathOf("certs"), caFileName: "ca.pem", verifyEndpoint, verifyStartTls });
 
-  test("tells the server neither what a service there says, nor whether there is one; the log tells the host both", async () => {
+  test("reports to the server neither what a service there says, nor whether there is one; the host's log says both", async () => {
     host.setPolicy({ directories: [host.pathOf("certs")] });
     const { port, stop } = await listen(`+OK ${SECRET}\r\n`);
     const closed = await freePort();
@@ -72,7 +72,7 @@ describe("a verifyEndpoint on loopback", () => {
     host.remove();
   });
 
-  test("that the policy names is told of by a code and a sentence, and never by the words of a service", async () => {
+  test("that the policy names is reported by a code and a sentence, and never by the words of a service", async () => {
     const { port, stop } = await listen(`+OK ${SECRET}\r\n`);
     const closed = await freePort();
     host.setPolicy({ directories: [host.pathOf("certs")], endpoints: [port, closed].map((each) => `127.0.0.1:${each}`) });
@@ -91,7 +91,7 @@ describe("a verifyEndpoint on loopback", () => {
   });
 });
 
-describe("what is told of this host: never", () => {
+describe("what is reported of this host: never", () => {
   test("where a link leads, in a refusal, nor the command that names it", async () => {
     mkdirSync(host.pathOf("hidden place/inner"), { recursive: true });
     symlinkSync(host.pathOf("hidden place/inner"), host.pathOf("link"));

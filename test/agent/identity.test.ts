@@ -81,7 +81,7 @@ describe("a host that joins", () => {
     expect((await organization.admin("GET", `/join-tokens/${id}`)).body.uses).toBe(1);
   });
 
-  test("is told in words why not: a token that is unknown, or used up; a server that is none", async () => {
+  test("gets the reason in words: a token that is unknown, or used up; a server that is none", async () => {
     const files = openIdentityFiles(mkdtempSync(join(scratch, "refused-")));
     const wish = (token: string) => ({ server: world.url, token, name: "web-01", facts: {} });
     expect((await refusalOf(joinServer(wish(`caj_${"x".repeat(43)}`), files, send))).message).toContain(
@@ -281,7 +281,7 @@ describe("a desired state", () => {
     expect(await connect(files, identity).client.fetchDesired(undefined)).toBeDefined();
   });
 
-  test("is refused when it is signed with a key that none endorses: written into the database, or of a server set up anew", async () => {
+  test("is refused when it is signed with a key that none endorses: written into the database, or of a server set up again", async () => {
     const { files, identity } = await newJoined();
     const before = await files.readTrustedKey();
     await world.sql`delete from signing_keys where organization_id = ${organization.id}`;

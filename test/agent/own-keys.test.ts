@@ -171,7 +171,7 @@ describe("a key that never leaves its host", () => {
     agent.remove();
   });
 
-  test("refused by the host's policy before anything is written; told once, and made once it is permitted", async () => {
+  test("refused by the host's policy before anything is written; reported once, and made once it is permitted", async () => {
     const { agent, place, names } = await newPlace();
     const request = keyRequest(place());
     const policy = holding({ directories: [agent.pathOf("tls")] });
@@ -187,7 +187,7 @@ describe("a key that never leaves its host", () => {
     agent.remove();
   });
 
-  test("failed, and told once: no file for a key, an anchor, a key that was lost after it was sent", async () => {
+  test("failed, and reported once: no file for a key, an anchor, a key that was lost after it was sent", async () => {
     const { agent, place, names } = await newPlace();
     const lost = { ...keyRequest(place()), hasCsr: true };
     for (const [request, words] of [

@@ -53,7 +53,7 @@ describe("a pass without the server", () => {
     await agent.end();
   });
 
-  test("does nothing before it was ever told what is desired", async () => {
+  test("does nothing before it ever got what is desired", async () => {
     const agent = await newConnectedAgent();
     await agent.assign((await agent.newRoot()).id, "root");
     await agent.line.refuse();
@@ -88,7 +88,7 @@ describe("a pass without the server", () => {
 });
 
 describe("a pass that no other follows", () => {
-  test("tells at once that what it healed is installed, and how it was found; what it left as it was is told once", async () => {
+  test("reports at once that what it healed is installed, and how it was found; what it left as it was is reported once", async () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     const [id, other] = [await agent.assign(root.id, "root"), await agent.assign(root.id, "other")];
@@ -102,7 +102,7 @@ describe("a pass that no other follows", () => {
     await agent.end();
   });
 
-  test("tells it later where the server cannot be reached", async () => {
+  test("reports it later where the server cannot be reached", async () => {
     const agent = await newConnectedAgent();
     const id = await agent.assign((await agent.newRoot()).id, "root");
     await agent.pass({ isOnce: true });
@@ -115,7 +115,7 @@ describe("a pass that no other follows", () => {
     await agent.end();
   });
 
-  test("heals again what did not stay, and does not tell it as installed", async () => {
+  test("heals again what did not stay, and does not report it as installed", async () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     const spoil = ["sh", "-c", `[ ! -e ${agent.pathOf("armed")} ] || rm -f ${agent.pathOf("store/root.pem")}; rm -f ${agent.pathOf("armed")}`];

@@ -40,7 +40,7 @@ function fill(path: string) {
   }
 }
 
-test("the agent's own directory on a full disk is told in words, and is locked once there is room", async () => {
+test("the agent's own directory on a full disk is reported in words, and is locked once there is room", async () => {
   const agent = await newAgentHost();
   const directory = agent.pathOf("full");
   await mount(directory, "16k");

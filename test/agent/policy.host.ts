@@ -220,7 +220,7 @@ test("what is to be removed and was never installed here is not even looked for 
 });
 
 describe("a policy that changes", () => {
-  test("narrower: what is installed stays as it is, unhealed and told; its program does not run at the removal either, until it is permitted again", async () => {
+  test("narrower: what is installed stays as it is, unhealed and reported; its program does not run at the removal either, until it is permitted again", async () => {
     const agent = await newKnowingHost(parties);
     const store = agent.pathOf("certs");
     const reloadCommand = ["sh", "-c", `echo ran >>${agent.pathOf("runs")}`];

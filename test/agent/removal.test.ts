@@ -56,7 +56,7 @@ describe("an assignment that is removing", () => {
 });
 
 describe("a lost state directory", () => {
-  test("kept: what an earlier agent installed stays, and is told; removed once the store has lost it", async () => {
+  test("kept: what an earlier agent installed stays, and is reported; removed once the store has lost it", async () => {
     const agent = await newInstalled();
     await agent.loseState();
     expect(agent.state().isNew).toBe(true);
@@ -76,7 +76,7 @@ describe("a lost state directory", () => {
     await agent.end();
   });
 
-  test("kept: what it found installed afterwards, and was told to remove later", async () => {
+  test("kept: what it found installed afterwards, and was asked to remove later", async () => {
     const agent = await newInstalled();
     await agent.loseState();
     await agent.pass();
@@ -88,7 +88,7 @@ describe("a lost state directory", () => {
     await agent.end();
   });
 
-  test("kept: what a damaged record told of; the damage is in each report until then", async () => {
+  test("kept: what a damaged record named; the damage is in each report until then", async () => {
     const agent = await newInstalled();
     writeFileSync(agent.pathOf("state/assignments", `${agent.id}.json`), "{");
     await agent.restart();

@@ -78,7 +78,7 @@ describe("an agent that goes on", () => {
     await agent.end();
   });
 
-  test("tells of its host once, heals at every pass, and ends as soon as it is told to, in the middle of a pause too", async () => {
+  test("reports its host once, heals at every pass, and ends as soon as it is asked to, in the middle of a pause too", async () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     await agent.assign(root.id, "root");
@@ -98,7 +98,7 @@ describe("an agent that goes on", () => {
     await agent.end();
   });
 
-  test("makes a pass at once when it is asked to, and asks a server again that it would have left alone; its return is told", async () => {
+  test("makes a pass at once when it is asked to, and asks a server again that it would have left alone; its return is logged", async () => {
     const agent = await newConnectedAgent();
     await agent.assign((await agent.newRoot()).id, "root");
     const gate = await startProxy(targetOf(agent.server.replace("http", "postgres")));

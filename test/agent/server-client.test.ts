@@ -132,7 +132,7 @@ describe("delivering reports", () => {
     await agent.end();
   });
 
-  test("the host is told where not one report is taken, and where there is none", async () => {
+  test("the host's log says where not one report is taken, and where there is none", async () => {
     const agent = await newConnectedAgent();
     for (const [hostname, reports] of [["one", reportsOf([crypto.randomUUID()])] as const, ["two", []] as const]) {
       expect(await agent.client.deliver([...reports], { hostname })).toEqual([...reports]);
@@ -141,7 +141,7 @@ describe("delivering reports", () => {
     await agent.end();
   });
 
-  test("a server of the release before is told in its own words, once it has refused others", async () => {
+  test("a server of the release before gets its own words, once it has refused others", async () => {
     const asked: Report[][] = [];
     const server = Bun.serve({
       port: 0,

@@ -54,7 +54,7 @@ describe("the agent's own directory", () => {
     rmSync(directory, { recursive: true });
   });
 
-  test("is only read in a dry run, whoever has it, damaged or not there at all", async () => {
+  test("is only read in a dry run, for all who have it, damaged or not there at all", async () => {
     const directory = scratch();
     const state = await openState(directory);
     await state.save(newRecord(ID));
@@ -93,10 +93,10 @@ describe("the reports that wait", () => {
   });
 });
 
-describe("a file of it that somebody damaged", () => {
+describe("a file of it that was damaged", () => {
   const DAMAGES = ["", "{", "null", "[]", "{}", '"text"', '{"etag":"x"}', '{"etag":"x","state":{}}', '{"etag":"x","state":{"items":[{}],"keep":[]}}'];
 
-  test.each(DAMAGES)("what is desired is asked for anew: %p", async (damage) => {
+  test.each(DAMAGES)("what is desired is asked for again: %p", async (damage) => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     await agent.assign(root.id, "root");
@@ -128,7 +128,7 @@ describe("a file of it that somebody damaged", () => {
     await agent.end();
   });
 
-  test("what a damaged record told of is not removed by guess: that is said until somebody has looked", async () => {
+  test("what a damaged record named is not removed by guess: that is said until a person has looked", async () => {
     const agent = await newConnectedAgent();
     const root = await agent.newRoot();
     const id = await agent.assign(root.id, "root");

@@ -148,7 +148,7 @@ describe.concurrent("verifyEndpoint of an anchor", () => {
 describe.concurrent("verifyEndpoint of a server's certificate", () => {
   const server = (verifyEndpoint: string, storeType: Target["storeType"] = "nginx_tls") => target({ verifyEndpoint }, "server_certificate", storeType);
 
-  test("it presents this leaf, whoever signed it, or another", async () => {
+  test("it presents this leaf, by any signer, or another", async () => {
     const port = await serve(() => leaf);
     expect(await faultAt(server(`tls://127.0.0.1:${port}`), materialOf(leaf))).toBeUndefined();
     expect(await faultAt(server(`tls://127.0.0.1:${port}`), materialOf(next), undefined, patient)).toBe(

@@ -24,7 +24,7 @@ describe("sub", () => {
     expect((await me({ iss, sub: `${sub}x` })).body.id).not.toBe(id);
   });
 
-  test.each(["a\0b", "x".repeat(2_000), "🦆", " ", "../admin", "00000000-0000-0000-0000-00000000000g"])("%j is somebody", async (sub) => {
+  test.each(["a\0b", "x".repeat(2_000), "🦆", " ", "../admin", "00000000-0000-0000-0000-00000000000g"])("%j is a user", async (sub) => {
     expect((await me({ sub })).status).toBe(200);
   });
 });

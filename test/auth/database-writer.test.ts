@@ -35,7 +35,7 @@ async function withPrivateKey(organization: TestOrganization, { assignments }: {
 }
 
 describe("agents", () => {
-  test("401: a token of one's own in the row of an agent gives no private key; it is told once, until the row is as it was", async () => {
+  test("401: a token of one's own in the row of an agent gives no private key; it is logged once, until the row is as it was", async () => {
     const organization = await newOrganization();
     const agent = await newAgent(organization);
     const privateKey = await withPrivateKey(organization, agent);

@@ -25,7 +25,7 @@ export async function explain(url: string, { text, parameters }: Statement) {
   for (let turn = 0; turn < 6; turn++) await sql.unsafe(execute);
   const lines = (await sql.unsafe(`explain (analyze, buffers, costs off) ${execute}`)).map((each) => String(each["QUERY PLAN"]).replace("->", "").trim());
   await sql.end();
-  const planned = lines.some((line) => /Cond: .*\$\d/.test(line)) ? "planned once" : "planned anew each time";
+  const planned = lines.some((line) => /Cond: .*\$\d/.test(line)) ? "planned once" : "planned again each time";
   const facts = lines.filter((line) => /^(Index|Seq|Bitmap).* Scan|^(Planning|Execution) Time|^Heap Fetches/.test(line));
   return [planned, lines.find((line) => line.startsWith("Buffers")), ...facts].join("\n  ");
 }

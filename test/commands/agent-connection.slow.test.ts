@@ -45,7 +45,7 @@ test("agent run and agent install explain how a server is reached in the same wo
 });
 
 describe("the files of a connection", () => {
-  test("a changed token is taken up; one that is wrong is told, and the former goes on", () => {
+  test("a changed token is taken up; one that is wrong is logged, and the former goes on", () => {
     const said: { msg: string; reason?: string }[] = [];
     const log = createLog("info", { write: (line) => void said.push(JSON.parse(line)) });
     const tokenFile = write("token", tokenOf("a"));

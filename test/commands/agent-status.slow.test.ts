@@ -73,7 +73,7 @@ test("status shows what holds and what does not, with why; remove --all leaves n
   await agent.end();
 });
 
-test("remove --all tells what it could not remove, with why: exit 1; once that is mended, the rest goes", async () => {
+test("remove --all says what it could not remove, with why: exit 1; once that is mended, the rest goes", async () => {
   const agent = await newConnectedAgent();
   const policy = ["--policy", agent.policySource.file];
   const place = ["--state-dir", agent.pathOf("own")];

@@ -21,7 +21,7 @@ async function makeBareDatabase(dataDir: string) {
 }
 
 describe("certitude migrate", () => {
-  test("applies what is missing, and --status tells", async () => {
+  test("applies what is missing, and --status says so", async () => {
     if (!Bun.env.TEST_DATABASE_URL) await makeBareDatabase(place.env.DATA_DIR ?? "");
     const before = await certitude("migrate", "--status");
     expect(before.code).toBe(0);

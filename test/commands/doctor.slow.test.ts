@@ -99,7 +99,7 @@ describe("certitude doctor", () => {
     expect(judgeClock({ whose: "The database's", aheadMs: 2_000 })).toMatchObject({ state: "warning" });
   });
 
-  test("tells how long the certificate of TLS_CERT is valid", async () => {
+  test("says how long the certificate of TLS_CERT is valid", async () => {
     const files = tlsFilesIn(place.directory);
     for (const [days, state, code] of [
       [90, "ok", 0],
@@ -164,7 +164,7 @@ describe("certitude doctor", () => {
     });
 
   if (place.env.DATABASE_URL)
-    test("tells a database that has no tables, one of another key, and one that is not there", async () => {
+    test("names a database that has no tables, one of another key, and one that is not there", async () => {
       const other = await newPlace();
       const none = JSON.parse((await run(["doctor", "--json"], other.env)).out) as Finding[];
       expect(none).toEqual(

@@ -107,7 +107,7 @@ describe("certitude monitoring", () => {
 });
 
 describe("GET /metrics", () => {
-  test("tells of statements that wait for connections, while all are busy: with what was counted before", async () => {
+  test("shows statements that wait for connections, while all are busy: with what was counted before", async () => {
     const { sql } = world;
     const { max } = sql.options;
     const busy = startServer({ ...world.config, requestTimeout: 2_000 }, world.database);
@@ -127,7 +127,7 @@ describe("GET /metrics", () => {
     await busy.server.stop(true);
   });
 
-  test("tells release, connections and the soonest expiry of all organizations", async () => {
+  test("shows release, connections and the soonest expiry of all organizations", async () => {
     const organization = await newOrganization();
     await importInto(organization, certificate({ days: 90 }).pem);
     const text = await scrape();

@@ -51,7 +51,7 @@ test.each([
   expect(fromText({ name: "x", label: "X", kind }, text)).toEqual(value);
 });
 
-test("what is no such value is told in a sentence", () => {
+test("what is no such value is named in a sentence", () => {
   expect(() => fromText({ name: "labels", label: "Labels", kind: "pairs" }, "env")).toThrow('Labels: "env" must be a name, "=" and a value.');
   expect(() => fromText({ name: "rules", label: "Rules", kind: "json" }, "{")).toThrow("Rules is not JSON");
   expect(fromText({ name: "port", label: "Port", kind: "number" }, "")).toBeUndefined();

@@ -22,7 +22,7 @@ describe("the ring of keys", () => {
     expect(createKeyring([NEW]).unseal(ring.seal("secret", "row"), "row")).toBe("secret");
   });
 
-  test("names the key in the value, by an id that tells nothing of it", () => {
+  test("names the key in the value, by an id that shows nothing of it", () => {
     const ring = createKeyring([NEW, OLD]);
     const sealed = ring.seal("secret", "row");
     expect([keyIdOf(sealed), sealed.subarray(0, HEADER_LENGTH)]).toEqual([ring.ids()[0], ring.header()]);

@@ -181,7 +181,7 @@ describe("connectDatabase", () => {
     await db.$client.end();
   });
 
-  test("waits for a statement as long as it takes, when it is told to be patient", async () => {
+  test("waits for a statement as long as it takes, when it is asked to be patient", async () => {
     const db = connectTo(url, MAINTENANCE);
     await db.$client`select 1`;
     proxy.freeze();

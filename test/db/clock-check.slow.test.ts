@@ -71,7 +71,7 @@ describe("a server whose clock is five days ahead of the database's", () => {
   const WATCHING = ["watch-expiry", "tell-events"];
   const quicken = (job: Job): Job => ("everyMs" in job ? { ...job, everyMs: 20 } : job);
 
-  test("tells no false expiry and uses none up: once its clock is right, what is due is told", async () => {
+  test("records no false expiry and uses none up: once its clock is right, what is due is recorded", async () => {
     const { time, log, clock, logged } = movable();
     const organization = await newOrganization();
     const admin = await organization.join();

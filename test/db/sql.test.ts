@@ -58,7 +58,7 @@ describe("a statement", () => {
 describe("on a database", () => {
   const { sql } = world;
 
-  test("an error tells where the code of its statement stands", async () => {
+  test("an error shows where the code of its statement stands", async () => {
     const failed = await sql`select 1 / ${0}::int`.catch((error: Error) => error);
     expect(failed).toMatchObject({ code: "22012", stack: expect.stringContaining("sql.test.ts") });
   });

@@ -322,7 +322,7 @@ describe("0045, which knows the places of PEM files", () => {
       JSON.parse(target),
     ]);
 
-  test("tells them in the rows of a filled database, where two are for the same files in the first, and in what the release before writes", async () => {
+  test("finds them in the rows of a filled database, where two are for the same files in the first, and in what the release before writes", async () => {
     await applyFirst(sql, AT);
     await fill(sql, example);
     await sql`delete from coverage_changes`;

@@ -36,7 +36,7 @@ async function withScratchStore() {
 }
 
 describe("the executable as an agent", () => {
-  test("without the server it heals by what it was told last, and reports when the server is back", async () => {
+  test("without the server it heals by the last answer, and reports when the server is back", async () => {
     const agent = await withScratchStore();
     await installation.stop();
     writeFileSync(agent.path, "tampered");

@@ -33,7 +33,7 @@ describe("the executable as an agent, and the machine's own trust store", () => 
     expect(readOwnStore()).toEqual(before);
   });
 
-  test("curl trusts what is assigned, and nothing else; every step is told", async () => {
+  test("curl trusts what is assigned, and nothing else; every step is logged", async () => {
     const { get, ask, importPem, enrol } = installation;
     const server = await authority.issueServer("good.test").then(serveTls);
     const look = () => curl(server.url, "good.test");

@@ -191,7 +191,7 @@ describe("the executable, whatever lies in its directory", () => {
     expect(readdirSync(place.cwd)).not.toContain("sprung");
   });
 
-  test("tells every fault of its environment at once and ends with 2", async () => {
+  test("names every fault of its environment at once and ends with 2", async () => {
     const place = embedded();
     const { code, stderr } = await run({ ...place, env: { ...place.env, PORT: "nonsense", LOG_LEVEL: "loud" } }, "serve");
     expect(code).toBe(2);

@@ -21,7 +21,7 @@ describe("a sender of metrics by its key", () => {
     expect(await call("POST", pathOf(organization), { body: {}, headers: { authorization } })).toMatchObject(refused);
   });
 
-  test("401 for a user's token, whoever it is", async () => {
+  test("401 for a user's token, for any user", async () => {
     const { organization } = await newSender();
     const admin = await organization.join();
     for (const token of [admin.token, await sign({ sub: crypto.randomUUID() })])
@@ -72,7 +72,7 @@ describe("a sender of metrics by a signature", () => {
     expect((await deliver(organization, key, batch(), { id: "delivery", sent: { headers } })).status).toBe(202);
   });
 
-  test("401 for a signature with another organization's key: who signed cannot be told", async () => {
+  test("401 for a signature with another organization's key: who signed cannot be known", async () => {
     const [{ organization }, other] = [await newSender(), await newSender()];
     expect(await deliver(organization, other.key, batch())).toMatchObject(refused);
   });

@@ -79,7 +79,7 @@ describe("the tag of a read", () => {
     expect(await change({ enabled: true, etag: await tag() })).toBe(200);
   });
 
-  test("is the version alone for HEAD, which has no body to tell apart", async () => {
+  test("is the version alone for HEAD, which has no body to distinguish", async () => {
     const widget = operations.find(({ id }) => id === "getWidget") as Operation;
     const { status, headers } = await ask(widget, { "if-none-match": "*" }, "HEAD");
     expect([status, headers.get("etag")]).toEqual([200, '"1"']);

@@ -48,13 +48,13 @@ describe("with CORS_ORIGINS", () => {
     }
   });
 
-  test("204 a preflight that asks for no header is told of none", async () => {
+  test("204 a preflight that asks for no header is answered none", async () => {
     const answer = await call("OPTIONS", "/users/me", { url: open.url, headers: { origin: PORTAL, "access-control-request-method": "GET" } });
     expect(answer.status).toBe(204);
     expect(answer.headers.has("access-control-allow-headers")).toBe(false);
   });
 
-  test("401 does not tell a page which headers its request had, such as those that a gateway adds", async () => {
+  test("401 does not show a page which headers its request had, such as those that a gateway adds", async () => {
     const answer = await call("GET", "/users/me", { url: open.url, headers: { origin: PORTAL, "x-gateway-secret": "x" } });
     expect(corsHeaders(answer.headers)).toEqual(["access-control-allow-origin", "access-control-expose-headers"]);
   });
@@ -66,7 +66,7 @@ describe("with CORS_ORIGINS", () => {
     "https://portal.example:8443",
     "https://xportal.example",
     "null",
-  ])("the origin %s is told nothing", async (origin) => {
+  ])("the origin %s gets nothing", async (origin) => {
     expect(corsHeaders((await call("GET", "/health/live", { url: open.url, headers: { origin } })).headers)).toEqual([]);
     expect(corsHeaders((await preflight(open.url, origin)).headers)).toEqual([]);
   });

@@ -57,7 +57,7 @@ test.each([
   if (expected !== undefined) expect(body.message).toStartWith(expected);
 });
 
-test("HEAD is told as GET is", async () => {
+test("HEAD is answered as GET is", async () => {
   expect((await organization.member("HEAD", "/certificates?colour=blue")).status).toBe(400);
 });
 

@@ -133,7 +133,7 @@ describe("a failure that nobody foresaw", () => {
     await postgres.stop();
   });
 
-  test("500 is told with a request id alone, and logged in full", async () => {
+  test("500 is answered with a request id alone, and logged in full", async () => {
     const { token, email } = await newUser();
     const answer = await call("GET", "/users/me", { url: server.url, token, headers: { "x-request-id": "broken-1" } });
     expect(answer).toMatchObject({ status: 500, body: { message: "The server failed. Its log has the details under this request id." } });

@@ -77,7 +77,7 @@ if (Bun.env.TEST_DATABASE_URL) {
     ).toHaveLength(0);
   }
 
-  describe("a process that is killed right before each of its writes, while it tells a CA of a revocation", () => {
+  describe("a process that is killed right before each of its writes, while it revokes at a CA", () => {
     test.each(ENDINGS)("is taken over, and the CA revokes the certificate: %s", async (_, endings) => {
       const plan = { jobs, tables, config, env: { ALLOW_PRIVATE_TARGETS: "true" }, make: revoked, afterKill: endClaim, verify: isNotifiedOnce };
       expect(await killAtEachStep(plan, endings)).toBeGreaterThanOrEqual(3);

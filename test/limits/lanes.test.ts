@@ -40,7 +40,7 @@ describe("the lanes of expensive reads", () => {
     expect(await Promise.all(asked)).toEqual(["done", "done", "done", "done"]);
   });
 
-  test("take turns: whoever asks for much waits no shorter than whoever asks for one", async () => {
+  test("take turns: who asks for much waits no shorter than who asks for one", async () => {
     const { begun, ask, endOne } = withWork({ total: 1, waitingEach: 100, waitingTotal: 100 });
     for (let index = 0; index < 10; index++) void ask("busy");
     for (const each of ["x", "y", "z"]) void ask(each);

@@ -107,7 +107,7 @@ describe("the limit of a caller", () => {
 });
 
 describe("the limit of an address", () => {
-  test("429 in place of 401 and 403 for strangers, 200 for whoever shows a valid credential from there", async () => {
+  test("429 in place of 401 and 403 for strangers, 200 for callers with a valid credential from there", async () => {
     const { url } = withLimits("address=3/600");
     const [user, organization] = [await newUser(), await newOrganization()];
     const stranger = () => call("GET", "/users/me", { url, token: "nonsense" });

@@ -86,7 +86,7 @@ describe("a call to another server", () => {
     await server.stop(true);
   });
 
-  test("follows no redirect, and tells what Retry-After says", async () => {
+  test("follows no redirect, and keeps what Retry-After says", async () => {
     const asked: string[] = [];
     const server = Bun.serve({
       port: 0,

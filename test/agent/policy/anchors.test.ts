@@ -97,7 +97,7 @@ describe("an authority is judged", () => {
     return anchorDemandsOf(readTarget(item), readMaterial(item), host, false).map((each) => "type" in each && each.type);
   };
 
-  test("for the system's store too, where a program is told to read that one, or may lead there", () => {
+  test("for the system's store too, where a program is made to read that one, or may lead there", () => {
     expect(demandsFor({ trustStoreType: "java_cacerts", config: { alias: "x" } })).toEqual(["java_cacerts"]);
     expect(demandsFor({ trustStoreType: "java_cacerts", config: { alias: "x", preferOsStore: true } })).toEqual([
       "java_cacerts",

@@ -25,7 +25,7 @@ async function paste(line: string) {
   return { code, out, err };
 }
 
-test("what the host refuses is told to the server with a command; once an administrator of the host has pasted it, the running agent installs", async () => {
+test("what the host refuses is reported to the server with a command; once an administrator of the host has pasted it, the running agent installs", async () => {
   const agent = await newConnectedAgent();
   agent.setPolicy({});
   const root = await agent.newRoot();
@@ -55,7 +55,7 @@ test("what the host refuses is told to the server with a command; once an admini
   await agent.end();
 });
 
-test("a policy is read anew each time, and said once as long as it stays the same; one that cannot be used, or is missing where it was named, permits nothing", async () => {
+test("a policy is read again each time, and said once as long as it stays the same; one that cannot be used, or is missing where it was named, permits nothing", async () => {
   const said: { msg: string; reason?: string }[] = [];
   const log = createLog("info", { write: (text) => void said.push(JSON.parse(text)) });
   const file = join(directory, "policy.json");

@@ -93,7 +93,7 @@ describe("a policy's text", () => {
     ['{"keyModes": ["rw"]}', "must be an octal mode"],
   ])("%s is faulty, in words", (text, words) => expect(parsePolicy(text)).toEqual({ faults: [expect.stringContaining(words)] }));
 
-  test("tells of all its faults at once", () =>
+  test("names all its faults at once", () =>
     expect(parsePolicy('{"storse": [], "files": "x", "directories": ["a", "/b", "c"]}')).toEqual({
       faults: [
         "storse is not a field of a policy. Did you mean stores?",

@@ -60,7 +60,7 @@ describe("formats of settings", () => {
       expect(format.read(text, "A")).toBe(value);
   });
 
-  test("a file's name tells its format", () => {
+  test("a file's name shows its format", () => {
     for (const [format, names] of [
       [plain, ["/etc/environment", "/etc/default/ssh", "/etc/x.conf", "/srv/.env", "/etc/environment.d/ca.conf"]],
       [shell, ["/v/bin/activate", "/etc/profile.d/ca.sh", "/root/.bashrc", "/etc/profile", "/x/run.zsh"]],

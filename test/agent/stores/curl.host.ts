@@ -59,7 +59,7 @@ describe("curl_ca_bundle", () => {
     agent.remove();
   });
 
-  test("failed: somebody else's setting stays as it is, and so does the rest", async () => {
+  test("failed: another's setting stays as it is, and so does the rest", async () => {
     const agent = await newKnowingHost(parties);
     for (const line of ['cacert = "/etc/mine.pem"', "--cacert /etc/mine.pem", "cacert:/etc/mine.pem"]) {
       writeFileSync(rcOf(agent), `${line}\n`);

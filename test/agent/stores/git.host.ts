@@ -59,7 +59,7 @@ describe("git_http_sslcainfo", () => {
     isElsewhere: ({ files }) => !files().some((name) => /^anchors\/certitude/.test(name)),
   });
 
-  test("drifted: a value that somebody replaced is put back", async () => {
+  test("drifted: a value that was replaced is put back", async () => {
     const agent = await newGitHost();
     const item = anchor();
     await agent.pass(item);
@@ -69,7 +69,7 @@ describe("git_http_sslcainfo", () => {
     agent.remove();
   });
 
-  test("failed: somebody else's setting stays as it is; one of the bundle that the config names is used, and stays", async () => {
+  test("failed: another's setting stays as it is; one of the bundle that the config names is used, and stays", async () => {
     const agent = await newGitHost();
     const bundle = agent.pathOf("etc/corporate.pem");
     put(bundle, parties.known.root.pem);

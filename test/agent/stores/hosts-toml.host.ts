@@ -49,7 +49,7 @@ describe("containerd_certs_d with a hosts.toml", () => {
     }
   });
 
-  test("drifted and healed: one that was made anew, or has lost a line of the agent's", async () => {
+  test("drifted and healed: one that was made again, or has lost a line of the agent's", async () => {
     const { agent, itemOf, put, read, isGotten } = await newRegistryHost(world, tool);
     put("hosts.toml", `${MIRROR}\n`);
     const item = itemOf({ alias: "corp" });
@@ -74,7 +74,7 @@ describe("containerd_certs_d with a hosts.toml", () => {
     agent.remove();
   });
 
-  test("failed: somebody else's ca, until it names the file too; a file that is no TOML", async () => {
+  test("failed: another's ca, until it names the file too; a file that is no TOML", async () => {
     const { agent, directory, itemOf, put, read, isGotten } = await newRegistryHost(world, tool);
     put("old.crt", world.other.root.pem);
     for (const [text, words] of [

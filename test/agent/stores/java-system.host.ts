@@ -43,7 +43,7 @@ test("java_cacerts, drifted: an entry that another program took out of Java's tr
   expect(seen.cacerts.afterHealing).toBe(true);
 });
 
-test("four anchors that come and go together: the tool runs once each time, its hooks are told once of all that went, and Java trusts none any more", () => {
+test("four anchors that come and go together: the tool runs once each time, its hooks run once for all that went, and Java trusts none any more", () => {
   expect(seen.many.installed.map(({ state }: { state: string }) => state)).toEqual(Array(4).fill("installed"));
   expect(seen.many).toMatchObject({ runs: ["update", "gone 0"], trusted: true });
   expect(seen.many.removed).toEqual(Array(4).fill({ state: "removed" }));

@@ -35,7 +35,7 @@ describe("failed with a sentence that helps, and as it was", () => {
     agent.remove();
   });
 
-  test.each(TYPES)("a wrong password of %s, which is not told", async (each) => {
+  test.each(TYPES)("a wrong password of %s, which is not shown", async (each) => {
     const agent = await newHost();
     putKnown(agent, each);
     const before = contentOf(agent);

@@ -90,7 +90,7 @@ describe.each(["java_keystore_jks", "java_keystore_pkcs12"] as const)("%s, a key
     agent.remove();
   });
 
-  test("the root in the same file, and a key of somebody else's, disturb nothing", async () => {
+  test("the root in the same file, and a key of another's, disturb nothing", async () => {
     const agent = await newHost();
     const leaf = await authority.issueServer("java.test");
     mkdirSync(agent.pathOf("app"));

@@ -155,7 +155,7 @@ describe.each(REBUILT)("%s: the tool runs once", (type) => {
   });
 });
 
-test("programs that are told to read the system's store share its run, as what lies there for all", async () => {
+test("programs that are made to read the system's store share its run, as what lies there for all", async () => {
   const { agent, post, assignMany, runs, lastOf } = await begin("linux_update_ca_certificates");
   const { id: certificateId } = await agent.newRoot("Shared");
   const envFilePath = agent.pathOf("environment");

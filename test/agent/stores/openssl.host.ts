@@ -113,7 +113,7 @@ describe("openssl_ca_dir", () => {
     for (const each of generations) each.remove();
   });
 
-  test("failed: somebody else's file of that name, and a host without openssl; nothing is changed", async () => {
+  test("failed: another's file of that name, and a host without openssl; nothing is changed", async () => {
     const agent = await begin();
     const before = stateOf(agent.pathOf("certs"));
     expect(await agent.pass(anchor(agent, { alias: "known" }))).toMatchObject({

@@ -47,7 +47,7 @@ describe("pem_ca_bundle", () => {
     agent.remove();
   });
 
-  test("what somebody else put there counts as installed, and stays", async () => {
+  test("what another put there counts as installed, and stays", async () => {
     const agent = await newKnowingHost(parties);
     put(bundleOf(agent), parties.authority.root.pem);
     const before = contentOf(agent);
@@ -62,7 +62,7 @@ describe("pem_ca_bundle", () => {
     agent.remove();
   });
 
-  test("what somebody else added later stays when the agent's block goes", async () => {
+  test("what another added later stays when the agent's block goes", async () => {
     const agent = await newKnowingHost(parties);
     put(bundleOf(agent), parties.known.root.pem);
     const item = anchor(agent);

@@ -116,7 +116,7 @@ describe("postgresql_client_tls", () => {
     agent.remove();
   });
 
-  test("with preferOsStore the anchor is in the system's store, which psql reads where it is told so", async () => {
+  test("with preferOsStore the anchor is in the system's store, which psql reads where it is set so", async () => {
     const agent = await newAgentHost(withScratchSystem);
     const item = anchor({ preferOsStore: true });
     expect(await agent.pass(item)).toMatchObject({ state: "installed" });

@@ -105,7 +105,7 @@ describe("postgresql_server_tls", () => {
     agent.remove();
   });
 
-  test("failed and rolled back: a key that Postgres does not read, as only its endpoint tells", async () => {
+  test("failed and rolled back: a key that Postgres does not read, as only its endpoint shows", async () => {
     const { agent, config, itemOf, presented, files, end } = await begin();
     const before = files();
     const host = { ...agent.host, patience: { ...agent.host.patience, reload: 500 } };

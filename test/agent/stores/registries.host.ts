@@ -26,7 +26,7 @@ for (const tool of TOOLS)
       agent.remove();
     });
 
-    test("failed: somebody else's file of that name stays, and its reader keeps trusting it", async () => {
+    test("failed: another's file of that name stays, and its reader keeps trusting it", async () => {
       const { agent, itemOf, put, read, isGotten } = await newRegistryHost(world, tool);
       put("corp.crt", world.authority.root.pem);
       put("other.crt", world.other.root.pem);

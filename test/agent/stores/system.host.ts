@@ -39,7 +39,7 @@ describe("linux_update_ca_certificates", () => {
     agent.remove();
   });
 
-  test("failed: somebody else's file in the place, and a planted link, stay as they are", async () => {
+  test("failed: another's file in the place, and a planted link, stay as they are", async () => {
     const agent = await scratch();
     writeFileSync(agent.pathOf("anchors/corp.crt"), other.root.pem);
     expect(await agent.pass(anchor(agent))).toMatchObject({ state: "failed", message: expect.stringContaining("is there already") });

@@ -55,7 +55,7 @@ async function beginGit(name: "git, in settings of others" | "git, in settings o
 
 const HERE = ["home/.gitconfig", "home/.gitconfig.d/corp.crt", "home/.gitconfig.d/corp.key", "root.pem"];
 
-describe("git_http_sslcainfo, after an earlier release had told git of every user of a client certificate", () => {
+describe("git_http_sslcainfo, after an earlier release had set a client certificate for git of every user", () => {
   test("the first pass moves it to the agent's own settings, leaves those of others, and says so; git of others works again", async () => {
     const { agent, item, isLetIn, worksForOthers, formerFiles, settings } = await beginGit("git, in settings of others");
     expect([await isLetIn(), await worksForOthers()]).toEqual([true, false]);

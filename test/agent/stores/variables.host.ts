@@ -42,7 +42,7 @@ describe("ssl_cert_file_env", () => {
     isElsewhere: ({ files }) => !files().some((name) => /^anchors\/certitude/.test(name)),
   });
 
-  test("drifted: a variable that somebody replaced, in the agent's place or after it, is put back as a setting is", async () => {
+  test("drifted: a variable that was replaced, in the agent's place or after it, is put back as a setting is", async () => {
     const agent = await newKnowingHost(parties);
     const item = anchor(agent);
     await agent.pass(item);
@@ -82,7 +82,7 @@ describe("ssl_cert_file_env", () => {
     agent.remove();
   });
 
-  test("failed: another assignment's bundle and somebody else's setting stay as they are", async () => {
+  test("failed: another assignment's bundle and another's setting stay as they are", async () => {
     const agent = await newKnowingHost(parties);
     const first = anchor(agent);
     await agent.pass(first);
@@ -103,7 +103,7 @@ describe("ssl_cert_file_env", () => {
     agent.remove();
   });
 
-  test("a bundle that somebody else's setting names gets the anchor alone, and stays with the setting", async () => {
+  test("a bundle that another's setting names gets the anchor alone, and stays with the setting", async () => {
     const agent = await newKnowingHost(parties);
     const trustStorePath = agent.pathOf("etc/mine.pem");
     put(envFileOf(agent), `SSL_CERT_FILE=${trustStorePath}\n`);
@@ -151,7 +151,7 @@ describe("ssl_cert_file_env", () => {
     agent.remove();
   });
 
-  test("healed: a setting that lost a marker, or whose value somebody changed; what others add stays", async () => {
+  test("healed: a setting that lost a marker, or whose value was changed; what others add stays", async () => {
     const agent = await newKnowingHost(parties);
     const item = anchor(agent);
     await agent.pass(item);
@@ -172,7 +172,7 @@ describe("ssl_cert_file_env", () => {
     agent.remove();
   });
 
-  test("a bundle that somebody else has come to name keeps the public roots", async () => {
+  test("a bundle that another has come to name keeps the public roots", async () => {
     const agent = await newKnowingHost(parties);
     const item = anchor(agent);
     await agent.pass(item);

@@ -61,7 +61,7 @@ describe("an attempt that is taken back", () => {
     agent.remove();
   });
 
-  test("leaves alone what somebody else has changed meanwhile, says so, and takes back the rest", async () => {
+  test("leaves alone what another has changed meanwhile, says so, and takes back the rest", async () => {
     const { agent, at, begin: start, rollBack: back, read } = await begin();
     writeFileSync(at("second"), "before");
     const transaction = start();
@@ -90,7 +90,7 @@ describe("an attempt that is taken back", () => {
 });
 
 describe("a file of the agent's own", () => {
-  test("is refused where another assignment has its own, or somebody else", async () => {
+  test("is refused where another assignment has its own, or another", async () => {
     const { agent, at, begin: start, taken, read } = await begin();
     writeFileSync(at("theirs"), "theirs");
     taken.add(at("other"));
@@ -101,7 +101,7 @@ describe("a file of the agent's own", () => {
     agent.remove();
   });
 
-  test("gives back what it took over, once, and stays when somebody else has replaced it", async () => {
+  test("gives back what it took over, once, and stays when another has replaced it", async () => {
     const { agent, at, begin: start, settle: end, read } = await begin();
     writeFileSync(at("key"), "bootstrap", { mode: 0o640 });
     const before = stateOf(agent.pathOf("place"));

@@ -285,7 +285,7 @@ describe("GET /swagger/json", () => {
     expect((document as unknown as { servers: Json[] }).servers).toEqual([{ url: world.url, description: "This server" }]);
   });
 
-  test("200 says who may call: everybody, a user, the staff, or whoever speaks for an organization", () => {
+  test("200 says who may call: everybody, a user, the staff, or who speaks for an organization", () => {
     const headers = { organizationRole: [], organizationId: [] };
     const signed = (scheme: string) => ({ [scheme]: [], agentSignature: [] });
     const callers: [RegExp, Record<string, string[]>[]][] = [

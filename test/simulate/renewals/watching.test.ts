@@ -50,7 +50,7 @@ describe("what is searched for private keys", () => {
   const search = createSearch(new Map(minted.map((each, index) => [String(index), keyPemOf(each)])));
   const noise = Buffer.from(crypto.getRandomValues(new Uint8Array(5_000)));
 
-  test("tells each form of each key, and where it is", () => {
+  test("finds each form of each key, and where it is", () => {
     for (const [index, each] of minted.entries())
       for (const form of formsOf(keyPemOf(each))) expect(search(Buffer.concat([noise, form, noise]))).toContainEqual({ of: String(index), at: noise.length });
   });

@@ -183,7 +183,7 @@ export function testServer(
     await end();
   });
 
-  test("a trust anchor lies under its alias, and never in the place of somebody else's file", async () => {
+  test("a trust anchor lies under its alias, and never in the place of another's file", async () => {
     const { authority, next } = leaves();
     const { agent, server, pathOf, end } = await begin();
     const anchor = (alias: string) =>

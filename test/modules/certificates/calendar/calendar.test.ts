@@ -135,7 +135,7 @@ describe("a calendar", () => {
     expect(read(text).events[0]?.summary).toBe(`${[...commonName].slice(0, 200).join("")} expires`);
   });
 
-  test("tells moments in UTC", () => {
+  test("writes moments in UTC", () => {
     const text = writeCalendar("x", [expiry]);
     expect(text).toContain("\r\nDTSTAMP:20260101T000000Z\r\nDTSTART:20300115T120005Z\r\n");
   });

@@ -29,7 +29,7 @@ describe("the check of a kind", () => {
     }
   });
 
-  test("every kind that can be checked has a success that can be told", () => {
+  test("every kind that can be checked has a success that can be recognized", () => {
     for (const kind of KINDS.filter((each) => WAYS[each])) {
       const { success = "" } = connectorOf(kind)?.verify ?? {};
       expect(findFault({ success }, { status: 418, body: "" })).toStartWith("It answered 418, not 20");
@@ -72,7 +72,7 @@ describe("the check of a kind", () => {
     ["HTTP 201 with status.userInfo", 201, '{"status":{"userInfo":{}}}', undefined],
     ["HTTP 201 with status.userInfo", 201, '{"status":null}', "It answered 201, but without status.userInfo."],
     ["HTTP 200 with data.viewer not null", 200, "null", "It answered 200, but without data.viewer not null."],
-  ])("%s is told of %d %s", (success, status, body, fault) => {
+  ])("%s answers %d %s", (success, status, body, fault) => {
     expect(findFault({ success }, { status, body })).toBe(fault);
   });
 });

@@ -10,7 +10,7 @@ const STATE = "/agent/assignments";
 const HOUR_MS = 3_600_000;
 
 describe("a credential of a day", () => {
-  test("is worth nothing without the agent's key: 401, told in the trail by the agent's name, and shown by its list", async () => {
+  test("is worth nothing without the agent's key: 401, named in the trail by the agent's name, and shown by its list", async () => {
     const organization = await newOrganization();
     const host = await newJoinedHost(organization);
     expect((await host.ask("GET", STATE)).status).toBe(200);
@@ -57,7 +57,7 @@ describe("a credential of a day", () => {
     await another.server.stop(true);
   });
 
-  test("401 for a clock that is off by more than a minute; the answer's Date tells by how much", async () => {
+  test("401 for a clock that is off by more than a minute; the answer's Date says by how much", async () => {
     const host = await newJoinedHost(await newOrganization());
     const SIX_YEARS_MS = 6 * 365 * 24 * HOUR_MS;
     for (const offset of [SIX_YEARS_MS, -SIX_YEARS_MS, 90_000, -90_000]) {

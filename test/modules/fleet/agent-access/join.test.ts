@@ -61,7 +61,7 @@ describe("POST /agent/join", () => {
     expect((await organization.admin("GET", `/join-tokens/${joinTokenId}`)).body.uses).toBe(1);
   });
 
-  test("50 hosts that race for a token of three uses: exactly three join, the others are told why", async () => {
+  test("50 hosts that race for a token of three uses: exactly three join, the others get the reason", async () => {
     const organization = await newOrganization();
     const { id, token } = await newJoinToken(organization, { maxUses: 3 });
     const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => newHost().call("POST", JOIN, { token, body: { name: `web-${n}` } })));
@@ -141,7 +141,7 @@ describe("POST /agent/join", () => {
     expect((await organization.member("GET", "/agents")).body.items).toEqual([]);
   });
 
-  test("201 twice for two hosts of one name: names are for people, ids tell agents apart; a host that is renamed keeps its agent's", async () => {
+  test("201 twice for two hosts of one name: names are for people, ids distinguish agents; a host that is renamed keeps its agent's", async () => {
     const organization = await newOrganization();
     const [one, other] = [await newJoinedHost(organization), await newJoinedHost(organization)];
     expect(one.id).not.toBe(other.id);

@@ -38,7 +38,7 @@ describe("GET /agent/assignments with If-None-Match", () => {
     for (const other of [empty, '"x"', ""]) expect(await ask(other)).toMatchObject({ status: 200, body: { items: [{}] } });
   });
 
-  test("200 at once while somebody is changing the agent; the next poll notes that it was seen", async () => {
+  test("200 at once while the agent is being changed; the next poll notes that it was seen", async () => {
     const { organization, agent, ask } = await newPoller();
     const isSeen = async () => (await organization.member("GET", agent.path)).body.lastSeenAt !== null;
     const canHold = Bun.env.TEST_DATABASE_URL !== undefined; // the embedded database is one session, where nobody else changes anything meanwhile

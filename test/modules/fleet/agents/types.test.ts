@@ -46,7 +46,7 @@ test("a typed client of agents, assignments and trust stores knows bodies, answe
   expect(catalogue.data?.clientOnlyLanguages[0]?.agentInstallable).toBe(false);
 });
 
-test("a typed agent knows what to ask and what to tell", async () => {
+test("a typed agent knows what to ask and what to report", async () => {
   const organization = await newOrganization();
   const { body } = await organization.admin("POST", "/agents", { body: { name: "web-01" } });
   const { agent } = treaty<App>(world.url, { parseDate: false, headers: { authorization: `Bearer ${body.token}` } });

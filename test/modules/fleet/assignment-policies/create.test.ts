@@ -91,7 +91,7 @@ describe("POST /organizations/{organizationId}/assignment-policies", () => {
     expect(await installed()).toEqual(expected.map((each) => each.map(() => root)));
   });
 
-  test("200 in a dry run tells how many, and nothing changes", async () => {
+  test("200 in a dry run counts them, and nothing changes", async () => {
     const { organization, agents, root, other, create, assign, installed } = await withPolicies();
     const single = await assign(agents[1], other, { config: { alias: "root" } });
     const { status, body } = await create(aPolicy(root, { selector: null, dryRun: true }));

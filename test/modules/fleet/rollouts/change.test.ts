@@ -193,7 +193,7 @@ describe("POST /organizations/{organizationId}/rollouts/{rolloutId}/rollback", (
     expect(await events("assignment.deleted")).toHaveLength(1);
   });
 
-  test("200 whoever resumes, reports and works at the same time: in the end nothing is left", async () => {
+  test("200 while others resume, report and work at the same time: in the end nothing is left", async () => {
     const { agents, send, read } = await withRollout([CANARY, CANARY, PROD, PROD]);
     for (let round = 0; round < 3; round++) {
       await send("halt");

@@ -99,7 +99,7 @@ describe("a certificate and its successor, where both are trusted", () => {
     expect(await desired(agent)).toHaveLength(2);
   });
 
-  test("stay as they are where somebody changes one of them: a disabled copy is disabled, a deleted one is not made again", async () => {
+  test("stay as they are where one of them is changed: a disabled copy is disabled, a deleted one is not made again", async () => {
     const { organization, agent, root, next, assign, start, read, change } = await withRoots();
     const disabled = await assign(agent, root, { enabled: false, config: { alias: "off" } });
     await assign(agent, root, { config: { alias: "on" } });

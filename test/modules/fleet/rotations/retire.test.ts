@@ -60,7 +60,7 @@ describe("PATCH /organizations/{organizationId}/certificates/{certificateId}/suc
     expect(await read()).toMatchObject({ retire: null, version: 3 });
   });
 
-  test("200 with another time keeps since when the share is reached; another share begins anew", async () => {
+  test("200 with another time keeps since when the share is reached; another share begins again", async () => {
     const { agents, update, read } = await withOverlap(1, MINUTE);
     await report("installed", ...agents);
     await runRolloutJob();
@@ -97,7 +97,7 @@ describe("the end of an overlap", () => {
     expect((await events("rollout.completed"))[0].targetId).toBe(id);
   });
 
-  test("begins anew when the share is lost: by an agent that took it out, or by one that came", async () => {
+  test("begins again when the share is lost: by an agent that took it out, or by one that came", async () => {
     const { organization, agents, root, assign, read, statusOfOld, events } = await withOverlap(2, MINUTE);
     const [first] = agents as [TestAgent];
     await report("installed", ...agents);

@@ -57,7 +57,7 @@ describe("a desired state", () => {
     expect(await statementsDuring(() => host.ask("GET", STATE, { headers: { "if-none-match": tag } }))).toHaveLength(1);
   });
 
-  test("is signed by no key that was written into the database: 500, and the agent is told nothing", async () => {
+  test("is signed by no key that was written into the database: 500, and the agent is sent nothing", async () => {
     const organization = await newOrganization();
     const other = await newJoinedHost(await newOrganization());
     const host = await newJoinedHost(organization);

@@ -36,7 +36,7 @@ describe("PATCH …/controls/{controlId}, step by step", () => {
     expect(await changesOf(organization)).toHaveLength(1);
   });
 
-  test("200 an owner who has left stays named until somebody changes it", async () => {
+  test("200 an owner who has left stays named until it is changed", async () => {
     const organization = await newOrganization();
     const owner = await organization.join();
     await change(organization, path, { status: "in_progress", ownerId: owner.id });

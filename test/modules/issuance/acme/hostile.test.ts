@@ -96,7 +96,7 @@ describe("an order fails for good", () => {
     expect((await orderAt(conduct)).last).toMatchObject({ to: "failed", reason: expect.stringMatching(/^The CA's challenge for .* has no usable token\.$/) });
   });
 
-  test("a name that was not asked for, which would be proven for somebody else's order", async () => {
+  test("a name that was not asked for, which would be proven for another's order", async () => {
     const conduct: Conduct = { "/authorization": (_, normal) => changed(normal(), { identifier: { type: "dns", value: "www.victim.example" } }) };
     expect((await orderAt(conduct)).last).toEqual({ to: "failed", reason: "The CA wants www.victim.example proven, which was not asked for." });
   });

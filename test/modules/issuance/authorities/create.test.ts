@@ -149,7 +149,7 @@ describe("POST authorities", () => {
     expect(answer.body.message).toContain("body.pathLength must be less than that of the authority above it, which is 0.");
   });
 
-  test("201 its certificates are certificates of the organization, linked; the trail tells, and no answer holds a key", async () => {
+  test("201 its certificates are certificates of the organization, linked; the trail has them, and no answer holds a key", async () => {
     const own = await newOrganization();
     const made = await newHierarchy(own);
     const certificate = (await own.admin("GET", `/certificates/${made.issuing.certificateId}`)).body;

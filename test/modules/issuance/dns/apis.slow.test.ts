@@ -54,7 +54,7 @@ const faultOf = (work: Promise<unknown>) =>
   );
 
 describe("the API acme-dns", () => {
-  test("is told the value of its registration", async () => {
+  test("is given the value of its registration", async () => {
     const target = start(() => Response.json({ txt: PROOF.value }));
     await solverOf("acme-dns", `${target.url}/api/`).present({ ...PROOF, name: "_acme-challenge.www.locked.test" }, never);
     expect(target.requests).toEqual([
@@ -69,7 +69,7 @@ describe("the API acme-dns", () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  test("is told nothing of a name that leads elsewhere, or nowhere", async () => {
+  test("is asked nothing of a name that leads elsewhere, or nowhere", async () => {
     const target = start(() => new Response());
     for (const [name, leads] of [
       [PROOF.name, "nothing"],
@@ -155,7 +155,7 @@ describe("the API of Cloudflare", () => {
     expect(requests.map(({ method, path }) => [method, path])).toEqual([["POST", "/client/v4/zones/z1/dns_records"]]);
   });
 
-  test("without the zone is told so", async () => {
+  test("without the zone answers so", async () => {
     const { url } = startCloudflare();
     expect(await faultOf(solverOf("cloudflare", url).present({ ...PROOF, name: "_acme-challenge.lagging.test" }, never))).toEqual({
       message: "The API token sees no zone lagging.test at Cloudflare.",
@@ -180,7 +180,7 @@ describe("the API of Route 53", () => {
     }
   });
 
-  test("with another secret, or without the zone, is told so", async () => {
+  test("with another secret, or without the zone, answers so", async () => {
     const route53 = startRoute53("example.test");
     stops.push(route53.stop);
     const other = solverOf("route53", route53.url, { accessKeyId: "ANOTHER" });

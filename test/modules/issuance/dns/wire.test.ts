@@ -31,7 +31,7 @@ describe("a name", () => {
     expect(() => encodeName(text)).toThrow(RangeError);
   });
 
-  test("with a dot within a label is told from one without", () => {
+  test("with a dot within a label is another than one without", () => {
     expect(decodeName(Buffer.from("\x03a.b\x01c\0"), 0).name).toBe("a\\046b.c");
   });
 

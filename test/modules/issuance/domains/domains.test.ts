@@ -141,7 +141,7 @@ describe("an answer to http-01, GET /.well-known/acme-challenge/{token}", () => 
   });
 });
 
-describe("an answer to http-01 for a name of the server itself, which leads to it whoever asks,", () => {
+describe("an answer to http-01 for a name of the server itself, which leads to it for all who ask,", () => {
   const refused = "cannot be proven by http-01: it leads to this server itself, which several organizations share.";
 
   test("is not presented for an organization that staff has not named, whatever its certificates have claimed", async () => {

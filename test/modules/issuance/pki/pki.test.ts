@@ -219,7 +219,7 @@ describe("POST /pki/{authorityId}/ocsp", () => {
 
   // The embedded database is one session: there nobody else holds a row.
   if (Bun.env.TEST_DATABASE_URL)
-    test("a CRL that takes its time keeps one connection, whoever asks for it: GET /pki/{authorityId}/crl 200", async () => {
+    test("a CRL that takes its time keeps one connection, for all who ask for it: GET /pki/{authorityId}/crl 200", async () => {
       const { issuing, root } = await newIssuing();
       await fetch(issuing.crlUrl);
       await world.sql`update authority_publications set crl_due_at = now() where authority_id = ${issuing.id}`;

@@ -309,7 +309,7 @@ test("the CA's window is asked for while the CA of another organization never an
   expect(await slow.read()).toMatchObject({ window: { start: start.toISOString() } });
 });
 
-test("the CA's window has a certificate renewed earlier; another window has it planned anew", async () => {
+test("the CA's window has a certificate renewed earlier; another window has it planned again", async () => {
   const setting = await withRenewal();
   let [start, end] = [inDays(20), inDays(21)];
   const driver = { findRenewalWindow: async () => ({ start, end, explanationUrl: "https://ca.example/7", askAgainAt: inDays(0.5) }) } as unknown as Driver;

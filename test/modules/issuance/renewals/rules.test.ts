@@ -24,7 +24,7 @@ describe("a certificate is renewed", () => {
     }
   });
 
-  test("at the same moment whoever plans it", () => {
+  test("at the same moment for all who plan it", () => {
     expect(planRenewal(life(90), plain, start)).toEqual(planRenewal(life(90), plain, after(DAY)));
   });
 
@@ -219,7 +219,7 @@ describe("what becomes of a certificate that is looked at", () => {
     expect(decideAt(renewAt, revoked)).toMatchObject({ state: "ended", isRequested: false });
   });
 
-  test("what has ended is planned anew when it is active again", () => {
+  test("what has ended is planned again when it is active again", () => {
     expect(decideAt(after(DAY), { state: "ended", renewAt: start, failure: "The certificate is retired." })).toMatchObject({
       state: "scheduled",
       reviewAt: planRenewal(life(90), plain, start).renewAt,

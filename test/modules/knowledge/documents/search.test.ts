@@ -28,7 +28,7 @@ describe("GET /organizations/{organizationId}/knowledge/search", () => {
     expect(await organization.member("GET", `/knowledge/search${query}`)).toMatchObject({ status: 400, body: { message } });
   });
 
-  test("400 or an empty page for a cursor that somebody made up", async () => {
+  test("400 or an empty page for a cursor that was made up", async () => {
     const organization = await newOrganization();
     const id = Bun.randomUUIDv7();
     for (const key of [

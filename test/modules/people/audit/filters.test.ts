@@ -112,7 +112,7 @@ describe("GET /organizations/{organizationId}/audit-events with filters", () => 
     ]);
   });
 
-  test("200 page by page through the events of one write, of others meanwhile, and of a release that told no writes", async () => {
+  test("200 page by page through the events of one write, of others meanwhile, and of a release that noted no writes", async () => {
     const organization = await newOrganization();
     const { scope, admin } = organization;
     const writeMany = (action: string, prefix: string) =>

@@ -106,7 +106,7 @@ describe("an invitation by mail", () => {
     }
   });
 
-  test("429 for a sixth one to an address within a day, whoever removes it in between; another address and another organization are served", async () => {
+  test("429 for a sixth one to an address within a day, also where it is removed in between; another address and another organization are served", async () => {
     const [organization, other] = [await newOrganization(), await newOrganization()];
     const email = newEmail();
     for (let count = 0; count < 5; count++) {

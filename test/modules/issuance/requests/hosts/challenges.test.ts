@@ -121,7 +121,7 @@ describe("POST /agent/certificate-requests/{requestId}/challenges", () => {
     expect((await report("shown")).status).toBe(404);
   });
 
-  test("204 and an event, once; why it is not shown is told, and the request goes on at once when it is", async () => {
+  test("204 and an event, once; why it is not shown is reported, and the request goes on at once when it is", async () => {
     const { organization, agent, report, request, challenge, state, look } = await newChallenge();
     await sql`update certificate_requests set due_at = now() + interval '1 hour' where id = ${request.id}`;
     const isDue = async () => (await sql`select from certificate_requests where id = ${request.id} and due_at <= now()`).length > 0;

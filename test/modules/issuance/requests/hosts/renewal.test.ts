@@ -10,7 +10,7 @@ import { orderFor } from "./orders";
 setDefaultTimeout(300_000);
 
 describe("a certificate for a key of the host's own", () => {
-  test("comes, is renewed with a new key, and no form of either key was ever told to the server, a log or the agent's own directory", async () => {
+  test("comes, is renewed with a new key, and no form of either key was ever sent to the server, a log or the agent's own directory", async () => {
     const heard: Buffer[] = [];
     const agent = await newConnectedAgent(undefined, (bytes) => void heard.push(Buffer.from(bytes)));
     agent.setPolicy({ directories: [agent.pathOf("store")], privateKeys: true });
@@ -55,7 +55,7 @@ describe("a certificate for a key of the host's own", () => {
     await agent.end();
   });
 
-  test("is told of once, where the host does not permit it; a request that is cancelled leaves nothing", async () => {
+  test("is reported once, where the host does not permit it; a request that is cancelled leaves nothing", async () => {
     const agent = await newConnectedAgent();
     const requests = await orderFor(agent, agent.pathOf("store"));
     const { id } = await requests.order();
