@@ -82,13 +82,15 @@ const MOVING = 4_711_511;
 
 /** Moves the oldest events from the tail under the indexes, the first event of a write before its others; returns how many. */
 export async function indexEvents(sql: Sql, count: number) {
-  const columns = sql.text(COLUMNS);
-  const moved = await sql`
-    with turn as materialized (select pg_try_advisory_xact_lock(${MOVING}::bigint) as is_ours),
+  // Not prepared: the plan that is kept from a short tail compares each event of a long one with all that are to move.
+  const moved = await sql.unsafe(
+    `with turn as materialized (select pg_try_advisory_xact_lock(${MOVING}) as is_ours),
     moved as (
-      delete from audit_tail where ctid = any(array(select tail.ctid from turn cross join audit_tail as tail where is_ours order by tail.id limit ${count}))
+      delete from audit_tail where ctid = any(array(select tail.ctid from turn cross join audit_tail as tail where is_ours order by tail.id limit $1))
       returning *)
-    insert into audit_events (${columns}) select ${columns} from moved order by organization_id, id`;
+    insert into audit_events (${COLUMNS}) select ${COLUMNS} from moved order by organization_id, id`,
+    [count],
+  );
   return moved.count;
 }
 

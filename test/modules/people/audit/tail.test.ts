@@ -111,3 +111,15 @@ describe("GET /organizations/{organizationId}/audit-events while events move und
     expect(await placesOf(organization)).toEqual({ tail: 0, indexed: before + 220 });
   });
 });
+
+describe("a turn of the job", () => {
+  test("is planned for the tail as it is, not as it was at earlier turns", async () => {
+    const session = await sql.reserve();
+    try {
+      for (let turn = 0; turn < 10; turn++) await indexEvents(session, ALL);
+      expect([...(await session`select from pg_prepared_statements where generic_plans > 0 and statement ~ '^\\s*with turn '`)]).toEqual([]);
+    } finally {
+      session.release();
+    }
+  });
+});
