@@ -80,13 +80,13 @@ const COLUMNS = "organization_id, id, is_first, at, actor, action, target_type, 
 /** The advisory lock of the turn that moves events: a second one at the same time would only wait for the rows of the first. */
 const MOVING = 4_711_511;
 
-/** Moves the oldest events from the tail under the indexes, the first event of a write before its others; returns how many. */
+/** Moves events from the tail under the indexes, in no order, so that a long tail is not read to its end; returns how many. */
 export async function indexEvents(sql: Sql, count: number) {
   // Not prepared: the plan that is kept from a short tail compares each event of a long one with all that are to move.
   const moved = await sql.unsafe(
     `with turn as materialized (select pg_try_advisory_xact_lock(${MOVING}) as is_ours),
     moved as (
-      delete from audit_tail where ctid = any(array(select tail.ctid from turn cross join audit_tail as tail where is_ours order by tail.id limit $1))
+      delete from audit_tail where ctid = any(array(select tail.ctid from turn cross join audit_tail as tail where is_ours limit $1))
       returning *)
     insert into audit_events (${COLUMNS}) select ${COLUMNS} from moved order by organization_id, id`,
     [count],
@@ -118,9 +118,10 @@ export async function listAuditEvents(sql: Sql, organizationId: string | undefin
     const isHashed = targetId ? sql`and hashtextextended(target_id, 0) = hashtextextended(${targetId}, 0)` : sql``;
     if (targetId || !(filter.action || filter.actor))
       return sql`select ${columns} from only audit_events where ${isOurs} ${isHashed} order by id desc ${limit}`;
-    // What the events of one write have in common is asked of the first of them.
+    const firstIn = (table: string) => sql`(select id from ${sql.text(table)} where ${isOurs} and is_first order by id desc ${limit})`;
+    // What the events of one write have in common is asked of the first of them, which may still be in the tail.
     return sql`
-      select event.* from (select id from only audit_events where ${isOurs} and is_first order by id desc ${limit}) as first
+      select event.* from (${firstIn("only audit_events")} union all ${firstIn("audit_tail")}) as first
       cross join lateral (
         select ${columns} from only audit_events
         where organization_id = ${organizationId ?? null} and id between first.id and nth_id(first.id, ${LAST_OF_WRITE}) and id < ${before} and (not is_first or id = first.id)

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { audit, auditMany, indexEvents } from "#modules/people/audit/queries";
 import { newOrganization, type TestOrganization } from "../../../support/server/people";
+import { statementsDuring } from "../../../support/server/statements";
 import { world } from "../../../support/server/world";
 
 type Event = { id: string; action: string; targetId: string };
@@ -14,7 +15,7 @@ const writeMany = ({ scope }: TestOrganization, action: string, count: number) =
   sql`${auditMany(sql, scope, action, sql`select 'many-' || n, '{}'::jsonb from generate_series(1, ${count}::int) as n`)}`;
 
 async function list({ admin }: TestOrganization, query = "") {
-  const { status, body } = await admin("GET", `/audit-events?limit=100&${query}`);
+  const { status, body } = await admin("GET", `/audit-events?${query.includes("limit=") ? "" : "limit=100&"}${query}`);
   expect(status).toBe(200);
   return body.items as Event[];
 }
@@ -55,6 +56,19 @@ describe("GET /organizations/{organizationId}/audit-events while events move und
     }
     expect(await placesOf(organization)).toEqual({ tail: 0, indexed: tail });
     expect(await indexEvents(sql, ALL)).toBe(0);
+  });
+
+  test("200 with a whole write, also where its first event is the last to move", async () => {
+    const organization = await newOrganization();
+    await write(organization, "test.one", "before");
+    await writeMany(organization, "test.many", 5);
+    await write(organization, "test.one", "after");
+    const lists = () => Promise.all(["", "&limit=2"].flatMap((limit) => FILTERS.map((each) => list(organization, each + limit))));
+    const before = await lists();
+    await sql`
+      with moved as (delete from audit_tail where organization_id = ${organization.id} and not is_first returning *)
+      insert into audit_events select * from moved`;
+    expect(await lists()).toEqual(before);
   });
 
   test.each(FILTERS)("200 page by page, each event once and in order, while some move between two pages: %p", async (filter) => {
@@ -113,6 +127,14 @@ describe("GET /organizations/{organizationId}/audit-events while events move und
 });
 
 describe("a turn of the job", () => {
+  test("reads no more of the tail than it moves, so that a long tail is moved no slower", async () => {
+    await writeMany(await newOrganization(), "test.many", 10);
+    const [statement] = await statementsDuring(() => indexEvents(sql, 0), /audit_tail/);
+    const plan = await sql.unsafe(`explain (analyze, costs off, timing off, summary off) ${statement?.text}`, [3]);
+    const lines = plan.map((line) => String(line["QUERY PLAN"])).filter((line) => line.includes("Scan on audit_tail tail"));
+    expect(lines).toEqual([expect.stringMatching(/Seq Scan on audit_tail tail \(actual rows=3(\.00)? /)]);
+  });
+
   test("is planned for the tail as it is, not as it was at earlier turns", async () => {
     const session = await sql.reserve();
     try {
