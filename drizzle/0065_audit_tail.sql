@@ -12,4 +12,6 @@ CREATE TABLE "audit_tail" (
 );
 --> statement-breakpoint
 -- What reads "audit_events", of this release or the one before, reads the tail with it, in the same snapshot.
-ALTER TABLE "audit_tail" INHERIT "audit_events";
+ALTER TABLE "audit_tail" INHERIT "audit_events";--> statement-breakpoint
+-- Without it, nothing can be moved out of the tail in a database that is replicated logically: it has no key.
+ALTER TABLE "audit_tail" REPLICA IDENTITY FULL;

@@ -224,4 +224,11 @@ describe("every table", () => {
         and not exists (select from pg_index where indrelid = c.oid and indisprimary)`;
     expect([...tables]).toEqual([{ relname: "audit_tail" }]); // its rows soon stand under the key of audit_events
   });
+
+  test("may be replicated logically: a deleted row is known by its primary key, or as a whole", async () => {
+    const tables = await world.sql`
+      select relname from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+        and relreplident <> 'f' and not exists (select from pg_index where indrelid = c.oid and indisprimary)`;
+    expect([...tables]).toEqual([]);
+  });
 });
