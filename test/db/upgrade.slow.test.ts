@@ -29,7 +29,7 @@ const CHANGED: Record<string, string[]> = {
 /** Tables that a migration takes away, each with where its rows are now; `wrongCounts` compares those with the truth. */
 const REPLACED: Record<string, string> = { assignment_drifts: "0028 marks the assignments themselves" };
 
-/** Rows of a table by its former name and columns: 0065 renames it. */
+/** Rows of a table by its former name and columns: 0066 renames it. */
 const asTellings = (rows: Rows) =>
   (rows.get("expiry_reminders") ?? []).map(({ recorded_at, ...row }): Record<string, unknown> => ({ ...row, told_at: recorded_at }));
 
