@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ALL_LEVELS } from "#crypto/stamps";
 import { MAINTENANCE, type Pool } from "#db/connect";
 import { migrate } from "#db/migrate";
+import { foldCounts } from "#modules/core/widgets/queries/counts";
 import { CERTIFICATE, LEAF, ORGANIZATION, READER, seedPeers } from "../bench/peers/seed";
 import { seededId, THING } from "../bench/requests";
 import { call, type Wish } from "../support/server/call";
@@ -74,3 +75,10 @@ test("every statement of a request that comes often is planned once", async () =
   expect(statements.filter((each) => !each.planned).map((each) => each.statement)).toEqual([]);
   expect(statements.length).toBeGreaterThanOrEqual(12);
 }, 120_000);
+
+test("the job that adds changes to the counts is planned for the queue as it is, not as it was at earlier turns", async () => {
+  for (let turn = 0; turn < CALLS; turn++) await foldCounts(sql);
+  const kept = await sql`
+    select from pg_prepared_statements where generic_plans > 0 and statement ~ 'with taken as .*certificate_changes' and statement !~ 'pg_prepared_statements'`;
+  expect([...kept]).toEqual([]);
+});

@@ -27,7 +27,9 @@ export async function foldCounts(sql: Pool, signal?: AbortSignal) {
 
 /** Returns true when this transaction got the lock. Otherwise another server adds the changes for all. */
 async function isLockFree(tx: Sql) {
-  const [lock] = await tx<{ isOurs: boolean }[]>`select pg_try_advisory_xact_lock(${LOCK}) as "isOurs"`;
+  // A plan kept from a short queue compares each change of a long one with all that are to be taken.
+  const [lock] = await tx<{ isOurs: boolean }[]>`
+    select pg_try_advisory_xact_lock(${LOCK}) as "isOurs", set_config('plan_cache_mode', 'force_custom_plan', true)`;
   return lock?.isOurs === true;
 }
 
