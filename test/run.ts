@@ -5,6 +5,10 @@ import { packOnce } from "#db/pack-template";
 
 const SLOW = ".slow.test.ts";
 const MOST = 4;
+/** Said by bun test at its end; a test that ends the process leaves it out. */
+const LAST_WORDS = /^(Ran \d+ tests? across |No tests found!|The following filters did not match )/;
+/** A program that a dead process left running may keep the pipe open. */
+const REST_OF_OUTPUT_MS = 5_000;
 /** More parts than processes: one with slow files keeps no other process waiting at the end. */
 const PARTS_EACH = 2;
 
@@ -12,7 +16,7 @@ const given = process.argv.slice(2);
 const which = given.find((each) => each === "--slow" || each === "--all") ?? "fast";
 const processes = Number(given.find((each) => each.startsWith("--processes="))?.split("=")[1] ?? Math.min(MOST, availableParallelism()));
 const rest = given.filter((each) => each !== which && !each.startsWith("--processes="));
-const chosen = { "--all": [], "--slow": [SLOW], fast: [`--path-ignore-patterns=**/*${SLOW}`] }[which] ?? [];
+const left = { "--all": [], "--slow": ["**/!(*.slow).test.ts"], fast: [`**/*${SLOW}`] }[which] ?? [];
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const total = { pass: 0, fail: 0, skip: 0 };
@@ -25,6 +29,7 @@ function createListener() {
   let [file, began] = ["", performance.now()];
   let lines: string[] = [];
   let isOver = false;
+  let hasEnded = false;
 
   function flush() {
     const title = `${file} ${((performance.now() - began) / 1_000).toFixed(1)} s`;
@@ -42,33 +47,44 @@ function createListener() {
     } else if (line.startsWith("not installed: ")) for (const each of line.split(" ").slice(2)) missing.add(each);
     else if (!/^\((pass|skip)\) /.test(line)) lines.push(line);
     if (line.startsWith("(fail) ")) failed.push(`${file}: ${line.slice("(fail) ".length)}`);
+    if (line === "# Unhandled error between tests") failed.push(`${file}: an error beside its tests`);
   }
 
   function hear(line: string) {
+    if (LAST_WORDS.test(line)) hasEnded = true;
     const [, count, word] = /^\s*(\d+) (pass|fail|skip)$/.exec(line) ?? [];
     if (word) counted[word as keyof typeof counted] = Number(count);
     else if (/^\d+ tests? failed:$/.test(line))
       isOver = true; // what follows was said before
     else if (!isOver) hearOfTest(line);
   }
-  return { hear, flush, counted };
+  return { hear, flush, counted, hasEnded: () => hasEnded };
 }
 
-async function runPart(part: number, parts: number) {
-  const argv = ["bun", "test", "--timeout=300000", "--pass-with-no-tests", `--shard=${part}/${parts}`, ...rest, ...chosen];
-  const env = { ...Bun.env, NO_COLOR: "1" };
-  const child = Bun.spawn(["sh", "-c", 'exec "$@" 2>&1', "sh", ...argv], { stdin: "ignore", stdout: "pipe", stderr: "inherit", env });
-  const { hear, flush, counted } = createListener();
+async function readLines(stream: ReadableStream<Uint8Array<ArrayBuffer>>, hear: (line: string) => void) {
   let begun = "";
-  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
     const lines = (begun + text).split("\n");
     begun = lines.pop() ?? "";
     for (const line of lines) hear(line);
   }
+}
+
+const running = new Set<Bun.Subprocess>();
+
+async function runPart(part: number, parts: number) {
+  const ignored = left.map((each) => `--path-ignore-patterns=${each}`);
+  const argv = ["bun", "test", "--timeout=300000", "--pass-with-no-tests", `--shard=${part}/${parts}`, ...rest, ...ignored];
+  const env = { ...Bun.env, NO_COLOR: "1" };
+  const child = Bun.spawn(["sh", "-c", 'exec "$@" 2>&1', "sh", ...argv], { stdin: "ignore", stdout: "pipe", stderr: "inherit", env });
+  running.add(child);
+  const { hear, flush, counted, hasEnded } = createListener();
+  await Promise.race([readLines(child.stdout, hear), child.exited.then(() => Bun.sleep(REST_OF_OUTPUT_MS))]);
   flush();
   const code = await child.exited;
-  if (code !== 0 && counted.fail === 0) {
-    counted.fail = 1; // it crashed, or failed beside its tests
+  running.delete(child);
+  if (!hasEnded() || (code !== 0 && counted.fail === 0)) {
+    counted.fail ||= 1; // it crashed, was ended by a test, or failed beside its tests
     failed.push(`part ${part} of ${parts} ended with ${code}`);
   }
   for (const word of ["pass", "fail", "skip"] as const) total[word] += counted[word];
@@ -77,6 +93,11 @@ async function runPart(part: number, parts: number) {
 await packOnce(); // or else each process would make it
 const parts = processes === 1 ? 1 : processes * PARTS_EACH;
 const waiting = Array.from({ length: parts }, (_, index) => index + 1);
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.on(signal, () => {
+    waiting.length = 0;
+    for (const child of running) child.kill(signal);
+  });
 async function work() {
   for (let part = waiting.shift(); part; part = waiting.shift()) await runPart(part, parts);
 }

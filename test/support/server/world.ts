@@ -44,7 +44,7 @@ async function startWorld() {
     async stop() {
       await main.server.stop(true);
       await database.stop();
-      await scratch?.drop();
+      for (const drop of scratches) await drop();
       rmSync(directory, { recursive: true, force: true });
     },
   };
@@ -58,6 +58,9 @@ export function startServer(config: Config, { db }: Pick<Database, "db">, clock?
   return { deps, sql: deps.sql, app, server, url: server.url.href.replace(/\/$/, "") };
 }
 
+/** Drops each scratch database that is there. */
+const scratches = new Set<() => Promise<void>>();
+
 /** An empty database of its own on the server of `adminUrl`. */
 export async function createScratchDatabase(adminUrl: string) {
   const name = `certitude_test_${crypto.randomUUID().replaceAll("-", "")}`;
@@ -67,9 +70,11 @@ export async function createScratchDatabase(adminUrl: string) {
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   async function drop() {
+    scratches.delete(drop);
     await admin.$client.unsafe(`drop database ${name} with (force)`);
     await admin.$client.end();
   }
+  scratches.add(drop);
   return { url: url.href, drop };
 }
 
