@@ -103,6 +103,11 @@ test("an import counts in whatever form it is written", () => {
     'export { app } from "#app";',
     'export * from "#app";',
     'await import("#app");',
+    "await import(`#app`);",
+    "await import(name);",
+    'require("#app");',
+    'import app = require("#app");',
+    'type App = import("#app").App;',
     'import type { App } from "#app";',
   ];
   expect(forms.filter((line) => refused([["db/a.ts", line]]).length === 0)).toEqual([]);
