@@ -157,7 +157,7 @@ async function scanOf(organization: TestOrganization, query: string) {
   const { text = "", parameters = [] } = statements.find((each) => each.text.includes("audit_events") && each.parameters.includes(organization.id)) ?? {};
   const lines = await world.sql.unsafe(`explain (costs off) ${text}`, parameters as string[]);
   const tail = /^ *-> {2}Sort\n *Sort Key: .*\n *-> {2}Seq Scan on audit_tail/gm; // as short as a second
-  const pages = /^ *-> {2}Sort\n *Sort Key: "\*SELECT\* 1"\.id DESC/gm; // of the tail and of the index, merged
+  const pages = /^ *-> {2}Sort\n *Sort Key: "\*SELECT\* 1"\.id DESC\n( *-> {2}Result\n)? *-> {2}Append\n.*Subquery Scan on "\*SELECT\* 1"\n *-> {2}Limit$/gm; // a page of each, merged
   const plan = lines
     .map((line) => String(line["QUERY PLAN"]))
     .join("\n")
