@@ -167,13 +167,19 @@ describe.concurrent("verifyEndpoint of a server's certificate", () => {
   });
 
   test("bounded, and in words: it hangs, closes or is not there", async () => {
+    let asked = 0;
+    const closing = (socket: Socket) => {
+      asked++;
+      socket.destroy();
+    };
     const cases = [
       [await freePort(), patient],
       [await talk(() => {}), impatient],
-      [await talk((socket) => socket.destroy()), patient],
+      [await talk(closing), patient],
     ] as const;
     const faults = await Promise.all(cases.map(([port, by]) => faultAt(server(`tls://127.0.0.1:${port}`), materialOf(leaf), undefined, by)));
     for (const [index, [port]] of cases.entries()) expect(faults[index]).toMatch(new RegExp(`^127.0.0.1:${port} cannot be verified: .+\\.$`));
+    expect(asked).toBe(1); // no patience for a reload is left after that
   });
 
   test("of Postgres: it is asked for TLS first, and what answers otherwise is said in words", async () => {
