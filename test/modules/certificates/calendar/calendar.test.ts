@@ -22,8 +22,8 @@ async function newCalendar() {
   return { organization, link: body, fetchCalendar };
 }
 
-describe("calendar links", () => {
-  test("403 for an ORG_MEMBER, who may neither make, list nor revoke them; 404 for none", async () => {
+describe("a calendar link", () => {
+  test("POST, GET and DELETE /certificates/calendar-links 403 for an ORG_MEMBER; DELETE 404 for none", async () => {
     const { organization, link } = await newCalendar();
     expect((await organization.member("POST", LINKS, { body: { name: "x" } })).status).toBe(403);
     expect((await organization.member("GET", LINKS)).status).toBe(403);
@@ -31,12 +31,12 @@ describe("calendar links", () => {
     expect((await organization.admin("DELETE", `${LINKS}/${crypto.randomUUID()}`)).status).toBe(404);
   });
 
-  test("400 without a name", async () => {
+  test("POST /certificates/calendar-links 400 without a name", async () => {
     const { organization } = await newCalendar();
     expect(await organization.admin("POST", LINKS, { body: {} })).toMatchObject({ status: 400, body: { message: expect.stringContaining("body.name") } });
   });
 
-  test("409 for one more than a hundred", async () => {
+  test("POST /certificates/calendar-links 409 for one more than a hundred", async () => {
     const { organization } = await newCalendar();
     await world.sql`
       insert into calendar_links (organization_id, id, name, secret_hash, created_by)
@@ -44,7 +44,7 @@ describe("calendar links", () => {
     expect(await organization.admin("POST", LINKS, { body: { name: "x" } })).toMatchObject({ status: 409, body: {} });
   });
 
-  test("201 the address is shown once, and stored only as a hash; the trail knows who made and who revoked it", async () => {
+  test("POST /certificates/calendar-links 201, the address is shown once, and stored only as a hash; the trail knows who made and who revoked it", async () => {
     const { organization, link, fetchCalendar } = await newCalendar();
     expect(link.url).toStartWith(`${world.url}/organizations/${organization.id}/certificates.ics?key=cal_`);
     const { body: list } = await organization.admin("GET", LINKS);

@@ -46,7 +46,7 @@ test("each threshold is one notice, though a turn is late, repeated, or the cloc
   expect(await daysOfNotices()).toEqual([60, 30, 7, 0]);
 });
 
-test("servers that watch at once record one event", async () => {
+test("a threshold is one event of however many servers that watch at once", async () => {
   const { organization, noticesOf, admin } = await newWatched();
   await importInto(organization, ...Array.from({ length: 30 }, () => certificate({ from: -300, days: 20 }).pem));
   await Promise.all([watch(), watch(), watch(), watch()]);
@@ -105,7 +105,7 @@ describe("there is no notice of a certificate", () => {
   });
 });
 
-test("what was stored before the watch is looked at after an upgrade", async () => {
+test("a certificate that was stored before the watch is looked at after an upgrade", async () => {
   const { organization, daysOfNotices } = await newWatched();
   await importInto(organization, certificate({ from: -300, days: 5 }).pem);
   await world.sql`delete from expiry_watch where organization_id = ${organization.id}`;

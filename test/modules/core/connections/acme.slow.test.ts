@@ -24,7 +24,7 @@ async function tryAt(config: object = {}, secrets: object = {}) {
   return (await tryOut(organization, await connect(organization, "acme", { directoryUrl, caBundlePem, termsOfServiceAgreed: true, ...config }, secrets))).body;
 }
 
-test("200 ok for a directory that answers, and for the key of an account that it has; failed for another key, which is not registered", async () => {
+test("POST /core/connections/{connectionId}/test 200 ok for a directory that answers, and for the key of an account that it has; failed for another key, which is not registered", async () => {
   expect(await tryAt()).toEqual({ outcome: "ok", message: "It answers. Credentials are not part of this check." });
   const accountPrivateKeyPem = newAccountKey();
   const unknown = await tryAt({}, { accountPrivateKeyPem });
@@ -37,7 +37,7 @@ test("200 ok for a directory that answers, and for the key of an account that it
   expect(await tryAt({}, { accountPrivateKeyPem })).toEqual({ outcome: "ok", message: "It accepted the credentials." });
 });
 
-test("200 failed for a CA that is not trusted, an address without a directory, and a key that is none", async () => {
+test("POST /core/connections/{connectionId}/test 200 failed for a CA that is not trusted, an address without a directory, and a key that is none", async () => {
   const target = startTarget(() => Response.json({}));
   expect((await tryAt({ caBundlePem: undefined })).message).toBe("The CA could not be asked. Its TLS certificate is not trusted.");
   expect((await tryAt({ directoryUrl: target.url })).message).toBe("There is no ACME directory at directoryUrl: newNonce, newAccount or newOrder is missing.");

@@ -107,7 +107,7 @@ describe("a test that logs in first", () => {
   });
 });
 
-test("github app: 200 ok with a JWT that the app's key signed, failed for a key that is none", async () => {
+test("POST /core/connections/{connectionId}/test of a github app 200 ok with a JWT that the app's key signed, failed for a key that is none", async () => {
   const app = startTarget(async (request) => {
     const jwt = request.headers.get("authorization")?.replace("Bearer ", "") ?? "";
     const { payload } = await jwtVerify(jwt, publicKey, { algorithms: ["RS256"], issuer: "42" });

@@ -40,21 +40,21 @@ const PUBLIC = [
   ...["https://service.example/", "https://localhost.example/", "https://internal.example/", "https://notlocal.example/", "https://münchen.example/"],
 ];
 
-describe("where a connection may point", () => {
-  test.each(PRIVATE)("not to %s", (url) => {
+describe("a connection", () => {
+  test.each(PRIVATE)("may not point to %s", (url) => {
     expect(hostFault(new URL(url).hostname)).toBe(FAULT);
   });
 
-  test.each(PUBLIC)("to %s", (url) => {
+  test.each(PUBLIC)("may point to %s", (url) => {
     expect(hostFault(new URL(url).hostname)).toBeUndefined();
   });
 
-  test("no address but a public one, however a look-up writes it", () => {
+  test("may point to no address but a public one, however a look-up writes it", () => {
     for (const address of ["127.0.0.1", "::ffff:127.0.0.1", "fe80::1%eth0", "", "nonsense", "10.1"]) expect(isPublicAddress(address)).toBe(false);
     expect(isPublicAddress("93.184.215.14")).toBe(true);
   });
 
-  test.each([{ all: true }, { all: false }])("not to a name that leads to this machine, looked up with %j", async (options) => {
+  test.each([{ all: true }, { all: false }])("may not point to a name that leads to this machine, looked up with %j", async (options) => {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     lookupFor({ allowPrivate: false })("localhost", options, resolve);
     expect(await promise).toMatchObject({ code: "PRIVATE_TARGET" });

@@ -73,7 +73,7 @@ const ATTACKS: [what: string, attack: (two: Two) => PromiseLike<unknown>][] = [
   ],
 ];
 
-describe("who writes to the database", () => {
+describe("an attacker who writes to the database", () => {
   test.each(ATTACKS)("commands no host by changing %s: it is held, which is audited once", async (_, attack) => {
     const two = await withTwo();
     expect(await two.state()).toMatchObject({ items: [{ id: two.mine.id }], keep: [], remove: [] });

@@ -109,7 +109,7 @@ describe("PATCH /organizations/{organizationId}/assignment-policies/{policyId}",
   });
 });
 
-test("200 where an assignment took the new place after that was judged: the policy's own goes, and comes there once the place is free", async () => {
+test("PATCH /assignment-policies/{policyId} 200 where an assignment took the new place after that was judged: the policy's own goes, and comes there once the place is free", async () => {
   const { organization, agents, root, other, id, patch, read, installed, events } = await withOne();
   const [agent] = agents;
   await report("installed", agent);

@@ -16,7 +16,7 @@ async function withOne() {
   return { ...fleet, policy, again, all };
 }
 
-describe("who writes to the database", () => {
+describe("an attacker who writes to the database", () => {
   type One = Awaited<ReturnType<typeof withOne>>;
   test.each<[string, (one: One) => PromiseLike<unknown>]>([
     ["selector", ({ policy }) => sql`update assignment_policies set selector = null, selector_path = null where id = ${policy.id}`],

@@ -16,7 +16,7 @@ async function withRollout() {
 }
 type One = Awaited<ReturnType<typeof withRollout>>;
 
-describe("who writes to the database", () => {
+describe("an attacker who writes to the database", () => {
   test.each<[string, (one: One) => PromiseLike<unknown>]>([
     ["certificate", ({ id, other }) => sql`update rollouts set certificate_id = ${other}, open_ring = 2 where id = ${id}`],
     ["assignment", ({ id }) => sql`update rollouts set assignment = assignment || '{"config": {"alias": "theirs"}}', open_ring = 2 where id = ${id}`],

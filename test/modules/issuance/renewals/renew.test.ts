@@ -18,8 +18,8 @@ type Setting = Awaited<ReturnType<typeof withRenewal>>;
 const fails = (setting: Pick<Setting, "issuer">) => conduct(setting.issuer.id, { take: () => ({ to: "failed", reason: "The CA says no." }) });
 const statusOf = async ({ organization }: Pick<Setting, "organization">, id: string) => (await organization.member("GET", `/certificates/${id}`)).body.status;
 
-describe("what an issuer looks after", () => {
-  test("is what was issued with autoRenew, from the moment on when it was stored", async () => {
+describe("a certificate that its issuer renews", () => {
+  test("is one that was issued with autoRenew, from the moment on when it was stored", async () => {
     const setting = await withRenewal();
     const { organization, order, get, list, issuer, certificateId } = setting;
     const other = await order({ autoRenew: false });
@@ -33,13 +33,13 @@ describe("what an issuer looks after", () => {
     expect((at - begin) / (end - begin)).toBeWithin(0.63, 0.667);
   });
 
-  test("is renewed when the request said so", async () => {
+  test("is renewed when its request said so", async () => {
     const renewAt = inDays(10).toISOString();
     const { read } = await withRenewal({ renewAt });
     expect((await read()).renewAt).toBe(renewAt);
   });
 
-  test("has ended once it is retired, revoked for good, or its issuer is deleted", async () => {
+  test("is none once it is retired, revoked for good, or its issuer is deleted", async () => {
     const [retired, revoked, deleted] = [await withRenewal(), await withRenewal(), await withRenewal()];
     await retired.organization.admin("DELETE", `/certificates/${retired.certificateId}`);
     await revoked.organization.admin("POST", `/certificates/${revoked.certificateId}/revoke`, { body: { reason: "cessationOfOperation" } });
@@ -51,7 +51,7 @@ describe("what an issuer looks after", () => {
     expect(await deleted.list()).toEqual([]);
   });
 
-  test("has ended after one turn, however many issuers are deleted", async () => {
+  test("is none after one turn, however many issuers are deleted", async () => {
     const all = [await withRenewal(), await withRenewal(), await withRenewal()];
     for (const { organization, issuer } of all) await organization.admin("DELETE", `/issuers/${issuer.id}`);
     await renewDue(world.deps, new AbortController().signal);

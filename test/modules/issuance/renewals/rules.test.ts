@@ -140,28 +140,28 @@ const row = (more: Partial<RenewalFacts> = {}): RenewalFacts => ({
 });
 const decideAt = (now: Date, more: Partial<RenewalFacts> = {}, restsUntil: Date | null = null) => decide(row(more), restsUntil, now, 0);
 
-describe("what becomes of a certificate that is looked at", () => {
-  test("before its time it waits, and is looked at again then", () => {
+describe("a certificate that is reviewed", () => {
+  test("waits before its time, and is reviewed again then", () => {
     expect(decideAt(after(DAY))).toMatchObject({ state: "scheduled", isRequested: false, reviewAt: renewAt, news: [] });
   });
 
-  test("at its time it is ordered, and looked at again when it is late", () => {
+  test("is ordered at its time, and reviewed again when it is late", () => {
     expect(decideAt(renewAt)).toMatchObject({ state: "ordered", isRequested: true, reviewAt: lateAt, news: [] });
   });
 
-  test("while the issuer rests it is not ordered; it can be late meanwhile", () => {
+  test("is not ordered while the issuer rests; it can be late meanwhile", () => {
     expect(decideAt(renewAt, {}, after(61 * DAY))).toMatchObject({ state: "scheduled", isRequested: false, reviewAt: after(61 * DAY) });
     expect(decideAt(lateAt, {}, after(80 * DAY))).toMatchObject({ isRequested: false, isLate: true, reviewAt: after(80 * DAY), news: ["late"] });
   });
 
-  test("with an open request it waits; once late that is one event, with what the request waits for", () => {
+  test("waits with an open request; once late that is one event, with what the request waits for", () => {
     const open = { state: "ordered", request: { status: "open", reason: "It waits for the agent's key." } } as const;
     expect(decideAt(renewAt, open)).toMatchObject({ state: "ordered", isRequested: false, reviewAt: lateAt, news: [] });
     expect(decideAt(lateAt, open)).toMatchObject({ isLate: true, reviewAt: null, news: ["late"], failure: "It waits for the agent's key." });
     expect(decideAt(lateAt, { ...open, isLate: true })).toMatchObject({ isLate: true, reviewAt: null, news: [] });
   });
 
-  test("once its request failed it is tried again later, with an event", () => {
+  test("is tried again later once its request failed, with an event", () => {
     const failed = { state: "ordered", failures: 1, request: { status: "failed", reason: "The CA said no." } } as const;
     expect(decideAt(renewAt, failed)).toMatchObject({
       state: "failed",
@@ -180,7 +180,7 @@ describe("what becomes of a certificate that is looked at", () => {
     expect(decideAt(after(DAY), failed)).toMatchObject({ state: "failed", retryAt: renewAt, reviewAt: renewAt });
   });
 
-  test("once its request was issued it follows on its hosts; without any, nothing is left to do", () => {
+  test("has its successor follow on its hosts once its request was issued; without any, nothing is left to do", () => {
     const issued = { state: "ordered", isLate: true, failures: 3, request: { status: "issued", reason: null } } as const;
     expect(decideAt(renewAt, issued)).toMatchObject({ state: "issued", reviewAt: renewAt, isLate: false, news: ["over"] });
     expect(decideAt(renewAt, { ...issued, isDeployed: false })).toMatchObject({ state: "renewed", reviewAt: null, news: ["over"] });
@@ -188,21 +188,27 @@ describe("what becomes of a certificate that is looked at", () => {
     expect(decideAt(renewAt, { ...issued, status: "revoked", revocationReason: "keyCompromise" })).toMatchObject({ state: "issued" });
   });
 
-  test.each(["keyCompromise", "superseded", "unspecified", "cACompromise"])("revoked for %s before its time it is ordered at once", (revocationReason) => {
-    const now = after(DAY);
-    expect(decideAt(now, { status: "revoked", revocationReason })).toMatchObject({
-      state: "ordered",
-      isRequested: true,
-      renewAt: now,
-      lateAt: after(DAY + HOUR),
-    });
-  });
+  test.each(["keyCompromise", "superseded", "unspecified", "cACompromise"])(
+    "is ordered at once where it was revoked for %s before its time",
+    (revocationReason) => {
+      const now = after(DAY);
+      expect(decideAt(now, { status: "revoked", revocationReason })).toMatchObject({
+        state: "ordered",
+        isRequested: true,
+        renewAt: now,
+        lateAt: after(DAY + HOUR),
+      });
+    },
+  );
 
-  test.each(["cessationOfOperation", "certificateHold", "privilegeWithdrawn", "affiliationChanged"])("revoked for %s it has ended", (revocationReason) => {
-    expect(decideAt(after(DAY), { status: "revoked", revocationReason })).toMatchObject({ state: "ended", reviewAt: null, news: ["over"] });
-  });
+  test.each(["cessationOfOperation", "certificateHold", "privilegeWithdrawn", "affiliationChanged"])(
+    "has ended where it was revoked for %s",
+    (revocationReason) => {
+      expect(decideAt(after(DAY), { status: "revoked", revocationReason })).toMatchObject({ state: "ended", reviewAt: null, news: ["over"] });
+    },
+  );
 
-  test("it has ended with a compromised key that its renewal would keep, without its host, without its issuer, retired, and long after it expired", () => {
+  test("has ended with a compromised key that its renewal would keep, without its host, without its issuer, retired, and long after it expired", () => {
     expect(decideAt(renewAt, { status: "revoked", revocationReason: "keyCompromise", keepsKey: true }).state).toBe("ended");
     expect(decideAt(renewAt, { isHostGone: true }).state).toBe("ended");
     expect(decideAt(renewAt, { isIssuerGone: true }).state).toBe("ended");
@@ -211,7 +217,7 @@ describe("what becomes of a certificate that is looked at", () => {
     expect(decideAt(after(121 * DAY)).state).toBe("ended");
   });
 
-  test("what a person cancelled or refused has ended, and stays so when it is revoked", () => {
+  test("has ended where a person cancelled or refused its request, and stays so when it is revoked", () => {
     const cancelled = { isCancelled: true, state: "ordered", request: { status: "cancelled", reason: "No." } } as const;
     const reason = "The certificate request that was to renew it was cancelled or refused.";
     expect(decideAt(renewAt, cancelled)).toMatchObject({ state: "ended", failure: reason, isRequested: false, reviewAt: null, news: ["over"] });
@@ -219,27 +225,27 @@ describe("what becomes of a certificate that is looked at", () => {
     expect(decideAt(renewAt, revoked)).toMatchObject({ state: "ended", isRequested: false });
   });
 
-  test("what has ended is planned again when it is active again", () => {
+  test("is planned again when it has ended and is active again", () => {
     expect(decideAt(after(DAY), { state: "ended", renewAt: start, failure: "The certificate is retired." })).toMatchObject({
       state: "scheduled",
       reviewAt: planRenewal(life(90), plain, start).renewAt,
     });
   });
 
-  test("where a person gave it a successor, nothing is ordered", () => {
+  test("is not ordered where a person gave it a successor", () => {
     expect(decideAt(renewAt, { isRotated: true })).toMatchObject({ state: "renewed", isRequested: false });
   });
 
-  test("what is put off is looked at then, or when it is late", () => {
+  test("is reviewed when it was put off to, or when it is late", () => {
     expect(putOff(row(), after(61 * DAY), renewAt)).toMatchObject({ state: "scheduled", isRequested: false, reviewAt: after(61 * DAY) });
     expect(putOff(row({ state: "failed" }), after(90 * DAY), renewAt)).toMatchObject({ state: "failed", reviewAt: lateAt });
   });
 });
 
-describe("what an imported certificate is ordered with", () => {
+describe("an imported certificate", () => {
   const none = { dns: [], ip: [], email: [], uri: [] };
 
-  test("its alternative names, else its common name", () => {
+  test("is ordered with its alternative names, else its common name", () => {
     expect(namesOf({ commonName: "x", alternativeNames: { ...none, dns: ["a.example.com"], ip: ["10.0.0.1"] } })).toEqual({
       names: [
         { type: "dns", value: "a.example.com" },
@@ -249,7 +255,7 @@ describe("what an imported certificate is ordered with", () => {
     expect(namesOf({ commonName: "www.example.com", alternativeNames: none })).toEqual({ names: [{ type: "dns", value: "www.example.com" }] });
   });
 
-  test("names that no issuer issues are named", () => {
+  test("has the names named that no issuer issues", () => {
     expect(namesOf({ commonName: "Ada Lovelace", alternativeNames: none })).toHaveProperty("invalid");
     expect(namesOf({ commonName: "a.example.com", alternativeNames: { ...none, email: ["ada@example.com"] } })).toHaveProperty("invalid");
   });

@@ -222,7 +222,7 @@ describe("an issuer that limits its rate", () => {
   });
 });
 
-describe("what an issuer answers", () => {
+describe("the answer of an issuer", () => {
   test("is not stored where it is not what was asked for", async () => {
     const { organization, order, get } = await newSetting(() => ({ to: "issued", chainPem: certificate({ dns: ["other.example"] }).pem }));
     const { id } = await order();
@@ -323,7 +323,7 @@ describe("POST …/certificate-requests/{requestId}/cancel", () => {
   });
 });
 
-test("what was left behind is tried again where it could not be taken away", async () => {
+test("the removal of what a proof left behind is tried again where it failed", async () => {
   let tries = 0;
   const { organization, order, get } = await newSetting(
     (issuing) => (issuing.progress ? issued(issuing) : { to: "validating", progress: { token: "x" }, againAt: now() }),

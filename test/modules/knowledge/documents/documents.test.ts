@@ -94,8 +94,8 @@ describe("DELETE /admin/knowledge-base/documents/{documentId}", () => {
   });
 });
 
-describe("objects that no document names", () => {
-  test("are removed when they are an hour old, and those of no other database", async () => {
+describe("an object that no document names", () => {
+  test("is removed when it is an hour old, and none of another database is", async () => {
     const { organization, id } = await withDocument();
     const leave = (name: string, hours: number) => {
       const path = join(objects, name);

@@ -483,7 +483,7 @@ test("a delivery is made once by servers that deliver at the same time", async (
   expect(new Set(requests.map(({ headers }) => headers["webhook-id"])).size).toBe(200);
 });
 
-test("what never ends its answer fails with the deadline", async () => {
+test("a target that never ends its answer fails with the deadline", async () => {
   const organization = await newOrganization();
   const endless = target(() => new Response(new ReadableStream({ pull: (controller) => Bun.sleep(50).then(() => controller.enqueue(new Uint8Array([120]))) })));
   const channel = await openChannel(organization, "webhook", { url: endless.url });

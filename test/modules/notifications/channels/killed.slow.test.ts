@@ -9,7 +9,7 @@ const place = await newPlace();
 afterEach(endServers);
 afterAll(() => place.remove());
 
-test("what a killed server had is delivered by the next one, with the same webhook-id", async () => {
+test("a delivery that a killed server had is made by the next one, with the same webhook-id", async () => {
   const isKilled = Promise.withResolvers<void>();
   const isAsked = Promise.withResolvers<void>();
   const target = startTarget(async (_, index) => {

@@ -41,7 +41,7 @@ test("the end of a state that never began is not written down", async () => {
   expect([...(await world.sql`select from notification_events where organization_id = ${organization.id}`)]).toEqual([]);
 });
 
-test("what begins and ends before it is dispatched is a notice, cleared at once", async () => {
+test("a state that begins and ends before it is dispatched is a notice, cleared at once", async () => {
   const { organization, admin, noticesOf } = await newRecipients();
   const subjectId = await addEvent(organization.id, silent("web-1"));
   await endState(organization.id, "agent_silent", subjectId);
@@ -49,7 +49,7 @@ test("what begins and ends before it is dispatched is a notice, cleared at once"
   expect(await noticesOf(admin)).toMatchObject([{ title: "The agent web-1 is silent", state: "cleared" }]);
 });
 
-test("what comes together is one notice, which is open until its last subject is cleared", async () => {
+test("the events that come together are one notice, which is open until its last subject is cleared", async () => {
   const { organization, admin, noticesOf } = await newRecipients();
   const subjects = [await addEvent(organization.id, silent("a")), await addEvent(organization.id, silent("b"))] as const;
   await dispatch();

@@ -28,7 +28,7 @@ async function start(behaviour: Parameters<typeof startNoticeMail>[0] = {}) {
   return { ...mail, ...team, finish, digestAt };
 }
 
-test("what is daily comes in one mail at the user's hour, once, and nothing comes where nothing waits", async () => {
+test("a digest has what is daily in one mail at the user's hour, once, and none comes where nothing waits", async () => {
   const { organization, finish, dispatch, digest, digestAt, admin } = await start();
   await prefer(admin, { timeZone: "Europe/Berlin", digestHour: 7 });
   const subjectId = await finish("www.example.com");
@@ -59,7 +59,7 @@ test("a late turn sends once, and the next digest comes at the next hour", async
   expect(await digestAt("06T08:00:00")).toHaveLength(2);
 });
 
-test("what was read meanwhile, is of an organization the user has left, or of a kind that is off now, is left out", async () => {
+test("a digest leaves out what was read meanwhile, is of an organization the user has left, or of a kind that is off now", async () => {
   const { organization, admin, finish, dispatch, digestAt } = await start();
   const other = await newTeam();
   await world.sql`update members set user_id = ${admin.id} where organization_id = ${other.organization.id} and user_id = ${other.admin.id}`;
@@ -113,7 +113,7 @@ test("one mail for all organizations, by organization and kind; of more than fif
   expect(headings).toEqual([`Organization ${other.organization.id}: assignment failed:`, `Organization ${organization.id}: rollout finished:`]);
 });
 
-test("what a digest could not list, because its mail was given up, is in the next one", async () => {
+test("the next digest has what one could not list, because its mail was given up", async () => {
   const { server, admin, finish, dispatch, digest, digestAt, settled, mailsTo } = await start({ recipient: (_, attempt) => (attempt === 1 ? 550 : "take") });
   await finish("first.example");
   await dispatch(EVENING);

@@ -31,7 +31,7 @@ const insertMember = ({ organization, stranger }: People, stamp: Uint8Array | nu
   insert into members (organization_id, id, user_id, email, role, status, stamp)
   values (${organization.id}, ${Bun.randomUUIDv7()}, ${stranger.id}, ${stranger.email}, 'ORG_ADMIN', 'active', ${stamp})`;
 
-describe("who writes to the database makes itself no admin of an organization", () => {
+describe("an attacker who writes to the database makes itself no admin of an organization", () => {
   test.each<[string, (people: People) => PromiseLike<unknown>, "admin" | "member" | "stranger"]>([
     ["inserts an admin", (people) => insertMember(people), "stranger"],
     ["inserts an admin with the stamp of another", async (people) => insertMember(people, (await people.rowOf(people.admin))?.stamp), "stranger"],
@@ -150,7 +150,7 @@ describe("an invitation", () => {
   });
 });
 
-describe("who writes to the database makes no API token of an admin", () => {
+describe("an attacker who writes to the database makes no API token of an admin", () => {
   const insertToken = ({ organization }: People, token: string, stamp: Uint8Array | null = null) => sql`
     insert into api_tokens (organization_id, id, name, role, token_hash, created_by, stamp)
     values (${organization.id}, ${Bun.randomUUIDv7()}, 'theirs', 'ORG_ADMIN', decode(${hashApiToken(token)}, 'hex'), '{"type": "command-line"}', ${stamp})`;
@@ -215,7 +215,7 @@ describe("who writes to the database makes no API token of an admin", () => {
   });
 });
 
-describe("who writes to the database makes no platform admin", () => {
+describe("an attacker who writes to the database makes no platform admin", () => {
   const isAdmin = async (user: Person) => (await user.call("GET", "/admin/organizations", { headers: { "x-user-id": user.id } })).status;
   const received = (user: Person) => sql`select action from platform_audit_events where target_id = ${user.id} and action = 'platform-admin.held'`;
 
