@@ -25,6 +25,6 @@ export function guides() {
   }
 
   return new Elysia({ name: "guides" })
-    .get("/docs", (context) => withoutSlash(context.request, "docs") ?? answerFixed(context, pageOf()), HIDDEN)
-    .get("/docs/:guide", (context) => withoutSlash(context.request, context.params.guide) ?? answerFixed(context, pageOf(context.params.guide)), HIDDEN);
+    .get("/docs", ({ request, set }) => withoutSlash(request, "docs") ?? answerFixed({ request, set }, pageOf()), HIDDEN)
+    .get("/docs/:guide", ({ request, set, params: { guide } }) => withoutSlash(request, guide) ?? answerFixed({ request, set }, pageOf(guide)), HIDDEN);
 }
