@@ -10,7 +10,6 @@ const BOUNDED = new Map<string, string>([]);
 
 /** The widest example of what each `new RegExp` makes, by its file. */
 const BUILT = new Map([
-  ["src/agent/host/pem.ts", /.{1,64}/g],
   ["src/agent/settings/formats.ts", /^# begin certitude ca-bundle (.*?)\r?$/gm],
   ["src/app.ts", /^\/organizations\/[^/]+\/agents\/[^/]+\/assignments\/[^/]+\/?$/],
   ["src/db/failures.ts", /^(CONNECT(ION)?_\w+|E(CONNREFUSED|CONNRESET|PIPE)|08\w{3}|25006|4000[13]|40P01|57\w{3}|72000)$/],

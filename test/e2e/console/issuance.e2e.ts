@@ -158,6 +158,7 @@ test("another administrator approves one order, which goes on, and refuses anoth
   const [one, other] = [await order("approved.certitude.example"), await order("refused.certitude.example")];
   await page.getByRole("button", { name: "Sign out" }).click();
   await opened.signIn(second);
+  expectNoFaults(401); // of each read that was under way at the end of the session before
   await visit(`orders/${one.id}`);
   await page.getByText("awaits approval").first().waitFor();
   await expectSound("order-to-approve");
@@ -170,6 +171,7 @@ test("another administrator approves one order, which goes on, and refuses anoth
   await page.getByText("Refused: it is cancelled.").waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
   await opened.signIn();
+  expectNoFaults(401);
   await visit(`orders/${other.id}`);
   await page.getByText("Not this quarter.").first().waitFor();
   expect(await call("GET", `certificate-requests/${other.id}`)).toMatchObject({ status: "cancelled", approval: "refused" });
