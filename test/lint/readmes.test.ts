@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Glob } from "bun";
+import { listVariables } from "#text/variables";
 
 const ROOT = resolve(import.meta.dir, "../..");
 const READMES = ["README.md", ...["src", "test"].flatMap((room) => [...new Glob("**/README.md").scanSync(join(ROOT, room))].map((path) => join(room, path)))];
@@ -28,6 +29,11 @@ test("every link between READMEs and guides leads to a file", async () => {
 test("the README's picture of a start has the number of migrations", async () => {
   const { entries } = JSON.parse(await read("drizzle/meta/_journal.json"));
   expect(await read("README.md")).toContain(`database migrated migrations=${entries.length} `);
+});
+
+test("the README names every variable of the configuration", async () => {
+  const text = await read("README.md");
+  expect(listVariables().filter(([name]) => !text.includes(`\`${name}\``))).toEqual([]);
 });
 
 test("the table of modules names those that are there, in their area", async () => {
