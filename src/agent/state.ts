@@ -73,10 +73,7 @@ export const timelessJson = ({ observedAt: _, ...content }: Report) => JSON.stri
 export const lastReport = ({ reports, lastAcknowledged }: AssignmentRecord): Report | undefined =>
   reports.at(-1) ?? (lastAcknowledged ? JSON.parse(lastAcknowledged) : undefined);
 
-/**
- * The agent's own directory, for this process alone until `close`; it holds private keys, so it is closed to other users. A dry
- * run only reads it.
- */
+/** The agent's own directory, closed to other users, for this process alone until `close`. A dry run only reads it. */
 export async function openState(directory: string, { isReadOnly = false } = {}) {
   const assignments = join(directory, "assignments");
   refuseOthers(directory);
