@@ -21,6 +21,9 @@ const to =
     return send(isOurs || !elsewhere ? call : { ...call, url: new URL(call.url.pathname, elsewhere) }, limits);
   };
 
+/** The columns round to milliseconds, and a moment that is rounded up is not there yet. */
+const aMomentAgo = () => world.sql`now() - interval '1 second'`;
+
 /** Makes a connection and a route to it. Returns their ids, and what to ask of them. */
 export async function openChannel(organization: TestOrganization, kind: string, config: object, secrets: object = {}, route: object = {}) {
   const connectionId = await connect(organization, kind, config, secrets);
@@ -43,16 +46,16 @@ export async function openChannel(organization: TestOrganization, kind: string, 
     },
     /** Lets everything that waits be tried at once. */
     async hurry() {
-      await world.sql`update notification_deliveries set next_attempt_at = now() where organization_id = ${organization.id} and state = 'pending'`;
-      await world.sql`update notification_channels set due_at = now() where organization_id = ${organization.id} and connection_id = ${connectionId}`;
+      await world.sql`update notification_deliveries set next_attempt_at = ${aMomentAgo()} where organization_id = ${organization.id} and state = 'pending'`;
+      await world.sql`update notification_channels set due_at = ${aMomentAgo()} where organization_id = ${organization.id} and connection_id = ${connectionId}`;
     },
     /** Lets time pass for what waits. */
     async age(hours: number) {
       await world.sql`
-        update notification_deliveries set queued_at = queued_at - ${hours} * interval '1 hour', tried_at = tried_at - ${hours} * interval '1 hour', next_attempt_at = now()
+        update notification_deliveries set queued_at = queued_at - ${hours} * interval '1 hour', tried_at = tried_at - ${hours} * interval '1 hour', next_attempt_at = ${aMomentAgo()}
         where organization_id = ${organization.id} and connection_id = ${connectionId} and state = 'pending'`;
       await world.sql`
-        update notification_channels set failing_since = failing_since - ${hours} * interval '1 hour', due_at = now() where organization_id = ${organization.id} and connection_id = ${connectionId}`;
+        update notification_channels set failing_since = failing_since - ${hours} * interval '1 hour', due_at = ${aMomentAgo()} where organization_id = ${organization.id} and connection_id = ${connectionId}`;
     },
   };
 }
