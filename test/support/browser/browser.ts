@@ -23,6 +23,9 @@ const LOOKS = {
 /** The rules that the look changes: in the dark, axe's other rules would find the same again. */
 const COLOUR_RULES = { runOnly: ["color-contrast", "link-in-text-block"] };
 
+/** Milliseconds that a page may take for one step: a busy machine is no fault of what is tested, and the runner ends what hangs soon after. */
+const PATIENCE = 100_000;
+
 let running: Promise<Browser> | undefined;
 
 /** The browser of the whole run. */
@@ -42,6 +45,7 @@ function launch() {
 export async function openBrowser(...servers: string[]) {
   const browser = await launch();
   const context = await browser.newContext({ ...LOOKS.light, locale: "en-GB", timezoneId: "Europe/Berlin" });
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const faults: string[] = [];
   await context.route("**/*", (route) => {
