@@ -23,7 +23,7 @@ const LOOKS = {
 /** The rules that the look changes: in the dark, axe's other rules would find the same again. */
 const COLOUR_RULES = { runOnly: ["color-contrast", "link-in-text-block"] };
 
-/** Milliseconds that a page may take for one step: a busy machine is no fault of what is tested, and the runner ends what hangs soon after. */
+/** Milliseconds that a step in a page may take: a busy machine is no fault, and the runner ends what hangs. */
 const PATIENCE = 100_000;
 
 let running: Promise<Browser> | undefined;
