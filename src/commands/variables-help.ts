@@ -1,4 +1,4 @@
-import { listVariables } from "#text/variables";
+import { describeVariable, listVariables } from "#text/variables";
 
 const NAME_WIDTH = 24;
 const TEXT_WIDTH = 88;
@@ -19,11 +19,8 @@ const lines = listVariables().map(([name, { about, fallback, isValue }]) => `  $
 /** The variables of the environment, a line each. */
 export const VARIABLE_LIST = lines.join("\n");
 
-const paragraphs = listVariables().map(([name, { about, fallback, more }]) =>
-  [
-    `  ${name.padEnd(NAME_WIDTH)}default: ${fallback}`,
-    ...wrap([`${about.charAt(0).toUpperCase()}${about.slice(1)}.`, more].filter(Boolean).join(" ")).map((line) => `      ${line}`),
-  ].join("\n"),
+const paragraphs = listVariables().map(([name, variable]) =>
+  [`  ${name.padEnd(NAME_WIDTH)}default: ${variable.fallback}`, ...wrap(describeVariable(variable)).map((line) => `      ${line}`)].join("\n"),
 );
 
 /** The variables with their defaults and all that is said of them. */

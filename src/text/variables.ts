@@ -105,3 +105,6 @@ export const defaultOf = <Name extends Variable>(name: Name): (typeof VARIABLES)
 
 /** Returns each variable with its description. */
 export const listVariables = (): [name: string, about: About][] => Object.entries<About>(VARIABLES);
+
+/** Returns all that is said of a variable, in sentences. */
+export const describeVariable = ({ about, more }: About) => [`${about.charAt(0).toUpperCase()}${about.slice(1)}.`, more].filter(Boolean).join(" ");

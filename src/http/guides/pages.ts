@@ -1,5 +1,5 @@
 import { sha256 } from "#crypto/sha256";
-import { listVariables } from "#text/variables";
+import { describeVariable, listVariables } from "#text/variables";
 import authority from "../../guides/authority.md" with { type: "text" };
 import backup from "../../guides/backup.md" with { type: "text" };
 import firstHour from "../../guides/first-hour.md" with { type: "text" };
@@ -9,9 +9,9 @@ import style from "../../guides/style.css" with { type: "text" };
 
 const escapeText = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
-const items = listVariables().map(([name, { fallback, isValue, about, more }]) => {
-  const text = [`${about.charAt(0).toUpperCase()}${about.slice(1)}.`, more].filter(Boolean).join(" ");
-  return `- **\`${name}\`** (default: ${isValue ? `\`${fallback}\`` : escapeText(fallback)}). ${escapeText(text)}`;
+const items = listVariables().map(([name, variable]) => {
+  const { fallback, isValue } = variable;
+  return `- **\`${name}\`** (default: ${isValue ? `\`${fallback}\`` : escapeText(fallback)}). ${escapeText(describeVariable(variable))}`;
 });
 
 const variables = `# Variables

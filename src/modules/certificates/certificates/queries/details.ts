@@ -1,5 +1,5 @@
 import type { Sql } from "#db/connect";
-import { certificateJson, joinFacts, type OfFacts, statusOf } from "./certificates";
+import { certificateJson, joinFacts, type OfFacts, statusOf, withPem } from "./certificates";
 import { deploymentsOf } from "./deployments";
 
 /** A reader: a user, who must be a member of the organization, or an API token, which must be of the organization. */
@@ -27,7 +27,7 @@ export async function findDetailsForMember(sql: Sql, organizationId: string, id:
       select 0 as depth, issuer_id, null as json from certificates where organization_id = ${organizationId} and id = ${id}
       union all
       select depth + 1, issuer.issuer_id, ${link} from chain join certificates issuer on organization_id = ${organizationId} and id = chain.issuer_id where depth < 10)
-    select ${certificateJson(sql, now, sql`, 'pem', pem, 'daysRemaining', ${daysRemaining}`)}, shown, deployments,
+    select ${certificateJson(sql, now, sql`${withPem(sql)}, 'daysRemaining', ${daysRemaining}`)}, shown, deployments,
       (select coalesce(string_agg(json, ',' order by depth), '') from chain) as chain
     from certificates c cross join lateral (
       select count(*)::int as shown, coalesce(json_agg(deployment order by id), '[]')::text as deployments from (${deploymentsOf(sql, held)}) as first) as deployed
