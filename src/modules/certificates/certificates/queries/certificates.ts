@@ -15,6 +15,10 @@ export const certificateJson = (sql: Sql, now: Date, more = sql``) => sql`facts:
   'issuerCertificateId', issuer_id, 'hasPrivateKey', sealed_private_key is not null, ${annotations(sql)},
   'version', version, 'createdAt', iso(created_at), 'updatedAt', iso(updated_at)${more})::text as json`;
 
+/** SQL condition: the user is an active member of the organization. */
+export const isMember = (sql: Sql, organizationId: Fragment, userId: Fragment) => sql`
+  exists (select from members where members.organization_id = ${organizationId} and members.user_id = ${userId} and members.status = 'active')`;
+
 /** Names and values of an answer that shows one certificate. */
 export const withPem = (sql: Sql) => sql`, 'pem', pem`;
 

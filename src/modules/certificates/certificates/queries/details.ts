@@ -1,14 +1,12 @@
 import type { Sql } from "#db/connect";
-import { certificateJson, joinFacts, type OfFacts, statusOf, withPem } from "./certificates";
+import { certificateJson, isMember, joinFacts, type OfFacts, statusOf, withPem } from "./certificates";
 import { deploymentsOf } from "./deployments";
 
 /** A reader: a user, who must be a member of the organization, or an API token, which must be of the organization. */
 type Reader = { userId: string } | { organizationId: string };
 
 const mayRead = (sql: Sql, organizationId: string, reader: Reader) =>
-  "userId" in reader
-    ? sql`exists (select from members m where m.organization_id = ${organizationId} and m.user_id = ${reader.userId} and m.status = 'active')`
-    : sql`${organizationId}::uuid = ${reader.organizationId}`;
+  "userId" in reader ? isMember(sql, sql`${organizationId}`, sql`${reader.userId}`) : sql`${organizationId}::uuid = ${reader.organizationId}`;
 
 /** A root may be on a whole fleet. */
 const MOST_DEPLOYMENTS = 1_000;

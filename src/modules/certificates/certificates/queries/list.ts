@@ -2,7 +2,7 @@ import type { Fragment, Sql } from "#db/connect";
 import type { PageAfter } from "#db/page";
 import { searchWords } from "../rules/search-terms";
 import type { CertificateFilter } from "../schema/query";
-import { certificateJson, joinFacts, type OfFacts } from "./certificates";
+import { certificateJson, isMember, joinFacts, type OfFacts } from "./certificates";
 
 /**
  * A list: of which organization, by which filter, and `range`, which asks the columns that it is ordered by, under the names
@@ -90,9 +90,6 @@ const findUnowned = (sql: Sql, wanted: Wanted) => sql`
     select found.* from owners cross join lateral (${findFirst(sql, wanted, sql`and owner_id = owners.id`)}) as found
     where not ${isMember(sql, sql`${wanted.organizationId}`, sql`owners.id`)})
   select * from (select * from unowned union all select * from left_behind) as found order by not_after, id limit 101`;
-
-const isMember = (sql: Sql, organizationId: Fragment, userId: Fragment) => sql`
-  exists (select from members where members.organization_id = ${organizationId} and members.user_id = ${userId} and members.status = 'active')`;
 
 /** Returns the condition for a certificate's owner; `none` finds owners who are no active members. */
 function whereOwner(sql: Sql, { owner }: CertificateFilter) {
